@@ -1,0 +1,1 @@
+"""The window: draws and asks; decides nothing about versions."""

@@ -1,0 +1,1 @@
+"""Versioned documents in MongoDB: read, compare, merge and write, without a window."""

@@ -1,0 +1,307 @@
+"""BSON values as bytes: typed equality, hashes, and reading and changing a document without decoding it.
+
+A document is ``bytes``. A value inside it is a :class:`Value`: its BSON type and its payload, exactly as
+stored. Two values are equal when both are equal byte for byte, so 1, 1.0, Int64(1) and True differ, key order
+counts, NaN equals itself, and ``-0.0`` differs from ``0.0``. Source: https://bsonspec.org/spec.html.
+
+A path is a tuple of field names (``str``) and, for arrays, 0-based positions (``int``). Names are UTF-8;
+bytes that are not survive as lone surrogates (``surrogateescape``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import bson
+from bson.codec_options import CodecOptions, DatetimeConversion
+
+from model.errors import Unreadable
+
+Path: TypeAlias = tuple[str | int, ...]
+
+DOUBLE, STRING, OBJECT, ARRAY, BINARY, UNDEFINED, OBJECT_ID, BOOLEAN = 1, 2, 3, 4, 5, 6, 7, 8
+DATE, NULL, REGEX, DB_POINTER, CODE, SYMBOL, SCOPED_CODE, INT32 = 9, 10, 11, 12, 13, 14, 15, 16
+TIMESTAMP, INT64, DECIMAL128, MAX_KEY, MIN_KEY = 17, 18, 19, 127, 255
+
+TYPE_NAMES: dict[int, str] = {
+    DOUBLE: "Double",
+    STRING: "String",
+    OBJECT: "Object",
+    ARRAY: "Array",
+    BINARY: "Binary",
+    UNDEFINED: "Undefined",
+    OBJECT_ID: "ObjectId",
+    BOOLEAN: "Boolean",
+    DATE: "Date",
+    NULL: "Null",
+    REGEX: "Regex",
+    DB_POINTER: "DBPointer",
+    CODE: "Code",
+    SYMBOL: "Symbol",
+    SCOPED_CODE: "Code with scope",
+    INT32: "Int32",
+    TIMESTAMP: "Timestamp",
+    INT64: "Int64",
+    DECIMAL128: "Decimal128",
+    MAX_KEY: "MaxKey",
+    MIN_KEY: "MinKey",
+}
+
+EMPTY = b"\x05\x00\x00\x00\x00"
+
+# Dates outside 0001..9999 stay DatetimeMS; bad UTF-8 stays visible instead of losing the whole document.
+FORGIVING: CodecOptions[dict[str, Any]] = CodecOptions(
+    document_class=dict,
+    tz_aware=True,
+    uuid_representation=bson.binary.UuidRepresentation.UNSPECIFIED,
+    unicode_decode_error_handler="surrogateescape",
+    datetime_conversion=DatetimeConversion.DATETIME_AUTO,
+)
+
+_int32 = struct.Struct("<i").unpack_from
+_pack_int32 = struct.Struct("<i").pack
+_FIXED = {
+    DOUBLE: 8,
+    UNDEFINED: 0,
+    OBJECT_ID: 12,
+    BOOLEAN: 1,
+    DATE: 8,
+    NULL: 0,
+    INT32: 4,
+    TIMESTAMP: 8,
+    INT64: 8,
+    DECIMAL128: 16,
+    MAX_KEY: 0,
+    MIN_KEY: 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One BSON value: ``type`` is the element type byte (MinKey is 255), ``data`` its payload as stored."""
+
+    type: int
+    data: bytes
+
+    @classmethod
+    def of(cls, python: Any) -> Value:
+        """The BSON value that PyMongo would store for a Python object."""
+        raw = bson.encode({"": python}, codec_options=FORGIVING)
+        return cls(raw[4], raw[6:-1])
+
+    @classmethod
+    def document(cls, raw: bytes) -> Value:
+        """A whole document as a value."""
+        return cls(OBJECT, raw)
+
+    def python(self) -> Any:
+        """The Python object that PyMongo decodes; raises ``Unreadable`` where it cannot."""
+        body = bytes((self.type, 0)) + self.data + b"\x00"
+        return decode(_pack_int32(len(body) + 4) + body)[""]
+
+    @property
+    def kind(self) -> str:
+        """The type's name as people know it: ``Int32``, ``Decimal128``, ``Object``."""
+        return TYPE_NAMES.get(self.type, f"type {self.type}")
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it is a document or an array."""
+        return self.type in (OBJECT, ARRAY)
+
+
+def element_end(raw: bytes, kind: int, start: int) -> int:
+    """The offset behind a payload of type ``kind`` that begins at ``start``."""
+    size = _FIXED.get(kind)
+    if size is not None:
+        return start + size
+    try:
+        if kind in (STRING, CODE, SYMBOL):
+            return start + 4 + _length(raw, start, 1)
+        if kind in (OBJECT, ARRAY):
+            return start + _length(raw, start, 5)
+        if kind == BINARY:
+            return start + 5 + _length(raw, start, 0)
+        if kind == SCOPED_CODE:
+            return start + _length(raw, start, 14)
+        if kind == DB_POINTER:
+            return start + 4 + _length(raw, start, 1) + 12
+        if kind == REGEX:
+            return raw.index(0, raw.index(0, start) + 1) + 1
+    except (struct.error, ValueError):
+        raise Unreadable(f"The document ends in the middle of a value at byte {start}.") from None
+    raise Unreadable(f"Byte {start} belongs to a value of the unknown BSON type {kind}.")
+
+
+def _length(raw: bytes, at: int, least: int) -> int:
+    length: int = _int32(raw, at)[0]
+    if length < least or at + length > len(raw):
+        raise Unreadable(f"The length at byte {at} is {length}, which leads out of the document.")
+    return length
+
+
+def elements(raw: bytes, start: int = 0) -> Iterator[tuple[bytes, int, int, int]]:
+    """Walk the document at ``start``: name as bytes, type, and where the payload begins and ends.
+
+    Raises ``Unreadable`` where the bytes are no BSON.
+    """
+    try:
+        end = start + _int32(raw, start)[0] - 1
+    except struct.error:
+        raise Unreadable("There are fewer than the 5 bytes of an empty document.") from None
+    if end >= len(raw) or end < start + 4 or raw[end] != 0:
+        raise Unreadable(f"The document at byte {start} is cut off or its length is wrong.")
+    at = start + 4
+    while at < end:
+        kind = raw[at]
+        name_end = raw.find(b"\x00", at + 1, end)
+        if name_end < 0:
+            raise Unreadable(f"The field name at byte {at + 1} does not end.")
+        stop = element_end(raw, kind, name_end + 1)
+        if stop > end:
+            raise Unreadable(f"The value at byte {name_end + 1} leads out of its document.")
+        yield raw[at + 1 : name_end], kind, name_end + 1, stop
+        at = stop
+
+
+def name_of(name: bytes) -> str:
+    """A field name as text; invalid UTF-8 becomes lone surrogates."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def name_bytes(name: str) -> bytes:
+    """The inverse of :func:`name_of`; raises ``Unreadable`` for a name with a NUL or that is no text."""
+    try:
+        data = name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise Unreadable(f"The field name {name!r} holds half a character; retype it.") from None
+    if b"\x00" in data:
+        raise Unreadable(f"The field name {name!r} holds a NUL character; remove it.")
+    return data
+
+
+def fields(raw: bytes) -> list[tuple[str, Value]]:
+    """The fields of a document in stored order, duplicates included."""
+    return [(name_of(name), Value(kind, raw[a:b])) for name, kind, a, b in elements(raw)]
+
+
+def items(value: Value) -> list[Value]:
+    """The elements of an array (or of a document, without their names)."""
+    return [Value(kind, value.data[a:b]) for _, kind, a, b in elements(value.data)]
+
+
+def document(pairs: Iterable[tuple[str, Value]]) -> bytes:
+    """Build a document out of fields, in the order given."""
+    parts = [b"".join((bytes((v.type,)), name_bytes(name), b"\x00", v.data)) for name, v in pairs]
+    body = b"".join(parts)
+    return _pack_int32(len(body) + 5) + body + b"\x00"
+
+
+def array(values: Iterable[Value]) -> Value:
+    """Build an array; its positions are the field names."""
+    return Value(ARRAY, document((str(i), v) for i, v in enumerate(values)))
+
+
+def get(raw: bytes, path: Path) -> Value | None:
+    """The value at a path, or None where there is none. The first of duplicate names counts."""
+    here: Value | None = Value(OBJECT, raw)
+    for step in path:
+        if here is None or here.type != (ARRAY if isinstance(step, int) else OBJECT):
+            return None
+        here = _child(here.data, step)
+    return here
+
+
+def _child(raw: bytes, step: str | int) -> Value | None:
+    if isinstance(step, int):
+        for i, (_, kind, a, b) in enumerate(elements(raw)):
+            if i == step:
+                return Value(kind, raw[a:b])
+        return None
+    wanted = name_bytes(step)
+    for name, kind, a, b in elements(raw):
+        if name == wanted:
+            return Value(kind, raw[a:b])
+    return None
+
+
+def put(raw: bytes, path: Path, value: Value) -> bytes:
+    """The document with the value at a path set, in place where it exists, else at the end.
+
+    Missing parents become documents. Raises ``Unreadable`` where a parent is neither.
+    """
+    return _change(Value(OBJECT, raw), path, 0, value).data
+
+
+def drop(raw: bytes, path: Path) -> bytes:
+    """The document without the value at a path; the elements behind it in an array move up."""
+    return _change(Value(OBJECT, raw), path, 0, None).data
+
+
+def _change(parent: Value, path: Path, depth: int, value: Value | None) -> Value:
+    step, last = path[depth], depth == len(path) - 1
+    if parent.type != (ARRAY if isinstance(step, int) else OBJECT):
+        where = ".".join(map(str, path[:depth])) or "the document"
+        raise Unreadable(f"{where} is a value of type {parent.kind} and has no {step!r} inside.")
+    pairs = fields(parent.data)
+    at = step if isinstance(step, int) else next((i for i, p in enumerate(pairs) if p[0] == step), len(pairs))
+    if at > len(pairs) or at < 0:
+        raise Unreadable(f"The array has {len(pairs)} elements, so there is no position {at} to set.")
+    if at == len(pairs):
+        if value is None:
+            return parent
+        missing = OBJECT if last or isinstance(path[depth + 1], str) else ARRAY
+        inner = value if last else _change(Value(missing, EMPTY), path, depth + 1, value)
+        pairs.append((str(step), inner))
+    elif last and value is None:
+        del pairs[at]
+    else:
+        pairs[at] = (pairs[at][0], value if last and value else _change(pairs[at][1], path, depth + 1, value))
+    if parent.type == ARRAY:
+        return array(v for _, v in pairs)
+    return Value(OBJECT, document(pairs))
+
+
+def without(raw: bytes, names: Collection[str]) -> bytes:
+    """The document without some top-level fields, cut out of the bytes."""
+    unwanted = {name_bytes(name) for name in names}
+    parts, kept_from, cut = [], 4, False
+    for name, _, a, b in elements(raw):
+        if name in unwanted:
+            parts.append(raw[kept_from : a - len(name) - 2])
+            kept_from, cut = b, True
+    if not cut:
+        return raw
+    parts.append(raw[kept_from:-1])
+    body = b"".join(parts)
+    return _pack_int32(len(body) + 5) + body + b"\x00"
+
+
+def only(raw: bytes, names: Collection[str]) -> bytes:
+    """The document with just some of its top-level fields, in stored order."""
+    wanted = {name_bytes(name) for name in names}
+    parts = [raw[a - len(name) - 2 : b] for name, _, a, b in elements(raw) if name in wanted]
+    body = b"".join(parts)
+    return _pack_int32(len(body) + 5) + body + b"\x00"
+
+
+def hash_of(raw: bytes, algorithm: str = "sha1") -> str:
+    """The hexadecimal digest of a document's bytes; SHA-1 is what the hash-versioned pattern stores."""
+    return hashlib.new(algorithm, raw, usedforsecurity=False).hexdigest()
+
+
+def decode(raw: bytes) -> dict[str, Any]:
+    """Decode with the forgiving options; raises ``Unreadable`` where even these fail."""
+    try:
+        return bson.decode(raw, FORGIVING)
+    except (bson.errors.InvalidBSON, ValueError, OverflowError, RecursionError) as error:
+        raise Unreadable(f"The document does not decode: {error}.") from None
+
+
+def encode(python: dict[str, Any]) -> bytes:
+    """Encode as PyMongo would, keeping the order of the keys."""
+    return bson.encode(python, codec_options=FORGIVING)

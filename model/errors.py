@@ -1,0 +1,38 @@
+"""The errors that a person can act on; everything else that escapes is a bug.
+
+::
+
+    Exception
+    ├── Refused                 one sentence: what is wrong and what to do
+    │   ├── Unreachable         no connection: wrong address, time-out, TLS, credentials
+    │   ├── NotAllowed          the server knows the user and says no; or the session is read-only
+    │   ├── NotFound            an id, a version, a collection that is not there
+    │   └── Unreadable          bytes or text that are not what they should be
+    └── Cancelled               the person asked to stop; never shown as a failure
+"""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """The person can act on it: ``str()`` is one plain sentence that says what to do."""
+
+
+class Unreachable(Refused):
+    """The server could not be reached, or did not let us in."""
+
+
+class NotAllowed(Refused):
+    """Reading or writing is not permitted here."""
+
+
+class NotFound(Refused):
+    """What was asked for is not there."""
+
+
+class Unreadable(Refused):
+    """Bytes that are no BSON, or text that is no Extended JSON."""
+
+
+class Cancelled(Exception):
+    """Raised out of a checkpoint once the person has asked to stop."""

@@ -1,0 +1,192 @@
+"""The values that cross from the model to whoever draws or prints them; all frozen.
+
+Documents are raw BSON (``bytes``), single values are :class:`model.canonical.Value`, times are UTC.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from model.canonical import Value
+
+Kind: TypeAlias = Literal["applied", "refused", "conflict", "unknown", "skipped"]
+Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
+State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
+
+Checkpoint: TypeAlias = Callable[[int, int | None], None]
+"""Called between steps of long work with (done, of how many or None); raises ``Cancelled`` to stop it."""
+
+
+def no_checkpoint(done: int, total: int | None) -> None:
+    """The checkpoint of work that nobody watches."""
+
+
+@dataclass(frozen=True)
+class CollectionInfo:
+    """A collection, the layout recognised or stated for it, and on what grounds."""
+
+    ns: str
+    layout: str  # versions, flagged, embedded, archive, deltas, stream, hashed, plain, sequence, processed, pending
+    fields: Mapping[str, str]  # role -> field name, as in a profile
+    documents: int | None  # None: not counted in the time allowed
+    confidence: float  # 0 to 1; 1 where a profile states it
+    why: str
+    belongs_to: str | None = None  # an archive's ns names the ns of the current documents
+    alternatives: tuple[str, ...] = ()  # other layouts that fit as well
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of one document, wherever its layout keeps it; also a missing one."""
+
+    v: Value | None  # a hashed document's is its hash; plain ones have none
+    at: dt.datetime | None
+    author: str | None
+    stored: Stored
+    state: State
+    current: bool
+    hash: str | None  # SHA-1 of the content, hex
+    bytes: int | None  # length of the content
+    detail: str = ""  # what is damaged or why it is unproven, in a few words
+    content: bytes | None = None  # without _id and the layout's own fields; None where not asked for or not there
+    raw: bytes | None = None  # the document as it is stored
+    changed: int | None = None  # fields that differ from the version before; None where unknown
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the document list."""
+
+    id: Value
+    version: Value | None
+    at: dt.datetime | None
+    bytes: int  # of the stored document
+    raw: bytes  # as stored, less histories that are projected out
+    readable: bool = True  # False: it does not decode (class B1); shown, never written
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some documents, in the order asked for."""
+
+    rows: tuple[Row, ...]
+    skip: int
+    total: int | None  # None: not counted within the time allowed
+    total_note: str  # why total is None, else ""
+    more: bool
+    milliseconds: int
+
+
+@dataclass(frozen=True)
+class Outline:
+    """One document's history in miniature: (kind of place, state) from old to new, gaps included."""
+
+    id: Value
+    marks: tuple[tuple[Stored, State, bool], ...]  # (stored, state, current)
+    health: str  # "Sound", or what is wrong in a few words
+    severity: Literal["sound", "warn", "error"]
+
+
+@dataclass(frozen=True)
+class Sending:
+    """Exactly what a save would send, before it is sent."""
+
+    pymongo: str
+    mongosh: str
+    explanation: str  # one or two sentences: the order of the writes, and the guard
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A document opened for editing."""
+
+    ns: str
+    id: Value
+    base: Version  # with content and raw
+    locked: tuple[str, ...]  # top-level names of `raw` that the layout keeps for itself, and _id
+    writable: bool
+    reason: str = ""  # why it is not writable, one sentence
+    document: bytes = b""  # raw as people see it: locked fields and content, in stored order
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a write ended. ``conflict`` and ``refused`` mean: not in the database."""
+
+    kind: Kind
+    ns: str
+    id: Value | None
+    detail: str  # one sentence
+    version: Value | None = None  # the version that is now current, where applied
+    entry: str | None = None  # the journal's id for it
+    token: str | None = None  # the write token, hex, for an unknown one
+
+
+@dataclass(frozen=True)
+class PendingToken:
+    """A token between step one and step two of a two-step counter."""
+
+    ns: str
+    id: Value  # of the document
+    token: Value
+    owner: str | None
+    at: dt.datetime | None  # the ObjectId's own time; None: age unknown, counts as young
+    field: str  # the counter it will be added to
+    amount: int
+    counter: Value | None  # the counter now
+    after: Value | None  # what the counter will be once this token is finished, on its own
+    stale: bool  # older than the grace period
+    applied: bool  # in the applied list as well (T2)
+    problem: str = ""  # why it cannot be finished, else ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the journal."""
+
+    id: str
+    at: dt.datetime
+    source: str  # without password
+    ns: str
+    document: str  # the id as Extended JSON
+    action: str  # edit, create, delete, restore, finish, undo, …
+    kind: Kind | Literal["begun"]  # begun: the process died before the outcome was known
+    detail: str
+    before: str | None  # Extended JSON, None: was not there
+    after: str | None
+    hash_before: str | None
+    hash_after: str | None
+    undoable: bool
+    why_not: str = ""
+    undone_by: str | None = None
+    version_before: str | None = None
+    version_after: str | None = None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An edit that is not saved yet, tied to the version it began from."""
+
+    source: str
+    ns: str
+    id: Value
+    base_v: Value | None
+    base_content: bytes
+    content: bytes
+    kept_at: dt.datetime
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """What the server said of itself."""
+
+    name: str  # the connection's name, or host
+    version: str
+    topology: str  # "standalone", a replica set's name, "sharded", "in memory"
+    milliseconds: int
+    wire: int
+    sessions: bool
+    extra: Mapping[str, str] = field(default_factory=dict)
