@@ -1,0 +1,50 @@
+"""The folder where journal, drafts and saved connections are kept, readable by its owner only.
+
+``PALIMPSEST_HOME`` names it, else the platform's place for a user's data. Folders are 0700, files 0600.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+from model.errors import Refused
+
+
+def folder(home: Path | None = None, *parts: str) -> Path:
+    """The data folder, or one inside it, made where missing; raises ``Refused`` where it cannot be made."""
+    chosen = home or os.environ.get("PALIMPSEST_HOME")
+    root = Path(chosen) if chosen else platformdirs.user_data_path("palimpsest", False)
+    where = root.joinpath(*parts)
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not chosen:
+            root.chmod(0o700)  # a folder that someone named keeps the rights it has; the files in it are 0600
+        where.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise Refused(
+            f"The folder {where} for journal and drafts cannot be used ({error.strerror}); "
+            "set PALIMPSEST_HOME to a folder that you can write."
+        ) from None
+    return where
+
+
+def write(path: Path, data: str) -> None:
+    """Put a whole file in place at once, so that a crash leaves the old one or the new one."""
+    try:
+        # mkstemp makes the file 0600 before a byte is in it.
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise Refused(f"{path} cannot be written ({error.strerror}); make room or allow writing there.") from None
