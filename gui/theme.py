@@ -1,0 +1,202 @@
+"""Every colour and size of the window, light and dark, and how they reach the widgets.
+
+Colours are tokens: nothing else in the program holds a hex value. Sizes are in device-independent pixels at a
+13 px font and scale with the system font through :func:`px`. A change of theme sets the palette and the style
+sheet again and then tells :data:`signals`, so that painted views repaint.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass, fields
+from importlib import resources
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QStyleFactory
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One colour a token, as ``#RRGGBB``."""
+
+    canvas: str
+    surface: str
+    sunken: str
+    hover: str
+    border: str
+    btn: str
+    hatch: str
+    ctl: str
+    text: str
+    text2: str
+    text3: str
+    acc: str
+    accText: str  # noqa: N815 (the token's name)
+    sel: str
+    selOff: str  # noqa: N815
+    accTint: str  # noqa: N815
+    warn: str
+    warnT: str  # noqa: N815
+    err: str
+    errT: str  # noqa: N815
+    add: str
+    addT: str  # noqa: N815
+    rem: str
+    remT: str  # noqa: N815
+    chg: str
+    chgT: str  # noqa: N815
+    typ: str
+    typT: str  # noqa: N815
+    addS: str  # noqa: N815
+    remS: str  # noqa: N815
+    chgS: str  # noqa: N815
+    typS: str  # noqa: N815
+    addM: str  # noqa: N815
+    remM: str  # noqa: N815
+    chgM: str  # noqa: N815
+    typM: str  # noqa: N815
+
+
+LIGHT = Tokens(
+    canvas="#F5F3EF", surface="#FFFFFF", sunken="#FAF9F6",
+    hover="#F0EDE7", border="#E2DED6", btn="#CDC7BC", hatch="#CFC9BE",
+    ctl="#867F73", text="#1F1D1A", text2="#5A554D", text3="#6E685E",
+    acc="#0B6E69", accText="#FFFFFF", sel="#DCEDEB", selOff="#ECE8E1", accTint="#DCEDEB",
+    warn="#7A5400", warnT="#FBF3DD", err="#B42318", errT="#FCE7E4",
+    add="#0B65C9", addT="#EAF3FD", rem="#B04405", remT="#FDF0E6",
+    chg="#7C1D63", chgT="#FAF0F7", typ="#57534C", typT="#F1EEE9",
+    addS="#C3DEF9", remS="#F8D3B8", chgS="#EFCDE4", typS="#D8D3CA",
+    addM="#5E97D6", remM="#D08252", chgM="#B0709F", typM="#958F84",
+)  # fmt: skip
+
+DARK = Tokens(
+    canvas="#151412", surface="#1C1B18", sunken="#211F1C",
+    hover="#292722", border="#353129", btn="#4B463D", hatch="#4A453D",
+    ctl="#8A8377", text="#ECE8E1", text2="#B7B0A5", text3="#A69F93",
+    acc="#56C7BA", accText="#0A1E1C", sel="#1B3B39", selOff="#2D2A25", accTint="#17393A",
+    warn="#E8C15E", warnT="#372C12", err="#FF9486", errT="#43201B",
+    add="#6CB2FF", addT="#172638", rem="#FFA25F", remT="#352414",
+    chg="#F29FD2", chgT="#33202E", typ="#BDB7AC", typT="#2B2925",
+    addS="#1F4C7C", remS="#653B17", chgS="#633052", typS="#4A463E",
+    addM="#4A82BD", remM="#B57440", chgM="#A9688F", typM="#857F75",
+)  # fmt: skip
+
+
+class Signals(QObject):
+    """Tells painted views that the colours are others now."""
+
+    changed = Signal()
+
+
+signals = Signals()
+_tokens = LIGHT
+_scale = 1.0
+_images: tempfile.TemporaryDirectory[str] | None = None
+
+
+def tokens() -> Tokens:
+    """The colours in force."""
+    return _tokens
+
+
+def colour(name: str) -> QColor:
+    """A token as a colour to paint with."""
+    return QColor(getattr(_tokens, name))
+
+
+def is_dark() -> bool:
+    """Whether the dark colours are in force."""
+    return _tokens is DARK
+
+
+def px(size: float) -> int:
+    """A size of the design, scaled to the system font."""
+    return max(1, round(size * _scale)) if size else 0
+
+
+def font(size: float = 13, weight: int = 400) -> QFont:
+    """The system font at a size of the design; weight 400, 500 or 600."""
+    made = QFont(QGuiApplication.font())
+    made.setPixelSize(px(size))
+    made.setWeight(QFont.Weight(weight))
+    return made
+
+
+def mono(size: float = 12, weight: int = 400) -> QFont:
+    """The system's fixed-width font for values; ligatures are off so that ``->`` stays what it is."""
+    made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    made.setPixelSize(px(size))
+    made.setWeight(QFont.Weight(weight))
+    made.setStyleHint(QFont.StyleHint.Monospace)
+    for feature in ("liga", "calt", "clig"):
+        made.setFeature(QFont.Tag(feature), 0)
+    return made
+
+
+def apply(scheme: str = "system") -> None:
+    """Put ``light``, ``dark`` or the system's colours in force in the whole application, at once."""
+    global _tokens, _scale
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    hints = QGuiApplication.styleHints()
+    if scheme == "system":
+        hints.unsetColorScheme()
+        dark = hints.colorScheme() == Qt.ColorScheme.Dark
+    else:
+        dark = scheme == "dark"
+        hints.setColorScheme(Qt.ColorScheme.Dark if dark else Qt.ColorScheme.Light)
+    _tokens = DARK if dark else LIGHT
+    if app.style().objectName().lower() != "fusion":
+        app.setStyle(QStyleFactory.create("Fusion"))
+    base = QGuiApplication.font()
+    size = base.pixelSize() if base.pixelSize() > 0 else base.pointSizeF() * app.primaryScreen().logicalDotsPerInch() / 72
+    _scale = max(0.8, min(3.0, size / 13))
+    app.setPalette(_palette(_tokens))
+    app.setStyleSheet(_sheet(_tokens))
+    signals.changed.emit()
+
+
+def _palette(t: Tokens) -> QPalette:
+    role = QPalette.ColorRole
+    palette = QPalette()
+    for which, name in (
+        (role.Window, t.canvas), (role.WindowText, t.text), (role.Base, t.surface), (role.AlternateBase, t.surface),
+        (role.Text, t.text), (role.Button, t.surface), (role.ButtonText, t.text), (role.BrightText, t.err),
+        (role.Highlight, t.sel), (role.HighlightedText, t.text), (role.Link, t.acc), (role.LinkVisited, t.acc),
+        (role.ToolTipBase, t.text), (role.ToolTipText, t.surface), (role.PlaceholderText, t.text3),
+        (role.Mid, t.border), (role.Dark, t.btn), (role.Light, t.surface), (role.Midlight, t.hover),
+        (role.Shadow, t.border), (role.Accent, t.acc),
+    ):  # fmt: skip
+        palette.setColor(which, QColor(name))
+    for which in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, which, QColor(t.text3))
+    return palette
+
+
+def _sheet(t: Tokens) -> str:
+    """The style sheet with tokens (``@acc``), sizes (``8u``) and images (``image(check)``) filled in."""
+    text = resources.files("resources").joinpath("style.qss").read_text("utf-8")
+    folder = _image_folder()
+
+    def image(found: re.Match[str]) -> str:
+        name, token = found.group(1), found.group(2)
+        path = folder / f"{name}-{token}-{'dark' if t is DARK else 'light'}.svg"
+        if not path.exists():
+            svg = resources.files("resources").joinpath("icons", f"{name}.svg").read_text("utf-8")
+            path.write_text(svg.replace("currentColor", getattr(t, token)), "utf-8")
+        return f'url("{path.as_posix()}")'
+
+    text = re.sub(r"image\(([a-z-]+),\s*(\w+)\)", image, text)
+    for name in sorted((f.name for f in fields(t)), key=len, reverse=True):
+        text = text.replace(f"@{name}", getattr(t, name))
+    return re.sub(r"\b(\d+(?:\.\d+)?)u\b", lambda m: f"{px(float(m.group(1)))}px", text)
+
+
+def _image_folder() -> Path:
+    global _images
+    if _images is None:
+        _images = tempfile.TemporaryDirectory(prefix="palimpsest-style-")
+    return Path(_images.name)
