@@ -1,0 +1,1 @@
+"""The storage layouts, one file each; none knows another."""
