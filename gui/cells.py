@@ -1,7 +1,7 @@
 """One way to draw every list and tree: a model hands out a :class:`Cell`, one delegate paints it.
 
-``CellModel`` subclasses return a ``Cell`` under :data:`CELL`; display and accessible text follow from it. ``CellTree`` is
-the view: full-width selection with an accent bar, chevrons, focus ring inside the cell, header rows.
+``CellModel`` subclasses return a ``Cell`` under :data:`CELL`; display and accessible text follow from it.
+``CellTree`` is the view: full-width selection with an accent bar, chevrons, focus ring inside the cell, header rows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+)
 from PySide6.QtGui import QFontMetricsF, QHelpEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -98,10 +108,10 @@ class CellDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self.row_height = row_height
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802 (Qt's name)
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(theme.px(40), theme.px(self.row_height))
 
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
         option.text = ""
 
@@ -120,7 +130,9 @@ class CellDelegate(QStyledItemDelegate):
         if cell.bar:
             painter.fillRect(QRectF(rect.left(), rect.top(), theme.px(3), rect.height()), theme.colour(cell.bar))
         self._content(painter, rect.adjusted(theme.px(8), 0, -theme.px(8), 0), cell, option)
-        focus = bool(option.state & QStyle.StateFlag.State_HasFocus) and bool(option.state & QStyle.StateFlag.State_Active)
+        focus = bool(option.state & QStyle.StateFlag.State_HasFocus) and bool(
+            option.state & QStyle.StateFlag.State_Active
+        )
         if focus:
             painter.setPen(QPen(theme.colour("acc"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -183,26 +195,28 @@ class CellDelegate(QStyledItemDelegate):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(theme.colour(span.mark))
                 half = metrics.height() / 2
-                painter.drawRoundedRect(QRectF(x - 1, rect.center().y() - half, step + 2, half * 2), theme.px(2), theme.px(2))
+                painter.drawRoundedRect(
+                    QRectF(x - 1, rect.center().y() - half, step + 2, half * 2), theme.px(2), theme.px(2)
+                )
                 painter.restore()
             drawn = theme.mono(cell.size, span.weight) if cell.mono and span.weight else font
             if span.weight and not cell.mono:
                 drawn = theme.font(cell.size, span.weight)
             painter.setFont(drawn)
             painter.setPen(theme.colour(span.token))
-            painter.drawText(box.adjusted(0, 0, 2, 0), int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine), span.text)
+            painter.drawText(
+                box.adjusted(0, 0, 2, 0), int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine), span.text
+            )
             x += step
         return x
 
-    def helpEvent(  # noqa: N802
-        self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
-    ) -> bool:
+    def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
         cell = index.data(CELL)
         if event.type() == QEvent.Type.ToolTip and isinstance(cell, Cell):
             tip = cell.tip
             if not tip:
                 font = theme.mono(cell.size, cell.weight) if cell.mono else theme.font(cell.size, cell.weight)
-                fits = QFontMetricsF(font).horizontalAdvance(cell.text) < view.visualRect(index).width() - theme.px(16)  # type: ignore[arg-type]
+                fits = QFontMetricsF(font).horizontalAdvance(cell.text) < view.visualRect(index).width() - theme.px(16)
                 tip = "" if fits else cell.text[:2000]
             QToolTip.showText(event.globalPos(), tip, view)
             return True
@@ -275,7 +289,7 @@ class CellModel(QAbstractItemModel):
         """The cell at an index; only reads memory."""
         raise NotImplementedError
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return len(self.headers)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -291,7 +305,7 @@ class CellModel(QAbstractItemModel):
             return cell.accessible or " ".join([*words, cell.text, *(badge.text for badge in cell.badges)])
         return None
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: N802
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.headers):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -302,10 +316,16 @@ class CellModel(QAbstractItemModel):
         return None
 
 
+def _first(index: Index) -> QModelIndex:
+    return index.sibling(index.row(), 0)
+
+
 class CellTree(QTreeView):
     """The view of a :class:`CellModel`."""
 
-    def __init__(self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None) -> None:
+    def __init__(
+        self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None
+    ) -> None:
         super().__init__(parent)
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
@@ -331,26 +351,28 @@ class CellTree(QTreeView):
         self.setIndentation(theme.px(15))
         self.viewport().update()
 
-    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
-        row = QRect(0, option.rect.top(), self.viewport().width(), option.rect.height())  # type: ignore[attr-defined]
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        row = QRect(0, option.rect.top(), self.viewport().width(), option.rect.height())
         selection = self.selectionModel()
         chosen = selection is not None and selection.isRowSelected(index.row(), index.parent())
         if chosen:
             active = self.hasFocus() or self.isAncestorOf(self.window().focusWidget() or self)
             painter.fillRect(row, theme.colour("sel" if active else "selOff"))
             painter.fillRect(QRect(0, row.top(), theme.px(3), row.height()), theme.colour("acc"))
-        elif self.indexAt(self.viewport().mapFromGlobal(self.cursor().pos())).siblingAtColumn(0) == index.siblingAtColumn(0):
-            if self.underMouse():
-                painter.fillRect(row, theme.colour("hover"))
+        elif self.underMouse() and self._pointed() == _first(index):
+            painter.fillRect(row, theme.colour("hover"))
         super().drawRow(painter, option, index)
 
-    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:  # noqa: N802
+    def _pointed(self) -> QModelIndex:
+        return _first(self.indexAt(self.viewport().mapFromGlobal(self.cursor().pos())))
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
         model = self.model()
-        if model is None or not model.hasChildren(index.siblingAtColumn(0)):
+        if model is None or not model.hasChildren(_first(index)):
             return
         side = theme.px(12)
         box = QRectF(rect.right() - side - 1, rect.center().y() - side / 2 + 0.5, side, side)
-        icons.paint(painter, box, "caret-down" if self.isExpanded(index.siblingAtColumn(0)) else "caret-right", "text2")
+        icons.paint(painter, box, "caret-down" if self.isExpanded(_first(index)) else "caret-right", "text2")
 
 
 __all__ = ["CELL", "Badge", "Cell", "CellDelegate", "CellModel", "CellTree", "Span", "plain", "value"]

@@ -32,7 +32,9 @@ def change(painter: QPainter, rect: QRectF, op: str, token: str = "") -> None:
     x, y = rect.center().x(), rect.center().y()
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    pen = QPen(ink, max(1.4, theme.px(16) / 10), Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+    pen = QPen(
+        ink, max(1.4, theme.px(16) / 10), Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin
+    )
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     u = half / 6
@@ -82,10 +84,18 @@ def mark_path(centre: QPointF, stored: str, radius: float) -> QPainterPath:
     if stored == "archive":
         path.addRoundedRect(QRectF(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8), r * 0.25, r * 0.25)
     elif stored == "prev":
-        path.addPolygon(QPolygonF([QPointF(x, y - r * 1.2), QPointF(x + r * 1.2, y), QPointF(x, y + r * 1.2), QPointF(x - r * 1.2, y)]))
+        path.addPolygon(
+            QPolygonF(
+                [QPointF(x, y - r * 1.2), QPointF(x + r * 1.2, y), QPointF(x, y + r * 1.2), QPointF(x - r * 1.2, y)]
+            )
+        )
         path.closeSubpath()
     elif stored == "delta":
-        path.addPolygon(QPolygonF([QPointF(x, y - r * 1.15), QPointF(x + r * 1.15, y + r * 0.9), QPointF(x - r * 1.15, y + r * 0.9)]))
+        path.addPolygon(
+            QPolygonF(
+                [QPointF(x, y - r * 1.15), QPointF(x + r * 1.15, y + r * 0.9), QPointF(x - r * 1.15, y + r * 0.9)]
+            )
+        )
         path.closeSubpath()
     else:
         path.addEllipse(centre, r, r)
@@ -180,22 +190,29 @@ def badge_width(text: str, symbol: str = "") -> float:
     return QFontMetricsF(theme.font(11, 500)).horizontalAdvance(text) + theme.px(12) + (theme.px(15) if symbol else 0)
 
 
-def badge(painter: QPainter, x: float, middle: float, text: str, ink: str = "typ", ground: str = "typT", symbol: str = "") -> float:
-    """Draw a badge 18 high at ``x``, centred on ``middle``; returns the x behind it. ``symbol`` is an operation or ``conflict``."""
+def badge(
+    painter: QPainter, x: float, middle: float, text: str, ink: str = "typ", ground: str = "typT", symbol: str = ""
+) -> float:
+    """Draw a badge 18 high at ``x``, centred on ``middle``; returns the x behind it.
+
+    ``symbol`` is an operation, or ``conflict``. With high contrast asked for, an edge stands for the tint.
+    """
     width = badge_width(text, symbol)
     height = theme.px(18)
     box = QRectF(x, middle - height / 2, width, height)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setPen(QPen(theme.colour("ctl"), 1) if theme.is_strong() else Qt.PenStyle.NoPen)
     painter.setBrush(QBrush(QColor(theme.colour(ground))))
-    painter.drawRoundedRect(box, theme.px(4), theme.px(4))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5) if theme.is_strong() else box, theme.px(4), theme.px(4))
     left = x + theme.px(6)
     if symbol:
         change(painter, QRectF(left - theme.px(1), box.top(), theme.px(12), height), symbol, ink)
         left += theme.px(15)
     painter.setFont(theme.font(11, 500))
     painter.setPen(theme.colour(ink))
-    painter.drawText(QRectF(left, box.top(), width, height), int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text)
+    painter.drawText(
+        QRectF(left, box.top(), width, height), int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text
+    )
     painter.restore()
     return x + width

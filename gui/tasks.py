@@ -4,7 +4,7 @@
 
     task = tasks.run(work, done=self._shown, failed=self._failed, owner=self)
 
-``work`` is a plain callable that takes a :class:`Progress`; it is the model's checkpoint and its stream of partial results.
+``work`` is a plain callable that takes a :class:`Progress`: the model's checkpoint and its stream of partial results.
 Exactly one of ``done``, ``failed``, ``cancelled`` follows, on the UI thread, and none once the owner is gone or the
 task was superseded: with ``key`` given, a later task of the same owner and key makes the earlier one's answers void.
 """
@@ -180,7 +180,10 @@ def describe(error: BaseException) -> tuple[str, str]:
     details = "".join(traceback.format_exception(error))
     if isinstance(error, Refused):
         return str(error), details
-    return "Something went wrong inside Palimpsest. Nothing more was written. Copy the details and report them.", details
+    return (
+        "Something went wrong inside Palimpsest; nothing more was written. Copy the details and report them.",
+        details,
+    )
 
 
 tasks = Tasks()

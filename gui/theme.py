@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 
@@ -34,30 +34,30 @@ class Tokens:
     text2: str
     text3: str
     acc: str
-    accText: str  # noqa: N815 (the token's name)
+    accText: str
     sel: str
-    selOff: str  # noqa: N815
-    accTint: str  # noqa: N815
+    selOff: str
+    accTint: str
     warn: str
-    warnT: str  # noqa: N815
+    warnT: str
     err: str
-    errT: str  # noqa: N815
+    errT: str
     add: str
-    addT: str  # noqa: N815
+    addT: str
     rem: str
-    remT: str  # noqa: N815
+    remT: str
     chg: str
-    chgT: str  # noqa: N815
+    chgT: str
     typ: str
-    typT: str  # noqa: N815
-    addS: str  # noqa: N815
-    remS: str  # noqa: N815
-    chgS: str  # noqa: N815
-    typS: str  # noqa: N815
-    addM: str  # noqa: N815
-    remM: str  # noqa: N815
-    chgM: str  # noqa: N815
-    typM: str  # noqa: N815
+    typT: str
+    addS: str
+    remS: str
+    chgS: str
+    typS: str
+    addM: str
+    remM: str
+    chgM: str
+    typM: str
 
 
 LIGHT = Tokens(
@@ -93,7 +93,12 @@ class Signals(QObject):
 
 signals = Signals()
 _tokens = LIGHT
+_dark = False
+_strong = False
 _scale = 1.0
+_mono = ""
+_asked = ("light", "normal")
+_follower: _Follower | None = None
 _images: tempfile.TemporaryDirectory[str] | None = None
 
 
@@ -109,7 +114,18 @@ def colour(name: str) -> QColor:
 
 def is_dark() -> bool:
     """Whether the dark colours are in force."""
-    return _tokens is DARK
+    return _dark
+
+
+def is_strong() -> bool:
+    """Whether high contrast is asked for: tints are gone and every box has an edge in ``ctl``."""
+    return _strong
+
+
+def strengthened(t: Tokens) -> Tokens:
+    """The same colours for high contrast: no tints behind words, and edges that are always seen."""
+    gone = dict.fromkeys(("warnT", "errT", "addT", "remT", "chgT", "typT"), t.surface)
+    return replace(t, **gone, border=t.ctl, btn=t.ctl, hatch=t.ctl, text2=t.text, text3=t.text2)
 
 
 def px(size: float) -> int:
@@ -128,6 +144,8 @@ def font(size: float = 13, weight: int = 400) -> QFont:
 def mono(size: float = 12, weight: int = 400) -> QFont:
     """The system's fixed-width font for values; ligatures are off so that ``->`` stays what it is."""
     made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    if _mono:
+        made.setFamily(_mono)
     made.setPixelSize(px(size))
     made.setWeight(QFont.Weight(weight))
     made.setStyleHint(QFont.StyleHint.Monospace)
@@ -136,27 +154,67 @@ def mono(size: float = 12, weight: int = 400) -> QFont:
     return made
 
 
-def apply(scheme: str = "system") -> None:
-    """Put ``light``, ``dark`` or the system's colours in force in the whole application, at once."""
-    global _tokens, _scale
+def use_mono(family: str) -> None:
+    """Take a named fixed-width family, where the system offers none worth the name (a platform without a desktop)."""
+    global _mono
+    _mono = family
+
+
+def apply(scheme: str = "system", contrast: str = "system") -> None:
+    """Put ``light``, ``dark`` or the system's colours in force in the whole application, at once.
+
+    ``contrast`` is ``normal``, ``high`` or what the system asks for. What the system decides is followed from then on.
+    """
+    global _tokens, _dark, _strong, _scale, _asked, _follower
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     hints = QGuiApplication.styleHints()
+    _asked = ("", "")  # Qt tells the follower of the change made here; that must not start another one
     if scheme == "system":
         hints.unsetColorScheme()
         dark = hints.colorScheme() == Qt.ColorScheme.Dark
     else:
         dark = scheme == "dark"
         hints.setColorScheme(Qt.ColorScheme.Dark if dark else Qt.ColorScheme.Light)
+    _asked = (scheme, contrast)
+    _dark, _strong = dark, contrast == "high" or (contrast == "system" and _system_wants_contrast())
     _tokens = DARK if dark else LIGHT
+    if _strong:
+        _tokens = strengthened(_tokens)
     if app.style().objectName().lower() != "fusion":
         app.setStyle(QStyleFactory.create("Fusion"))
     base = QGuiApplication.font()
-    size = base.pixelSize() if base.pixelSize() > 0 else base.pointSizeF() * app.primaryScreen().logicalDotsPerInch() / 72
+    size = (
+        base.pixelSize() if base.pixelSize() > 0 else base.pointSizeF() * app.primaryScreen().logicalDotsPerInch() / 72
+    )
     _scale = max(0.8, min(3.0, size / 13))
     app.setPalette(_palette(_tokens))
     app.setStyleSheet(_sheet(_tokens))
+    if _follower is None:
+        _follower = _Follower()
     signals.changed.emit()
+
+
+def _system_wants_contrast() -> bool:
+    # Qt 6.10 and later know it; before that it cannot be asked.
+    hints = getattr(QGuiApplication.styleHints(), "accessibility", None)
+    return hints is not None and "HighContrast" in str(hints().contrastPreference())
+
+
+class _Follower(QObject):
+    """Applies the theme again when the system changes its colours or its contrast."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._again)
+        accessibility = getattr(hints, "accessibility", None)
+        if accessibility is not None:
+            accessibility().contrastPreferenceChanged.connect(self._again)
+
+    def _again(self) -> None:
+        if "system" in _asked:
+            apply(*_asked)
 
 
 def _palette(t: Tokens) -> QPalette:
@@ -183,7 +241,7 @@ def _sheet(t: Tokens) -> str:
 
     def image(found: re.Match[str]) -> str:
         name, token = found.group(1), found.group(2)
-        path = folder / f"{name}-{token}-{'dark' if t is DARK else 'light'}.svg"
+        path = folder / f"{name}-{getattr(t, token)[1:]}.svg"
         if not path.exists():
             svg = resources.files("resources").joinpath("icons", f"{name}.svg").read_text("utf-8")
             path.write_text(svg.replace("currentColor", getattr(t, token)), "utf-8")

@@ -1,0 +1,77 @@
+"""The application object: name, fonts, theme, the focus ring, and the hook for errors that nobody caught."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from types import TracebackType
+
+from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from gui import focus, preferences, theme
+
+_log = logging.getLogger(__name__)
+_shown_by: Callable[[BaseException], None] | None = None
+
+# Platforms without a desktop, which name no font that is meant for reading.
+BARE = frozenset(("offscreen", "minimal", "vnc"))
+FAMILIES = ("Inter", "Noto Sans", "Cantarell", "Segoe UI", "Helvetica Neue", "DejaVu Sans", "Liberation Sans")
+FIXED = ("JetBrains Mono", "Noto Sans Mono", "DejaVu Sans Mono", "Liberation Mono", "Consolas", "Menlo")
+
+
+def application(argv: Sequence[str] = ()) -> QApplication:
+    """The one application, made where there is none yet, with theme and fonts in force."""
+    app = QApplication.instance()
+    if not isinstance(app, QApplication):
+        app = QApplication([*(argv or ["palimpsest"])])
+    app.setApplicationName("palimpsest")
+    app.setApplicationDisplayName("Palimpsest")
+    app.setDesktopFileName("palimpsest")
+    choose_fonts(app)
+    theme.apply(str(preferences.get("theme")), str(preferences.get("contrast")))
+    focus.install(app)
+    preferences.signals.changed.connect(_preference_changed)
+    return app
+
+
+def choose_fonts(app: QApplication) -> None:
+    """On a platform without a desktop, take the first family that reads well, at 13 px."""
+    if QGuiApplication.platformName() not in BARE:
+        return
+    there = set(QFontDatabase.families())
+    family = next((name for name in FAMILIES if name in there), "")
+    font = QFont(family) if family else QFont(app.font())
+    font.setPixelSize(13)
+    app.setFont(font)
+    theme.use_mono(next((name for name in FIXED if name in there), ""))
+
+
+def has_fonts() -> bool:
+    """Whether any font can be drawn with; without one every picture is a row of boxes."""
+    return bool(QFontDatabase.families())
+
+
+def _preference_changed(name: str) -> None:
+    if name in ("theme", "contrast"):
+        theme.apply(str(preferences.get("theme")), str(preferences.get("contrast")))
+
+
+def catch(shown_by: Callable[[BaseException], None]) -> None:
+    """Show what nobody caught through ``shown_by``, and log it with its traceback."""
+    global _shown_by
+    _shown_by = shown_by
+    sys.excepthook = _uncaught
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    _log.critical("An error that nobody caught.", exc_info=(kind, error, trace))
+    if _shown_by is not None:
+        try:
+            _shown_by(error)
+        except Exception:
+            _log.critical("The error could not be shown.", exc_info=True)

@@ -1,0 +1,256 @@
+"""Telling, failing, asking: one line at the foot of the window, and one kind of question.
+
+What is done is told for ten seconds with a way back, longer while it is pointed at or focused. What failed stays until
+it is closed; what is unknown stays until it is settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import icons, tasks, theme
+from gui.states import Choice, Glyph, button, words
+
+SECONDS = 10
+MOST = 3  # lines at once; the oldest that may go makes room
+
+_LOOKS = {
+    "done": ("check-circle", "acc"),
+    "failed": ("warning-circle", "err"),
+    "unknown": ("question", "warn"),
+    "note": ("warning", "warn"),
+}
+
+
+class Line(QFrame):
+    """One message with its buttons."""
+
+    gone = Signal(object)
+
+    def __init__(self, kind: str, text: str, choices: Sequence[Choice], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.kind, self.text = kind, text
+        self.setObjectName("message")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        icon, token = _LOOKS[kind]
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))
+        row.setSpacing(theme.px(8))
+        row.addWidget(Glyph(icon, token))
+        label = words(text, wrap=True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        row.addWidget(label, 1)
+        self.buttons: list[QPushButton] = []
+        for at, (name, call) in enumerate(choices):
+            made = button(name, None, "small", *(() if at == 0 else ("quiet",)))
+            made.clicked.connect(_Choice(self, call, closes=name != "Copy details").take)
+            # Beside the text, not at the edge: a second click on a Save that moved up must not undo it.
+            row.addWidget(made)
+            self.buttons.append(made)
+        close = QToolButton()
+        close.setIcon(icons.icon("x", "text3"))
+        close.setToolTip("Close")
+        close.setAccessibleName("Close this message")
+        close.clicked.connect(self.leave)
+        row.addWidget(close)
+        self.close_button = close
+        self.setAccessibleName(text)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._time_is_up)
+        if kind == "done":
+            self._timer.start(SECONDS * 1000)
+
+    def leave(self) -> None:
+        """Take the message away."""
+        self._timer.stop()
+        self.gone.emit(self)
+
+    def _time_is_up(self) -> None:
+        if self.underMouse() or self.isAncestorOf(self.window().focusWidget() or self.window()):
+            self._timer.start(1000)
+        else:
+            self.leave()
+
+
+class _Choice(QObject):
+    # Owned by its line, so that nothing is called once that is gone.
+    def __init__(self, line: Line, call: Callable[[], object], closes: bool) -> None:
+        super().__init__(line)
+        self._line, self._call, self._closes = line, call, closes
+
+    def take(self) -> None:
+        if self._closes:
+            self._line.leave()
+        self._call()
+
+
+class MessageArea(QWidget):
+    """Where a window shows its messages; one above the other, newest below."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("messages")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self.lines: list[Line] = []
+        self.hide()
+
+    def add(self, kind: str, text: str, choices: Sequence[Choice] = ()) -> Line:
+        """Show a message."""
+        for old in list(self.lines):
+            if (old.kind, old.text) == (kind, text):
+                self.remove(old)
+        while len(self.lines) >= MOST:
+            self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
+        line = Line(kind, text, choices)
+        line.gone.connect(self.remove)
+        self.lines.append(line)
+        self._column.addWidget(line)
+        self.show()
+        return line
+
+    def remove(self, line: Line) -> None:
+        """Take one away; focus inside it goes back to the page."""
+        if line not in self.lines:
+            return
+        self.lines.remove(line)
+        if line.isAncestorOf(self.window().focusWidget() or self.window()):
+            self.window().focusNextChild()
+        self._column.removeWidget(line)
+        line.hide()
+        line.deleteLater()
+        self.setVisible(bool(self.lines))
+
+
+def area(parent: QWidget) -> MessageArea:
+    """The message area of a widget's window; a panel shown alone gets one of its own at its foot."""
+    window = parent.window()
+    found = window.findChild(MessageArea)
+    if found is None:
+        found = MessageArea(window)
+        layout = window.layout()
+        if layout is not None:
+            layout.addWidget(found)
+    return found
+
+
+def tell(parent: QWidget, text: str, undo: Callable[[], object] | None = None, choices: Sequence[Choice] = ()) -> Line:
+    """Say what was done; ``undo`` is the way back."""
+    return area(parent).add("done", text, [*([("Undo", undo)] if undo is not None else []), *choices])
+
+
+def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> Line:
+    """Say what a person should know of and can act on; stays until it is closed."""
+    return area(parent).add("note", text, choices)
+
+
+def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] = ()) -> Line:
+    """Say what did not happen; a bug's traceback can be copied."""
+    if isinstance(error, str):
+        return area(parent).add("failed", error, choices)
+    sentence, details = tasks.describe(error)
+    copy: Choice = ("Copy details", lambda: QGuiApplication.clipboard().setText(details))
+    return area(parent).add("failed", sentence, [*choices, copy])
+
+
+def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = "") -> Line:
+    """Say that it is not known whether a write arrived; ``check`` looks again. Never called a failure."""
+    choices: list[Choice] = [("Check again", check)]
+    if token:
+        choices.append(("Copy the write token", lambda: QGuiApplication.clipboard().setText(token)))
+    return area(parent).add("unknown", text, choices)
+
+
+class Question(QDialog):
+    """Asks before something that cannot simply be taken back: the verb on the button, Cancel beside it."""
+
+    agreed = Signal()
+
+    def __init__(
+        self, parent: QWidget, title: str, text: str, verb: str, danger: bool, typed: str | None, more: QWidget | None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Palimpsest")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._typed = typed
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        head = words(title, "title", wrap=True)
+        column.addWidget(head)
+        body = words(text, wrap=True)
+        column.addWidget(body)
+        for label in (head, body):
+            label.setMinimumWidth(theme.px(420))
+            label.setMaximumWidth(theme.px(640))
+        if more is not None:
+            column.addWidget(more, 1)
+        self.field: QLineEdit | None = None
+        if typed is not None:
+            column.addSpacing(theme.px(8))
+            ask = QLabel(f"Type {typed} to go on")
+            self.field = QLineEdit()
+            self.field.setAccessibleName(ask.text())
+            ask.setBuddy(self.field)
+            column.addWidget(ask)
+            column.addWidget(self.field)
+            self.field.textChanged.connect(self._typing)
+        column.addSpacing(theme.px(16))
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        row.addStretch(1)
+        self.cancel = button("Cancel", self.reject)
+        self.verb = button(verb, None, "danger" if danger else "main")
+        self.verb.clicked.connect(self._yes)
+        row.addWidget(self.cancel)
+        row.addWidget(self.verb)
+        column.addLayout(row)
+        self.verb.setEnabled(typed is None)
+        (self.field or (self.cancel if danger else self.verb)).setFocus()
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(text)
+
+    def _typing(self, text: str) -> None:
+        self.verb.setEnabled(text.strip() == self._typed)
+
+    def _yes(self) -> None:
+        self.accept()
+        self.agreed.emit()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.reject()
+        super().closeEvent(event)
+
+
+def confirm(
+    parent: QWidget,
+    title: str,
+    text: str,
+    verb: str,
+    agreed: Callable[[], object],
+    *,
+    danger: bool = False,
+    typed: str | None = None,
+    more: QWidget | None = None,
+) -> Question:
+    """Ask; ``agreed`` is called on yes, nothing on no. ``typed``: words that must be typed first. Returns at once."""
+    made = Question(parent, title, text, verb, danger, typed, more)
+    made.agreed.connect(agreed)
+    made.open()
+    return made

@@ -1,0 +1,201 @@
+"""Long lists: one model of rows that grows as it is read, and the foot that leads through pages."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Generic, TypeVar
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QTreeView, QWidget
+
+from gui import icons, theme, wording
+from gui.cells import CellModel, Index
+from gui.states import words
+
+T = TypeVar("T")
+SIZES = (25, 50, 100)
+
+
+class RowsModel(CellModel, Generic[T]):
+    """Rows of one kind. A subclass gives ``headers``, ``cell`` and ``key``; rows are only ever added when they arrive.
+
+    Where ``more`` is true the view's wish for further rows is passed on once through ``wanted``.
+    """
+
+    wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[T] = []
+        self.more = False
+        self._asked = False
+
+    def key(self, row: T) -> Hashable:
+        """What a row is known by across a refresh."""
+        raise NotImplementedError
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
+        return 0 if parent.isValid() else len(self.rows)
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
+        if parent.isValid() or not 0 <= row < len(self.rows):
+            return QModelIndex()
+        return self.createIndex(row, column)
+
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
+        return QModelIndex()
+
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
+        return not parent.isValid() and bool(self.rows)
+
+    def canFetchMore(self, parent: Index) -> bool:
+        return not parent.isValid() and self.more and not self._asked
+
+    def fetchMore(self, parent: Index) -> None:
+        if self.canFetchMore(parent):
+            self._asked = True
+            self.wanted.emit()
+
+    def fill(self, rows: Sequence[T], more: bool = False) -> None:
+        """Show these rows and no others."""
+        self.more, self._asked = more, False
+        if [self.key(row) for row in rows] == [self.key(row) for row in self.rows]:
+            self.rows = list(rows)
+            if rows:
+                self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, self.columnCount() - 1))
+            return
+        self.beginResetModel()
+        self.rows = list(rows)
+        self.endResetModel()
+
+    def add(self, rows: Sequence[T], more: bool = False) -> None:
+        """Show further rows below."""
+        self.more, self._asked = more, False
+        if rows:
+            self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows) + len(rows) - 1)
+            self.rows.extend(rows)
+            self.endInsertRows()
+
+    def row_of(self, key: Hashable) -> int:
+        """Where a row stands; -1 where it does not."""
+        return next((at for at, row in enumerate(self.rows) if self.key(row) == key), -1)
+
+    def touch(self, at: int) -> None:
+        """Draw a row again."""
+        self.dataChanged.emit(self.index(at, 0), self.index(at, self.columnCount() - 1))
+
+    def at(self, index: Index) -> T | None:
+        """The row of an index."""
+        return self.rows[index.row()] if index.isValid() and index.row() < len(self.rows) else None
+
+
+def refill(view: QTreeView, model: RowsModel[T], rows: Sequence[T], more: bool = False) -> None:
+    """Show newer rows in place of older ones and keep the selection and the place scrolled to."""
+    current = model.at(view.currentIndex())
+    kept = None if current is None else model.key(current)
+    place = view.verticalScrollBar().value()
+    model.fill(rows, more)
+    at = -1 if kept is None else model.row_of(kept)
+    if at >= 0 and view.currentIndex().row() != at:
+        view.setCurrentIndex(model.index(at, 0))
+    view.verticalScrollBar().setValue(place)
+
+
+class Pager(QWidget):
+    """``1–50 of 2,318 documents  41 ms … Page 1 of 47  50 a page``."""
+
+    page_asked = Signal(int)  # from 0
+    size_chosen = Signal(int)
+
+    def __init__(self, noun: str = "document", size: int = 50, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._noun = noun
+        self._page, self._size = 0, size
+        self._count = words("", "second")
+        self._took = words("", "hint")
+        self._page_text = words("", "second")
+        self._back = self._step("caret-left", "Previous page", self._go_back)
+        self._on = self._step("caret-right", "Next page", self._go_on)
+        self._sizes = QPushButton()
+        self._sizes.setProperty("quiet", True)
+        self._sizes.setProperty("small", True)
+        self._sizes.setAccessibleName("Documents a page")
+        self._sizes.clicked.connect(self._choose_size)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
+        row.setSpacing(theme.px(8))
+        row.addWidget(self._count)
+        row.addWidget(self._took)
+        row.addStretch(1)
+        row.addWidget(self._back)
+        row.addWidget(self._page_text)
+        row.addWidget(self._on)
+        row.addSpacing(theme.px(4))
+        row.addWidget(self._sizes)
+        self.show_page(0, 0, None, "", False, None)
+
+    def _step(self, icon: str, name: str, call: object) -> QToolButton:
+        made = QToolButton()
+        made.setIcon(icons.icon(icon))
+        made.setToolTip(name)
+        made.setAccessibleName(name)
+        made.clicked.connect(call)
+        return made
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Rows a page."""
+        return self._size
+
+    def show_page(self, skip: int, shown: int, total: int | None, note: str, more: bool, took: int | None) -> None:
+        """Say what is shown; ``note`` is why there is no total."""
+        self._page = skip // self._size
+        span = f"{wording.count(skip + 1)}–{wording.count(skip + shown)}" if shown else "0"
+        if total is not None:
+            of = wording.many(total, self._noun)
+            self._count.setText(f"{span} of {of}" if shown else of)
+            pages = max(1, -(-total // self._size))
+            self._page_text.setText(f"Page {wording.count(self._page + 1)} of {wording.count(pages)}")
+            more = more or skip + shown < total
+        else:
+            self._count.setText(f"{span} of N/A" if shown or note else "")
+            self._page_text.setText(f"Page {wording.count(self._page + 1)}")
+        self._count.setToolTip(note)
+        self._took.setText(note if total is None and note else f"{wording.count(took)} ms" if took is not None else "")
+        self._back.setEnabled(self._page > 0)
+        self._on.setEnabled(more)
+        self._sizes.setText(f"{self._size} a page")
+
+    @property
+    def text(self) -> str:
+        """What the foot says of the rows."""
+        return self._count.text()
+
+    def _go_back(self) -> None:
+        if self._page > 0:
+            self.page_asked.emit(self._page - 1)
+
+    def _go_on(self) -> None:
+        self.page_asked.emit(self._page + 1)
+
+    def _choose_size(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for size in SIZES:
+            action = QAction(f"{size} a page", menu)
+            action.setCheckable(True)
+            action.setChecked(size == self._size)
+            action.setData(size)
+            menu.addAction(action)
+        menu.triggered.connect(self._size_taken)
+        menu.popup(self._sizes.mapToGlobal(self._sizes.rect().bottomLeft()))
+
+    def _size_taken(self, action: QAction) -> None:
+        self.set_size(int(action.data()))
+
+    def set_size(self, size: int) -> None:
+        """Show this many rows a page from now on."""
+        if size != self._size:
+            self._size = size
+            self.size_chosen.emit(size)

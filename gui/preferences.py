@@ -1,0 +1,134 @@
+"""What the window remembers between runs, and the choices of its Settings; read by every view, written in few places.
+
+One INI file: ``window.ini`` in ``PALIMPSEST_HOME`` where that is set, else the platform's place for settings. No
+document, no filter's result and no password is ever in it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from PySide6.QtCore import QByteArray, QObject, QSettings, QTimeZone, Signal
+
+
+class Signals(QObject):
+    """Tells views that a choice is another one now; carries its name."""
+
+    changed = Signal(str)
+
+
+signals = Signals()
+_store: QSettings | None = None
+
+DEFAULTS: dict[str, object] = {
+    "theme": "system",  # system, light, dark
+    "contrast": "system",  # system, high, normal
+    "zone": "",  # an IANA name; "" is the system's
+    "reduce_motion": False,
+    "page_size": 50,
+}
+
+
+def _settings() -> QSettings:
+    global _store
+    home = os.environ.get("PALIMPSEST_HOME")
+    path = str(Path(home) / "window.ini") if home else ""
+    if _store is None or (path and _store.fileName() != path):
+        if path:
+            Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _store = QSettings(path, QSettings.Format.IniFormat)
+        else:
+            _store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "palimpsest", "window")
+    return _store
+
+
+def get(name: str) -> Any:
+    """A choice, or its default."""
+    default = DEFAULTS[name]
+    kept = _settings().value(name)
+    if kept is None:
+        return default
+    if isinstance(default, bool):
+        return kept in (True, "true", "True", "1")
+    if isinstance(default, int):
+        try:
+            return int(str(kept))
+        except ValueError:
+            return default
+    return str(kept)
+
+
+def put(name: str, value: object) -> None:
+    """Keep a choice and tell every view."""
+    if get(name) == value:
+        return
+    _settings().setValue(name, value)
+    signals.changed.emit(name)
+
+
+def remembered(key: str, default: Any = None) -> Any:
+    """Something the window keeps for itself, such as open tabs: lists, dicts, text and numbers."""
+    kept = _settings().value(f"kept/{key}")
+    if not isinstance(kept, str):
+        return default
+    try:
+        return json.loads(kept)
+    except ValueError:
+        return default
+
+
+def remember(key: str, value: Any) -> None:
+    """Keep something under a key; read back by :func:`remembered`."""
+    _settings().setValue(f"kept/{key}", json.dumps(value, ensure_ascii=False))
+
+
+def shape(key: str) -> QByteArray | None:
+    """The geometry of a window, splitter or header as Qt saved it."""
+    kept = _settings().value(f"shape/{key}")
+    return kept if isinstance(kept, QByteArray) and not kept.isEmpty() else None
+
+
+def keep_shape(key: str, state: QByteArray) -> None:
+    """Keep a geometry."""
+    _settings().setValue(f"shape/{key}", state)
+
+
+def system_zone() -> str:
+    """The IANA name of this computer's time zone; UTC where it has none."""
+    name = QTimeZone.systemTimeZoneId().data()
+    text = bytes(name).decode("ascii", "replace")
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return "UTC"
+    return text
+
+
+def zone() -> str:
+    """The IANA name of the zone in which dates are shown."""
+    chosen = str(get("zone"))
+    return chosen or system_zone()
+
+
+def zones() -> list[str]:
+    """Every zone that can be chosen."""
+    return sorted(name for name in available_timezones() if "/" in name or name == "UTC")
+
+
+def local(at: dt.datetime) -> dt.datetime:
+    """A UTC time in the chosen zone."""
+    aware = at if at.tzinfo is not None else at.replace(tzinfo=dt.UTC)
+    try:
+        return aware.astimezone(ZoneInfo(zone()))
+    except (ZoneInfoNotFoundError, ValueError, OverflowError, OSError):
+        return aware
+
+
+def still() -> bool:
+    """Whether nothing but progress may move."""
+    return bool(get("reduce_motion"))
