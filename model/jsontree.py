@@ -1,0 +1,51 @@
+"""JSON text as Python objects, of any depth: ``json.loads`` gives up at some thousand levels."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_raw_decode = json.JSONDecoder().raw_decode
+
+
+def tree(text: str) -> Any:
+    """What ``json.loads`` gives; ``text`` must be JSON as this package writes it, on one line."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return _deep(text)
+
+
+def _deep(text: str) -> Any:
+    """The same without recursion."""
+    top: list[Any] = []
+    stack: list[Any] = [top]
+    names: list[str] = [""]
+    at, size = 0, len(text)
+    while at < size:
+        here = text[at]
+        if here in ",: ":
+            at += 1
+        elif here in "}]":
+            stack.pop()
+            names.pop()
+            at += 1
+        elif here == '"' and isinstance(stack[-1], dict) and names[-1] == "":
+            name, at = _raw_decode(text, at)
+            names[-1] = "=" + name  # marks that a name was read, the empty one too
+        else:
+            value: Any
+            if here in "{[":
+                value, at = ({} if here == "{" else []), at + 1
+            else:
+                value, at = _raw_decode(text, at)
+            parent = stack[-1]
+            if isinstance(parent, dict):
+                parent[names[-1][1:]] = value
+                names[-1] = ""
+            else:
+                parent.append(value)
+            if here in "{[":
+                stack.append(value)
+                names.append("")
+    return top[0]

@@ -1,0 +1,108 @@
+"""Hypothesis strategies for BSON as bytes: every type, odd payloads included, nested, with duplicate names."""
+
+from __future__ import annotations
+
+import struct
+
+from hypothesis import strategies as st
+
+from model import canonical as c
+from model import scalars
+from model.canonical import Value
+
+_NAMES = ["a", "b", "c", "d", "_id", "", "0", "1", "a.b", "$set", "naïve", "\udcff"]
+_TYPED = ["$oid", "$ref", "$id", "$db", "$numberInt", "$date", "$fields", "$raw"]
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+_cstrings = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=5)
+
+
+def names(typed: bool = True) -> st.SearchStrategy[str]:
+    """Field names: few, so that both sides of a comparison share them; ``typed`` adds those of typed values."""
+    return st.sampled_from(_NAMES + _TYPED if typed else _NAMES)
+
+
+def _int(kind: int, packer: struct.Struct, bits: int) -> st.SearchStrategy[Value]:
+    small = st.integers(-3, 3)
+    return st.one_of(small, st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)).map(
+        lambda n: Value(kind, packer.pack(n))
+    )
+
+
+def _scoped(parts: tuple[str, bytes]) -> Value:
+    body = scalars.string_data(parts[0]) + parts[1]
+    return Value(c.SCOPED_CODE, scalars.int32.pack(len(body) + 4) + body)
+
+
+_odd = st.sampled_from(
+    [
+        Value(c.DOUBLE, bytes.fromhex("010000000000f87f")),
+        Value(c.DOUBLE, bytes.fromhex("000000000000f8ff")),
+        Value(c.DOUBLE, scalars.double.pack(-0.0)),
+        Value(c.DOUBLE, scalars.double.pack(0.0)),
+        Value(c.BOOLEAN, b"\x02"),
+        Value(c.STRING, b"\x03\x00\x00\x00\xc3\x28\x00"),
+        Value(c.STRING, b"\x02\x00\x00\x00aa"),
+        Value(c.REGEX, b"a\x00xi\x00"),
+        Value(c.REGEX, b"\xff\x00\x00"),
+        Value(c.BINARY, b"\x01\x00\x00\x00\x02a"),
+        Value(c.DECIMAL128, b"\xff" * 16),
+        Value(c.DATE, scalars.int64.pack(scalars.INT64_MIN)),
+        Value(c.DATE, scalars.int64.pack(scalars.YEAR_10000)),
+        Value(c.UNDEFINED, b""),
+        Value(c.MIN_KEY, b""),
+        Value(c.MAX_KEY, b""),
+        Value(c.NULL, b""),
+        Value(c.BOOLEAN, b"\x00"),
+        Value(c.BOOLEAN, b"\x01"),
+    ]
+)
+leaves = st.one_of(
+    _odd,
+    _int(c.INT32, scalars.int32, 32),
+    _int(c.INT64, scalars.int64, 64),
+    _int(c.DATE, scalars.int64, 64),
+    st.floats().map(lambda f: Value(c.DOUBLE, scalars.double.pack(f))),
+    st.integers(-3, 3).map(lambda n: Value(c.DOUBLE, scalars.double.pack(float(n)))),
+    texts.map(lambda t: Value(c.STRING, scalars.string_data(t))),
+    texts.map(lambda t: Value(c.SYMBOL, scalars.string_data(t))),
+    texts.map(lambda t: Value(c.CODE, scalars.string_data(t))),
+    st.tuples(texts, st.just(c.EMPTY)).map(_scoped),
+    st.binary(min_size=12, max_size=12).map(lambda b: Value(c.OBJECT_ID, b)),
+    st.tuples(texts, st.binary(min_size=12, max_size=12)).map(
+        lambda p: Value(c.DB_POINTER, scalars.string_data(p[0]) + p[1])
+    ),
+    st.tuples(st.sampled_from([0, 2, 3, 4, 5, 128]), st.binary(max_size=17)).map(
+        lambda p: Value(c.BINARY, scalars.binary_data(*p))
+    ),
+    st.tuples(_cstrings, st.sampled_from(["", "i", "im", "mi", "ilmsux"])).map(
+        lambda p: Value(c.REGEX, p[0].encode() + b"\x00" + p[1].encode() + b"\x00")
+    ),
+    st.binary(min_size=8, max_size=8).map(lambda b: Value(c.TIMESTAMP, b)),
+    st.binary(min_size=16, max_size=16).map(lambda b: Value(c.DECIMAL128, b)),
+    st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-1000, max_value=1000).map(
+        lambda d: Value(c.DECIMAL128, scalars.parse_decimal(str(d)) or b"")
+    ),
+)
+
+
+def _nested(inner: st.SearchStrategy[Value], typed: bool, unique: bool) -> st.SearchStrategy[Value]:
+    pair = st.tuples(names(typed), inner)
+    by_name = (lambda p: p[0]) if unique else None
+    documents = st.lists(pair, max_size=5, unique_by=by_name).map(lambda p: Value(c.OBJECT, c.document(p)))
+    arrays = st.lists(inner, max_size=6).map(c.array)
+    if not typed:
+        return documents | arrays
+    odd = st.lists(pair, max_size=3).map(lambda p: Value(c.ARRAY, c.document(p)))
+    return documents | arrays | odd
+
+
+def values(typed: bool = True, unique: bool = False) -> st.SearchStrategy[Value]:
+    """Values of every type; ``unique`` leaves out duplicate names, ``typed=False`` also odd arrays."""
+    return st.recursive(leaves, lambda inner: _nested(inner, typed, unique), max_leaves=12)
+
+
+def documents(typed: bool = True, unique: bool = False) -> st.SearchStrategy[bytes]:
+    """Whole documents."""
+    by_name = (lambda p: p[0]) if unique else None
+    pairs = st.lists(st.tuples(names(typed), values(typed, unique)), max_size=6, unique_by=by_name)
+    return pairs.map(c.document)
