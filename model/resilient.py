@@ -2,21 +2,46 @@
 
 A write is sent once by :meth:`Server.send`, which raises nothing and says what is known: applied, not applied, or
 unknown. :func:`run` makes it resilient: one more try of the same guarded write, and the question "did mine land?".
+What an error of the driver means is in :mod:`model.meanings`.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
-from model.errors import Refused
+import pymongo
+import pymongo.uri_parser
+from bson.codec_options import CodecOptions
+from bson.errors import BSONError
+from bson.raw_bson import RawBSONDocument
+from bson.son import SON
+from pymongo.collection import Collection
+from pymongo.command_cursor import CommandCursor
+from pymongo.database import Database
+from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
+from pymongo.read_preferences import ReadPreference
+from pymongo.write_concern import WriteConcern
+
+from model.canonical import OBJECT, Value, array, decode, document
+from model.errors import NotAllowed, Refused, Unreachable
+from model.meanings import Applied, Meaning, cannot_connect, cannot_read, meaning, without_password
 from model.records import ServerFacts
+
+__all__ = ["Applied", "End", "Meaning", "Port", "Reply", "Server", "Terms", "Write", "bson_of", "meaning", "run"]
 
 Terms: TypeAlias = Mapping[str, Any]
 """A filter, sort, projection or update in order; its leaves are Python values or :class:`model.canonical.Value`."""
 
-Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
+RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+OWN_DATABASES = ("admin", "config", "local")
+
+FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
+BATCH_BYTES = 4 << 20
+BATCH_MOST = 2000
+NAMESPACE_NOT_FOUND, MAX_TIME_EXPIRED = 26, 50
 
 
 @dataclass(frozen=True)
@@ -45,16 +70,6 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """What an error of the driver says about the write it came out of."""
-
-    applied: Applied
-    retry: bool
-    sentence: str
-    duplicate: bool = False
-
-
-@dataclass(frozen=True)
 class End:
     """How a resilient write ended; ``conflict`` and ``refused`` mean: not in the database, now or later."""
 
@@ -66,6 +81,10 @@ class End:
 
 class Port(Protocol):
     """What layouts need of a server; tests put a scheduler or faults behind it. Each call is one operation."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether :meth:`send` refuses everything."""
 
     def facts(self) -> ServerFacts:
         """What the server says of itself."""
@@ -100,50 +119,329 @@ class Port(Protocol):
     def send(self, write: Write) -> Reply:
         """Send a write once; raises nothing, the reply says what is known."""
 
-    @property
-    def read_only(self) -> bool:
-        """Whether :meth:`send` refuses everything."""
+
+def bson_of(terms: Terms) -> bytes:
+    """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
+    return document((name, _value(part)) for name, part in terms.items())
 
 
-@dataclass
+def _value(part: Any) -> Value:
+    if isinstance(part, Value):
+        return part
+    if isinstance(part, Mapping):
+        return Value(OBJECT, bson_of(part))
+    if isinstance(part, list | tuple):
+        return array(_value(each) for each in part)
+    return Value.of(part)
+
+
+def _raw(terms: Terms) -> RawBSONDocument:
+    return RawBSONDocument(bson_of(terms), RAW)
+
+
 class Server:
     """A connection through PyMongo; thread-safe. Made by :meth:`connect`."""
 
-    read_only: bool = False
-    _facts: ServerFacts | None = field(default=None, repr=False)
+    def __init__(self, client: pymongo.MongoClient[RawBSONDocument], uri: str, read_only: bool, name: str) -> None:
+        self._client = client
+        self._uri = uri
+        self._name = name
+        self._facts: ServerFacts | None = None
+        self._largest: dict[tuple[str, bool], int] = {}
+        self.read_only = read_only
 
     @classmethod
     def connect(
         cls, uri: str, read_only: bool = False, connect_ms: int = 8000, socket_ms: int = 30000, name: str = ""
     ) -> Server:
-        """Connect and ask who is there; raises ``Unreachable`` or ``Refused`` in one sentence without a password."""
-        raise NotImplementedError
+        """Connect and ask who is there; raises ``Unreachable`` or ``Refused`` in one sentence without a password.
+
+        Time-outs in the URI win over the arguments. Without ``socket_ms`` a lost reply would wait for ever.
+        """
+        if not uri.startswith(("mongodb://", "mongodb+srv://")):
+            raise cannot_connect(ValueError("no scheme"), uri)
+        options: dict[str, Any] = {
+            "socketTimeoutMS": socket_ms,
+            "connectTimeoutMS": connect_ms,
+            "serverSelectionTimeoutMS": connect_ms,
+            "waitQueueTimeoutMS": socket_ms,
+            "appname": "palimpsest",
+        }
+        said = uri.partition("?")[2].lower()
+        options = {key: value for key, value in options.items() if f"{key.lower()}=" not in said}
+        try:
+            if uri.startswith("mongodb://"):  # otherwise a wrong option is only warned of
+                pymongo.uri_parser.parse_uri(uri, warn=False)
+            client: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
+                uri, document_class=RawBSONDocument, **options
+            )
+        except Exception as error:
+            raise cannot_connect(error, uri) from None
+        server = cls(client, uri, read_only, name)
+        try:
+            server.facts(refresh=True)
+        except BaseException:
+            client.close()
+            raise
+        return server
 
     def close(self) -> None:
         """Let go of the connection; a second call does nothing."""
-        raise NotImplementedError
+        self._client.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def facts(self, refresh: bool = False) -> ServerFacts:
-        """What the server says of itself; asked once, or again with ``refresh``."""
-        raise NotImplementedError
+        """What the server says of itself; asked once, or again with ``refresh``.
+
+        Nothing of it needs ``hello``: topology and wire version are what the driver's own monitor saw.
+        """
+        if self._facts is not None and not refresh:
+            return self._facts
+        admin = self._client.get_database("admin", codec_options=CodecOptions())
+        started = time.perf_counter()
+        try:
+            admin.command("ping")
+        except PyMongoError as error:
+            raise cannot_connect(error, self._uri) from None
+        milliseconds = round((time.perf_counter() - started) * 1000)
+        try:
+            build: Mapping[str, Any] = admin.command("buildInfo")
+        except PyMongoError:
+            build = {}
+        seen = self._client.topology_description
+        nodes = [d for d in seen.server_descriptions().values() if d.is_server_type_known]
+        kinds = {d.server_type_name for d in nodes}
+        topology = next((d.replica_set_name for d in nodes if d.replica_set_name), None) or (
+            "sharded" if "Mongos" in kinds else "standalone"
+        )
+        extra = {key: str(build[key]) for key in ("gitVersion", "ferretdbVersion", "storageEngines") if key in build}
+        self._facts = ServerFacts(
+            name=self._name or ", ".join(sorted({f"{d.address[0]}:{d.address[1]}" for d in nodes})) or "server",
+            version=str(build.get("version", "unknown version")),
+            topology=topology,
+            milliseconds=milliseconds,
+            wire=max((d.max_wire_version for d in nodes), default=0),
+            sessions=any(d.logical_session_timeout_minutes is not None for d in nodes),
+            extra=extra,
+        )
+        return self._facts
+
+    # --- reading
 
     def databases(self) -> list[str]:
         """The databases this user may see, without ``admin``, ``config`` and ``local``."""
-        raise NotImplementedError
+        try:
+            names = self._client.list_database_names()
+        except PyMongoError as error:
+            given = self._client.get_default_database(default="").name if _names_a_database(self._uri) else ""
+            if given and isinstance(error, OperationFailure) and error.code == 13:
+                return [given]
+            raise self._trouble(error) from None
+        return sorted(name for name in names if name not in OWN_DATABASES)
+
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        """Name, type ("collection", "view", …) and options of each collection of a database, by name."""
+        rows = self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)
+        found = [decode(raw) for raw in rows]
+        return sorted(
+            (str(row["name"]), str(row.get("type", "collection")), dict(row.get("options") or {}))
+            for row in found
+            if not str(row["name"]).startswith("system.")
+        )
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
+        try:
+            return [decode(raw) for raw in self._rows(ns, {"listIndexes": ns.partition(".")[2]}, few=True)]
+        except _NoSuchNamespace:
+            return []
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+    ) -> Iterator[bytes]:
+        """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``."""
+        command: dict[str, Any] = {"find": ns.partition(".")[2]}
+        command["filter"] = filter or {}
+        if sort:
+            command["sort"] = sort
+        if projection:
+            command["projection"] = projection
+        if skip:
+            command["skip"] = skip
+        if limit:
+            command["limit"] = limit
+        if max_ms is not None:
+            command["maxTimeMS"] = max_ms
+        return self._rows(ns, command, few=False, projected=bool(projection), limit=limit)
+
+    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+        """The results of a pipeline, as :meth:`find`."""
+        command: dict[str, Any] = {"aggregate": ns.partition(".")[2], "pipeline": list(pipeline), "allowDiskUse": True}
+        if max_ms is not None:
+            command["maxTimeMS"] = max_ms
+        return self._rows(ns, command, few=False, projected=True)
+
+    def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
+        """How many match; None where that takes longer than ``max_ms``."""
+        command: dict[str, Any] = {"count": ns.partition(".")[2], "query": _raw(filter or {})}
+        if max_ms is not None:
+            command["maxTimeMS"] = max_ms
+        try:
+            return int(self._database(ns).command(SON(command))["n"])
+        except ExecutionTimeout:
+            return None
+        except OperationFailure as error:
+            if error.code == NAMESPACE_NOT_FOUND:
+                return 0
+            raise self._trouble(error) from None
+        except (PyMongoError, BSONError) as error:
+            raise self._trouble(error) from None
 
     def estimated_count(self, ns: str) -> int | None:
         """The number of documents by the collection's own bookkeeping; None where it is not told."""
-        raise NotImplementedError
+        return self.count(ns)
+
+    def _rows(
+        self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, limit: int = 0
+    ) -> Iterator[bytes]:
+        key = (ns, projected)
+        largest = self._largest.get(key, 0)
+        first = 200 if few else _batch(largest, 20 if projected else FIRST_BATCH)
+        if limit:
+            first = min(first, limit)
+        name = next(iter(command))
+        body: dict[str, Any] = {}
+        body |= {part: _raw(value) if isinstance(value, Mapping) else value for part, value in command.items()}
+        if "pipeline" in body:
+            body["pipeline"] = [_raw(stage) for stage in body["pipeline"]]
+        if name == "find":
+            body["batchSize"] = first
+        else:
+            body["cursor"] = {"batchSize": first}
+        try:
+            cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
+                SON(body), read_preference=ReadPreference.PRIMARY, codec_options=RAW
+            )
+            with cursor:
+                size = first
+                # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
+                cursor.batch_size(size)
+                for row in cursor:
+                    raw = bytes(row.raw)
+                    if len(raw) > largest:
+                        largest = self._largest[key] = len(raw)
+                    if (wanted := min(_batch(largest, FIRST_BATCH), size * 8)) != size:
+                        size = wanted
+                        cursor.batch_size(size)
+                    yield raw
+        except OperationFailure as error:
+            if error.code == NAMESPACE_NOT_FOUND:
+                raise _NoSuchNamespace(f"There is no collection {ns}.") from None
+            raise self._trouble(error) from None
+        except (PyMongoError, BSONError) as error:
+            raise self._trouble(error) from None
+
+    def _database(self, ns: str) -> Database[RawBSONDocument]:
+        try:
+            return self._client.get_database(ns.partition(".")[0], codec_options=RAW)
+        except PyMongoError as error:
+            raise Refused(f"{ns.partition('.')[0]!r} is no name for a database: {error}.") from None
+
+    def _trouble(self, error: Exception) -> Refused:
+        return cannot_read(error, self._uri)
+
+    # --- writing
+
+    def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
+        """Create an index; raises ``Refused`` where duplicates stand in its way."""
+        if self.read_only:
+            raise NotAllowed(READ_ONLY)
+        try:
+            self._collection(ns).create_index(list(keys.items()), unique=unique)
+        except (PyMongoError, BSONError) as error:
+            said = meaning(error)
+            if said.duplicate:
+                raise Refused(
+                    f"{ns} holds duplicates, so the unique index cannot be created; settle them first."
+                ) from None
+            raise self._trouble(error) from None
+
+    def send(self, write: Write) -> Reply:
+        """Send a write once; raises nothing, the reply says what is known.
+
+        On a replica set the server may try once more by itself and de-duplicates that.
+        """
+        if self.read_only:
+            return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
+        try:
+            return self._send(write)
+        except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
+            said = meaning(error)
+            sentence = without_password(said.sentence, self._uri)
+            trouble: Refused = Refused(sentence)
+            if isinstance(error, OperationFailure) and error.code == 13:
+                trouble = NotAllowed(sentence)
+            elif said.retry:
+                trouble = Unreachable(sentence)
+            sure = 1 if said.applied == "yes" else 0
+            return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble)
+
+    def _send(self, write: Write) -> Reply:
+        collection = self._collection(write.ns)
+        if write.kind == "insert":
+            assert isinstance(write.body, bytes)
+            collection.insert_one(RawBSONDocument(write.body, RAW))
+            return Reply("yes", 1, 1)
+        where = _raw(write.filter)
+        if write.kind == "delete":
+            gone = collection.delete_one(where).deleted_count
+            return Reply("yes" if gone else "no", gone, gone)
+        if write.kind == "replace":
+            assert isinstance(write.body, bytes)
+            result = collection.replace_one(where, RawBSONDocument(write.body, RAW))
+        else:
+            assert write.body is not None
+            assert not isinstance(write.body, bytes)
+            how: Any = _raw(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
+            result = collection.update_one(where, how, upsert=write.kind == "upsert")
+        upserted = result.upserted_id is not None
+        done = bool(result.matched_count) or upserted
+        return Reply("yes" if done else "no", result.matched_count, result.modified_count, upserted)
+
+    def _collection(self, ns: str) -> Collection[RawBSONDocument]:
+        collection = self._database(ns).get_collection(ns.partition(".")[2])
+        if not collection.write_concern.acknowledged:
+            # A URI may ask for w=0; then nobody could say how a write ended.
+            return collection.with_options(write_concern=WriteConcern(w=1))
+        return collection
 
 
-def bson_of(terms: Terms) -> bytes:
-    """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
-    raise NotImplementedError
+READ_ONLY = "This session is read-only; allow writes to save changes."
 
 
-def meaning(error: BaseException) -> Meaning:
-    """What an error of the driver says about the write it came out of."""
-    raise NotImplementedError
+class _NoSuchNamespace(Refused):
+    """The collection does not exist (yet)."""
+
+
+def _batch(largest: int, unknown: int) -> int:
+    return max(1, min(BATCH_MOST, BATCH_BYTES // largest)) if largest else unknown
+
+
+def _names_a_database(uri: str) -> bool:
+    path = uri.partition("://")[2].partition("?")[0].partition("/")[2]
+    return bool(path)
 
 
 def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) -> End:
@@ -152,4 +450,36 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) ->
     ``landed`` looks for the write's token: True it is there, False it is not, None nobody can tell. Without
     ``landed`` (no token) nothing is retried and doubt ends as unknown.
     """
-    raise NotImplementedError
+    first = server.send(write)
+    if first.applied in ("yes", "no"):
+        return _clear(first, write)
+    if landed is None:
+        return End("unknown", first.sentence, first)
+    if _asked(landed) is True:
+        return End("applied", reply=first)
+    second = server.send(write)
+    if second.applied == "yes":
+        return replace(_clear(second, write), retried=True)
+    there = _asked(landed)
+    if there is True:
+        return End("applied", reply=second, retried=True)
+    # A clean "no match" or "duplicate" after doubt: the base is gone for good, so the first try cannot land later.
+    # Anything else, a refusal too, says nothing about the first try.
+    if there is False and second.applied == "no" and (second.duplicate or not second.sentence):
+        return End("conflict", reply=second, retried=True)
+    return End("unknown", second.sentence or first.sentence, second, retried=True)
+
+
+def _asked(landed: Callable[[], bool | None]) -> bool | None:
+    try:
+        return landed()
+    except Refused:
+        return None
+
+
+def _clear(reply: Reply, write: Write) -> End:
+    if reply.applied == "yes":
+        return End("applied", reply.sentence, reply)
+    if reply.duplicate or not reply.sentence:
+        return End("conflict", reply.sentence, reply)
+    return End("refused", reply.sentence, reply)

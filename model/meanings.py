@@ -1,0 +1,237 @@
+"""What an error of the driver means: for a write, whether it was applied; for people, what to do.
+
+No sentence from here holds a password, whatever the address was.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import bson.errors
+from pymongo import errors as e
+
+from model.errors import NotAllowed, Refused, Unreachable
+
+Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
+
+DUPLICATE = (11000, 11001, 12582)
+# The server, or a router in front of it, gave up on a command that may have run or may still run.
+IN_DOUBT = {
+    6: "HostUnreachable",
+    7: "HostNotFound",
+    50: "MaxTimeMSExpired",
+    89: "NetworkTimeout",
+    91: "ShutdownInProgress",
+    189: "PrimarySteppedDown",
+    202: "NetworkInterfaceExceededTimeLimit",
+    262: "ExceededTimeLimit",
+    317: "ConnectionPoolExpired",
+    384: "ConnectionError",
+    9001: "SocketException",
+    10058: "LegacyNotPrimary",
+    10107: "NotWritablePrimary",
+    11600: "InterruptedAtShutdown",
+    11601: "Interrupted",
+    11602: "InterruptedDueToReplStateChange",
+    13435: "NotPrimaryNoSecondaryOk",
+    13436: "NotPrimaryOrSecondary",
+}
+BAD_CREDENTIALS = (18, 8000)
+NOT_ALLOWED = 13
+TOO_LARGE = (10334, 17419, 17420)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What an error of the driver says about the write it came out of."""
+
+    applied: Applied
+    retry: bool
+    sentence: str
+    duplicate: bool = False
+
+
+def meaning(error: BaseException) -> Meaning:
+    """Whether a write was applied that ended in this error; raises nothing."""
+    if isinstance(error, e.ServerSelectionTimeoutError):
+        return Meaning("no", False, "No server that takes writes could be reached; check the connection and try again.")
+    if isinstance(error, e.WaitQueueTimeoutError):
+        return Meaning("no", False, "All connections are busy; try again.")
+    if isinstance(error, e.NotPrimaryError):
+        return Meaning("unknown", True, "The server stepped down while the write was on its way.")
+    if isinstance(error, e.NetworkTimeout):
+        return Meaning("unknown", True, "The server did not answer in time.")
+    if isinstance(error, e.BulkWriteError | e.ClientBulkWriteException):
+        return Meaning("partial", False, "Some of several writes were applied.")
+    if isinstance(error, e.ConnectionFailure):
+        return Meaning("unknown", True, "The connection was lost while the write was on its way.")
+    if isinstance(error, e.ProtocolError | bson.errors.InvalidBSON):
+        return Meaning("unknown", True, "The server's answer could not be read.")
+    if isinstance(error, e.WTimeoutError | e.WriteConcernError):
+        return Meaning("yes", False, "Written, but not yet confirmed by enough servers: a fail-over may undo it.")
+    if isinstance(error, e.OperationFailure):
+        return _of_code(error)
+    if isinstance(error, e.DocumentTooLarge):
+        return Meaning("no", False, "The document would be larger than the server's limit of 16 MB.")
+    if isinstance(error, bson.errors.BSONError | e.PyMongoError):
+        return Meaning("no", False, f"This cannot be sent: {_plain(str(error))}.")
+    return Meaning("unknown", True, f"The write ended in an unexpected {type(error).__name__}.")
+
+
+def _of_code(error: e.OperationFailure) -> Meaning:
+    code = error.code
+    if code in DUPLICATE or isinstance(error, e.DuplicateKeyError):
+        return Meaning("no", False, "A unique index holds this value already.", duplicate=True)
+    if code in IN_DOUBT or isinstance(error, e.ExecutionTimeout):
+        return Meaning("unknown", True, "The server gave up on the write without saying how it ended.")
+    if code == NOT_ALLOWED:
+        return Meaning("no", False, "This user may not write here; ask for the readWrite role or use another user.")
+    if code in TOO_LARGE:
+        return Meaning("no", False, "The document would be larger than the server's limit of 16 MB.")
+    return Meaning("no", False, f"The server refuses the write: {said(error)}.")
+
+
+def said(error: e.OperationFailure) -> str:
+    """The server's own words, without the dump of its reply that PyMongo adds."""
+    details = error.details or {}
+    own = details.get("errmsg") if isinstance(details, dict) else None
+    return _plain(str(own or error).partition(", full error:")[0])
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")[:300]
+
+
+# --- sentences for people
+
+
+def host_of(uri: str) -> str:
+    """The hosts of an address, for a sentence: nothing of user, password or options."""
+    rest = uri.partition("://")[2].partition("?")[0]
+    authority = rest.rpartition("@")[2].partition("/")[0] if "@" in rest else rest.partition("/")[0]
+    hosts = urllib.parse.unquote(authority)
+    return hosts if len(hosts) <= 120 else hosts[:119] + "…"
+
+
+def without_password(text: str, uri: str) -> str:
+    """The text with the password of an address replaced, however it is written there."""
+    for secret in _secrets(uri):
+        text = text.replace(secret, "…")
+    return text
+
+
+def _secrets(uri: str) -> list[str]:
+    rest = uri.partition("://")[2]
+    user = rest.partition("?")[0].rpartition("@")[0]
+    password = user.partition(":")[2]
+    found = {password, urllib.parse.unquote_plus(password), urllib.parse.unquote(password)}
+    for option in rest.partition("?")[2].split("&"):
+        name, _, value = option.partition("=")
+        if "password" in name.lower():
+            found |= {value, urllib.parse.unquote_plus(value)}
+        if name.lower() == "authmechanismproperties":
+            token = re.search(r"AWS_SESSION_TOKEN:([^,]+)", value)
+            found |= {token.group(1), urllib.parse.unquote(token.group(1))} if token else set()
+    return sorted((s for s in found if s), key=len, reverse=True)
+
+
+def cannot_connect(error: Exception, uri: str) -> Refused:
+    """Why there is no connection, as the error to raise: one sentence that says what to do."""
+    return _no_secret(_connecting(error, uri), uri)
+
+
+def _connecting(error: Exception, uri: str) -> Refused:
+    text, host = str(error), host_of(uri)
+    if isinstance(error, e.InvalidURI | ValueError | TypeError) and not isinstance(
+        error, e.ServerSelectionTimeoutError
+    ):
+        # The driver's own words may quote what it took for a port out of a badly written password.
+        if "@" in uri and ("RFC 3986" in text or "escaped" in text or "Port" in text):
+            return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
+        return Unreachable(
+            "This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
+        )
+    if isinstance(error, e.OperationFailure):
+        if error.code in BAD_CREDENTIALS or ("auth" in text.lower() and error.code != NOT_ALLOWED):
+            return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
+        if error.code == NOT_ALLOWED:
+            return NotAllowed(f"{host} wants a user name and password for this, or another user.")
+        return Unreachable(f"{host} answers with an error: {said(error)}.")
+    if isinstance(error, e.ServerSelectionTimeoutError | e.AutoReconnect):
+        return _no_server(text, host, secured=bool(re.search("(tls|ssl)=true", uri.lower())))
+    if isinstance(error, e.ConfigurationError | OSError):
+        return _configured_wrongly(text, host)
+    return Unreachable(f"There is no connection to {host}: {_plain(text)}.")
+
+
+def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
+    low = text.lower()
+    if "certificate" in low or "ssl" in low or "tls" in low:
+        reason = "its certificate is not trusted or does not fit the host" if "certificate" in low else "TLS failed"
+        return Unreachable(f"{host} cannot be reached safely: {reason}; check tls and tlsCAFile in the address.")
+    if "name or service not known" in low or "getaddrinfo" in low or "nodename nor" in low or "name resolution" in low:
+        return Unreachable(f"There is no host {host}: the name is not known; check its spelling and the network.")
+    if "refused" in low:
+        return Unreachable(f"{host} refuses the connection; check the port, and that a server runs there.")
+    if "replica set" in low and "timed out" not in low:
+        return Unreachable(f"{host} does not belong to the replica set that the address names; check replicaSet.")
+    if secured and ("timed out" in low or "closed" in low):
+        return Unreachable(f"{host} does not answer over TLS; check the address, and whether it wants tls=true.")
+    if "timed out" in low or "timeout" in low:
+        return Unreachable(f"{host} does not answer in time; check the address, the network and firewalls.")
+    if "connection closed" in low or "reset" in low:
+        return Unreachable(f"{host} closes the connection; it may want TLS (tls=true), or be no MongoDB server.")
+    if "no such file" in low or "errno 2]" in low:
+        return Unreachable(f"There is no socket {host}; check the path, and that a server runs there.")
+    return Unreachable(f"No server answers at {host}; check the address, and that a server runs there.")
+
+
+def _configured_wrongly(text: str, host: str) -> Unreachable:
+    low = text.lower()
+    if "dns" in low or "srv" in low or "resolution" in low:
+        return Unreachable(f"{host} is not known to DNS as a MongoDB cluster; check the name and the network.")
+    if "wire version" in low:
+        return Unreachable(f"{host} speaks a version of MongoDB's protocol that is too old or too new for this driver.")
+    if "certificate" in low or "tls" in low or "ssl" in low or "no such file" in low or "private key" in low:
+        return Unreachable(
+            "A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address."
+        )
+    option = re.search(r"(?:option|Unknown option)[: ]+'?([A-Za-z]+)'?", text)
+    if option:
+        return Unreachable(f"The address has an option that is wrong: {option.group(1)}; correct or remove it.")
+    return Unreachable("The options of the address do not fit together; check what stands behind the ? in it.")
+
+
+def cannot_read(error: Exception, uri: str) -> Refused:
+    """Why a read failed, as the error to raise."""
+    return _no_secret(_reading(error, uri), uri)
+
+
+def _reading(error: Exception, uri: str) -> Refused:
+    host = host_of(uri)
+    if isinstance(error, e.ExecutionTimeout):
+        return Refused("The query took longer than allowed; narrow the filter or add an index.")
+    if isinstance(error, e.ServerSelectionTimeoutError):
+        return _no_server(str(error), host)
+    if isinstance(error, e.NetworkTimeout):
+        return Unreachable(f"{host} did not answer in time; try again.")
+    if isinstance(error, e.ConnectionFailure):
+        return Unreachable(f"The connection to {host} was lost; try again.")
+    if isinstance(error, e.CursorNotFound):
+        return Refused("The server closed the query in the meantime; run it again.")
+    if isinstance(error, e.OperationFailure):
+        if error.code == NOT_ALLOWED:
+            return NotAllowed("This user may not read here; ask for the read role or use another user.")
+        if error.code in BAD_CREDENTIALS:
+            return Unreachable(f"{host} does not accept this user name and password any more.")
+        return Refused(f"The server does not accept the query: {said(error)}.")
+    if isinstance(error, bson.errors.BSONError | e.ProtocolError):
+        return Unreachable(f"The answer of {host} could not be read; try again.")
+    return Refused(f"The query cannot be sent: {_plain(str(error))}.")
+
+
+def _no_secret(error: Refused, uri: str) -> Refused:
+    return type(error)(without_password(str(error), uri))
