@@ -18,8 +18,13 @@ from model import home as homes
 from model.errors import NotFound, Refused
 
 SECRET_OPTIONS = frozenset(
-    ("tlscertificatekeyfilepassword", "sslpempassword", "sslcertificatekeyfilepassword", "proxypassword")
-    + ("authmechanismproperties",)  # AWS session tokens travel in it
+    (
+        "tlscertificatekeyfilepassword",
+        "sslpempassword",
+        "sslcertificatekeyfilepassword",
+        "proxypassword",
+        "authmechanismproperties",  # AWS session tokens travel in it
+    )
 )
 _SERVICE = "palimpsest"
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<rest>.*)", re.DOTALL)
@@ -235,7 +240,9 @@ def _keyring_set(account: str, secret: str) -> None:
     try:
         keyring.set_password(_SERVICE, account, secret)
     except (keyring.errors.KeyringError, RuntimeError, OSError):
-        raise Refused("This computer offers no keyring, so the password is not kept; type it again next time.") from None
+        raise Refused(
+            "This computer offers no keyring, so the password is not kept; type it again next time."
+        ) from None
 
 
 def _keyring_get(account: str) -> str | None:

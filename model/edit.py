@@ -1,33 +1,39 @@
-"""Read, change, swap: how an edit ends, and what a failed swap means.
+"""Read, change, swap: what an edit makes of a document, and what a failed swap means.
 
 A swap succeeds only on the version it began from. Where it does not, :func:`conflict` reads the document again and
-says which of the different things happened; nothing has been written then.
+says which of several different things happened; nothing has been written then.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from model.canonical import Path
-from model.merge import Merge
+from model import canonical
+from model.canonical import Path, Value
+from model.diff import Diff, Move, Reorder, Retype, diff
+from model.errors import NotFound, Refused
+from model.layouts.base import Layout
+from model.merge import Merge, merge
 from model.records import Version
+from model.text import path_text
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """Why a swap did not happen, and the three sides of it.
+    """Why a swap did not happen, and its three sides.
 
-    ``kind``: ``changed`` other fields or values, ``deleted`` it is gone, ``identical`` it has my edit's content
-    already, ``types`` only BSON types or field order differ from the base, ``aba`` the version moved on but the
-    content is the base's again.
+    ``kind``: ``changed`` fields or values, ``deleted`` it is gone, ``identical`` it has my edit's content
+    already, ``types`` only BSON types or the order of fields differ from the base, ``aba`` the version moved on but
+    the content is the base's again.
     """
 
     base: Version
     mine: bytes
     theirs: Version | None  # None where deleted
     kind: Literal["changed", "deleted", "identical", "types", "aba"]
-    merge: Merge | None  # None where deleted; without conflicts it can be saved over ``theirs`` as it is
+    merge: Merge | None  # None where deleted; without conflicts its document can be saved over ``theirs``
     changed_by_them: tuple[Path, ...]  # from base to theirs
     changed_by_me: tuple[Path, ...]  # from base to mine
 
@@ -35,3 +41,80 @@ class Conflict:
     def both(self) -> tuple[Path, ...]:
         """The paths where the merge needs a person."""
         return () if self.merge is None else tuple(d.path for d in self.merge.conflicts)
+
+
+def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
+    """What happened to a document since ``base``, and how it merges with an edit that began there."""
+    origin = base.content or canonical.EMPTY
+    by_me = touched(diff(origin, mine))
+    try:
+        theirs = layout.version(id)
+    except NotFound:
+        return Conflict(base, mine, None, "deleted", None, (), by_me)
+    content = theirs.content
+    if content is None:
+        raise Refused(f"The document in the database cannot be read ({theirs.detail or theirs.state}), so not merged.")
+    between = diff(origin, content)
+    kind: Literal["changed", "identical", "types", "aba"] = "changed"
+    if content == mine:
+        kind = "identical"
+    elif not between:
+        kind = "aba"
+    elif all(isinstance(op, Retype | Reorder) for op in between):
+        kind = "types"
+    return Conflict(base, mine, theirs, kind, merge(origin, mine, content), touched(between), by_me)
+
+
+def touched(changes: Diff) -> tuple[Path, ...]:
+    """The paths that a diff speaks of, each once, in its order."""
+    paths: dict[Path, None] = {}
+    for op in changes:
+        paths[op.to_path if isinstance(op, Move) else op.path] = None
+    return tuple(paths)
+
+
+def changed(content: bytes, set: Mapping[Path, Value], unset: Iterable[Path]) -> bytes:
+    """The content with some fields set and others taken out; a field to take out that is not there stays absent."""
+    for path, value in set.items():
+        content = canonical.put(content, path, value)
+    for path in unset:
+        if canonical.get(content, path) is not None:
+            content = canonical.drop(content, path)
+    return content
+
+
+def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
+    """Raise ``Refused`` where an edit names what the layout keeps for itself, or one field twice."""
+    seen: list[Path] = []
+    for path in paths:
+        if not path or isinstance(path[0], int):
+            raise Refused("A change names a field, as in premium.gross or riders[2].")
+        if path[0] in locked:
+            raise Refused(f"{path[0]} is kept by the layout and changes with each version; leave it out.")
+        clash = next((p for p in seen if p[: len(path)] == path or path[: len(p)] == p), None)
+        if clash is not None:
+            raise Refused(f"{path_text(path)} and {path_text(clash)} name one place twice; keep one of them.")
+        seen.append(path)
+
+
+def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes:
+    """The current content with some fields as they were in ``old``; all of ``old`` where ``fields`` is None.
+
+    A field that was not there is taken out. Raises ``Refused`` for a path that neither of them has.
+    """
+    if fields is None:
+        return old
+    # From the end, so that taking an array's element out does not move the ones still to come.
+    for path in sorted(fields, key=_backwards, reverse=True):
+        before, now = canonical.get(old, path), canonical.get(current, path)
+        if before is None and now is None:
+            raise Refused(f"Neither version has a field {path_text(path)}; check how it is written.")
+        if before is None:
+            current = canonical.drop(current, path)
+        elif before != now:
+            current = canonical.put(current, path, before)
+    return current
+
+
+def _backwards(path: Path) -> tuple[tuple[int, str], ...]:
+    return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)

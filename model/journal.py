@@ -37,7 +37,8 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS by_kind ON entries (kind) WHERE kind IN ('begun', 'unknown');
 """
-_UNDOABLE = frozenset(("edit", "merge", "overwrite", "restore", "create", "delete", "finish", "undo"))
+_FOR_GOOD = frozenset(("create index",))
+_DIED = "Not known: the process ended before the answer came."
 _PATIENCE = 10.0  # seconds that one process waits for another's write
 
 
@@ -140,8 +141,8 @@ class Journal:
         """The newest entries first; of one source, and those before an entry, on request."""
         with self._file() as db:
             rows = db.execute(
-                "SELECT * FROM entries WHERE (:source IS NULL OR source = :source) AND (:before IS NULL OR id < :before)"
-                " ORDER BY id DESC LIMIT :limit",
+                "SELECT * FROM entries WHERE (:source IS NULL OR source = :source)"
+                " AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :limit",
                 {"source": source, "before": None if before is None else _number(before), "limit": limit},
             ).fetchall()
         return [self._entry(row) for row in rows]
@@ -174,9 +175,7 @@ class Journal:
     def unsettled(self) -> list[Entry]:
         """Writes of which it is not known whether they arrived: unknown ones, and those of processes that died."""
         with self._file() as db:
-            rows = db.execute(
-                "SELECT * FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC"
-            ).fetchall()
+            rows = db.execute("SELECT * FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC").fetchall()
         return [self._entry(row) for row in rows if row["kind"] == "unknown" or not _alive(row["pid"], row["host"])]
 
     @contextmanager
@@ -193,7 +192,9 @@ class Journal:
             finally:
                 db.close()
         except (sqlite3.Error, OSError) as error:
-            raise Refused(f"The journal {self.path} cannot be used ({error}); make room there or move it away.") from None
+            raise Refused(
+                f"The journal {self.path} cannot be used ({error}); make room there or move it away."
+            ) from None
 
     def _entry(self, row: sqlite3.Row) -> Entry:
         why_not = self._why_not(row)
@@ -205,7 +206,7 @@ class Journal:
             document=row["document"],
             action=row["action"],
             kind=row["kind"],
-            detail=row["detail"] or ("Not known: the process ended before the answer." if row["kind"] == "begun" else ""),
+            detail=row["detail"] or (_DIED if row["kind"] == "begun" else ""),
             before=_text(row["before"]),
             after=_text(row["after"]),
             hash_before=row["hash_before"],
@@ -227,8 +228,8 @@ class Journal:
             return f"It was undone already, by entry {row['undone_by']}."
         if row["lifetime"] and row["lifetime"] != self._lifetime:
             return "It was written to data in memory, which are gone."
-        if row["action"] not in _UNDOABLE:
-            return "This has no guarded inverse."
+        if row["action"] in _FOR_GOOD:
+            return "An index is not dropped from here; drop it with your own tools."
         return ""
 
 
@@ -240,7 +241,9 @@ def _number(id: str) -> int:
     try:
         return int(id)
     except ValueError:
-        raise NotFound(f"The journal has no entry {id}; entries are numbers, `palimpsest journal` lists them.") from None
+        raise NotFound(
+            f"The journal has no entry {id}; entries are numbers, `palimpsest journal` lists them."
+        ) from None
 
 
 def _kept(raw: bytes | None) -> str | bytes | None:

@@ -9,18 +9,27 @@ A write never raises for what happened to the document: it returns an ``Outcome`
 from __future__ import annotations
 
 import datetime as dt
+import getpass
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import Self
 
+from bson import ObjectId
+
+from model import canonical, edit, pending, sources, text
 from model.canonical import Path, Value
+from model.catalogue import Catalogue, Comparison
 from model.connections import Connections, SavedConnection
-from model.diff import Diff
 from model.drafts import Drafts
 from model.edit import Conflict
+from model.errors import NotAllowed, Refused
 from model.journal import Journal
+from model.journalled import Writer
+from model.layouts.base import Stamp
+from model.names import id_name, version_name
+from model.profile import Profile
 from model.records import (
     Checkpoint,
     CollectionInfo,
@@ -36,6 +45,7 @@ from model.records import (
     Version,
     no_checkpoint,
 )
+from model.sending import sending
 
 __all__ = [
     "Comparison",
@@ -50,15 +60,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two versions of one document and what differs between their contents."""
-
-    a: Version
-    b: Version
-    diff: Diff
-
-
 class Session:
     """An open source. Made by :meth:`open`; a context manager that closes what it opened."""
 
@@ -69,8 +70,6 @@ class Session:
     facts: ServerFacts
     journal: Journal
     drafts: Drafts
-    read_only: bool
-    """Settable. Writing in a read-only session raises ``NotAllowed``."""
     is_sample: bool
     is_local: bool
     """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
@@ -91,11 +90,38 @@ class Session:
         is for a URI that names a user only. ``home`` is the folder of journal and drafts (default: the user's
         data folder, or ``PALIMPSEST_HOME``). Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
-        raise NotImplementedError
+        stated = Profile.load(profile) if profile is not None else None
+        opened = sources.connect(source, read_only, into_memory, password, home)
+        try:
+            return cls(opened, stated, read_only, home)
+        except BaseException:
+            opened.close()
+            raise
+
+    def __init__(self, opened: sources.Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
+        """Use :meth:`open`."""
+        self._opened = opened
+        self.source, self.name = opened.text, opened.name
+        self.is_local, self.is_sample = opened.is_local, opened.text == sources.SAMPLE
+        self.facts = opened.server.facts()
+        self.journal = Journal(home, lifetime=uuid.uuid4().hex if opened.is_local else "")
+        self.drafts = Drafts(home)
+        self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text)
+        self._writer = Writer(self._catalogue, opened.server, self.journal, opened.text, _user())
+        self.read_only = read_only
+
+    @property
+    def read_only(self) -> bool:
+        """Settable. Writing in a read-only session raises ``NotAllowed``; a dump stays read-only whatever is set."""
+        return self._opened.server.read_only
+
+    @read_only.setter
+    def read_only(self, value: bool) -> None:
+        self._opened.server.read_only = value or bool(self._opened.fixed)
 
     def close(self) -> None:
         """Let go of the connection and of an in-process server; a second call does nothing."""
-        raise NotImplementedError
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -105,25 +131,26 @@ class Session:
 
     def refresh_facts(self) -> ServerFacts:
         """Ask the server again what it is and how long it takes to answer."""
-        raise NotImplementedError
+        self.facts = self._opened.server.facts(refresh=True)
+        return self.facts
 
     # --- what is there
 
     def databases(self) -> list[str]:
         """The databases this user may see, without the server's own."""
-        raise NotImplementedError
+        return self._catalogue.databases()
 
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
         """Each collection of one database, or of all, with the layout recognised or stated for it."""
-        raise NotImplementedError
+        return self._catalogue.collections(db, checkpoint)
 
     def info(self, ns: str) -> CollectionInfo:
         """One collection, from what is already known where possible; raises ``NotFound``."""
-        raise NotImplementedError
+        return self._catalogue.info(ns)
 
     def set_layout(self, ns: str, name: str) -> CollectionInfo:
-        """Use another layout for a collection from now on, as ``--layout`` does; raises ``Refused`` for an unknown name."""
-        raise NotImplementedError
+        """Use another layout for a collection from now on, as ``--layout`` does; an unknown one is ``Refused``."""
+        return self._catalogue.set_layout(ns, name)
 
     def documents(
         self,
@@ -140,18 +167,24 @@ class Session:
 
         The filter looks at current versions, or with ``any_version`` at earlier ones too.
         """
-        raise NotImplementedError
+        return self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
+
+    def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
+        """How many documents match, given more time than a page gives it; else None and why it is not known."""
+        return self._catalogue.count(ns, filter, any_version, max_ms)
 
     def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
         """The histories in miniature of some documents, as they become known."""
-        raise NotImplementedError
+        for done, outline in enumerate(self._catalogue.layout(ns).outline(ids), 1):
+            checkpoint(done, len(ids))
+            yield outline
 
     def find_id(self, ns: str, text: str) -> Value:
         """The stored id that a person means by a text: plain where only one matches, else Extended JSON.
 
         Raises ``NotFound``, or ``Refused`` with the ids that match.
         """
-        raise NotImplementedError
+        return self._catalogue.layout(ns).find_id(text)
 
     def history(
         self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
@@ -160,36 +193,46 @@ class Session:
 
         With ``changed`` each version says how many fields differ from the one before it. Raises ``NotFound``.
         """
-        raise NotImplementedError
+        return self._catalogue.history(ns, id, changed, checkpoint)
+
+    def find_version(self, ns: str, id: Value, text: str) -> Value:
+        """The version of a document that a person means: ``7``, ``v7``, a hash, Extended JSON. Raises ``NotFound``."""
+        return self._catalogue.find_version(ns, id, text)
 
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """One version with content and stored document; the current one where ``v`` is None. Raises ``NotFound``."""
-        raise NotImplementedError
+        return self._catalogue.layout(ns).version(id, v)
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference from the first to the second; None is the current one."""
-        raise NotImplementedError
+        return self._catalogue.compare(ns, id, v, w)
 
     # --- writing: every one of these is journalled, guarded and may end unknown
 
     def open_document(self, ns: str, id: Value) -> Opened:
         """The current version for editing, and whether it may be written; raises ``NotFound``."""
-        raise NotImplementedError
+        layout = self._catalogue.layout(ns)
+        base = layout.version(id)
+        reason = self._why_read_only() or layout.writable(base) or layout.missing_index() or ""
+        document = layout.document(base.raw) if base.raw is not None else b""
+        return Opened(ns, id, base, layout.locked, not reason, reason, document)
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
         """Exactly what :meth:`save` would send; nothing is written."""
-        raise NotImplementedError
+        layout = self._catalogue.layout(ns)
+        return sending(layout.steps(id, base, content, Stamp(ObjectId(), _user())), layout.explain(base))
 
     def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
         """Swap the current version ``base`` for a new one with this content.
 
         ``conflict``: the document is not the base any more, nothing was written, see :meth:`conflict`.
         """
-        raise NotImplementedError
+        self._check_writable(ns)
+        return self._writer.save(ns, id, base, content, action)
 
     def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
         """What happened to a document since ``base``, and how it merges with an edit that began there."""
-        raise NotImplementedError
+        return edit.conflict(self._catalogue.layout(ns), id, base, mine)
 
     def edit(
         self,
@@ -205,41 +248,72 @@ class Session:
         With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
         change that changes nothing is ``skipped`` and writes nothing.
         """
-        raise NotImplementedError
+        self._check_writable(ns)
+        layout = self._catalogue.layout(ns)
+        stored_id = layout.find_id(id) if isinstance(id, str) else id
+        changes = {_path(path): _value(value) for path, value in (set or {}).items()}
+        gone = [_path(path) for path in unset]
+        edit.check_paths([*changes, *gone], layout.locked)
+        current = layout.version(stored_id)
+        if base is not None and current.v != self._catalogue.find_version(ns, stored_id, base):
+            now = version_name(current.v)
+            detail = f"{id_name(stored_id)} is at {now}, not at the base of this edit; nothing was written."
+            return Outcome("conflict", ns, stored_id, detail)
+        content = edit.changed(current.content or canonical.EMPTY, changes, gone)
+        return self._writer.save(ns, stored_id, current, content)
 
     def create(self, ns: str, content: bytes, id: Value | None = None) -> Outcome:
         """A new document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""
-        raise NotImplementedError
+        self._check_writable(ns)
+        return self._writer.create(ns, content, id)
 
     def delete(self, ns: str, id: Value, base: Version) -> Outcome:
         """Delete a document if ``base`` is still its current version; what goes is kept in the journal."""
-        raise NotImplementedError
+        self._check_writable(ns)
+        return self._writer.delete(ns, id, base)
 
     def restore(
         self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None = None, base: Version | None = None
     ) -> Outcome:
         """Make an earlier state, or some of its fields, the content of a new version."""
-        raise NotImplementedError
+        self._check_writable(ns)
+        base = base or self.version(ns, id)
+        return self._writer.save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
 
     def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
         """The content that :meth:`restore` would save over ``base``; for a preview."""
-        raise NotImplementedError
+        old = self.version(ns, id, v)
+        if old.content is None:
+            raise Refused(f"{version_name(v)} cannot be restored: {old.detail or old.state}.")
+        return edit.restored(old.content, base.content or canonical.EMPTY, fields)
 
     def settle(self, outcome: Outcome) -> Outcome:
         """Look again for the write of an unknown outcome: applied, conflict (it is not there), or still unknown."""
-        raise NotImplementedError
+        if outcome.entry is None:
+            raise Refused("This write has no entry in the journal, so it cannot be looked for.")
+        return self._writer.look_again(outcome.entry)
 
     def colleague(self, ns: str, id: Value) -> Outcome:
         """Change a document of the sample as someone else would; refused elsewhere."""
-        raise NotImplementedError
+        if not self.is_sample:
+            raise NotAllowed("Only documents of the sample are changed as a colleague would.")
+        self._check_writable(ns)
+        from model.local import sample
+
+        layout = self._catalogue.layout(ns)
+        base = layout.version(id)
+        content = sample.colleague_change(ns, id, base.content or canonical.EMPTY)
+        # Not journalled: for the person at the window it is someone else's write.
+        return layout.swap(id, base, content, Stamp(ObjectId(), sample.COLLEAGUE))
 
     def missing_index(self, ns: str) -> str | None:
         """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
-        raise NotImplementedError
+        return self._catalogue.layout(ns).missing_index()
 
     def create_index(self, ns: str) -> Outcome:
         """Create the index that :meth:`missing_index` speaks of, once duplicates are ruled out."""
-        raise NotImplementedError
+        self._check_allowed()
+        return self._writer.create_index(ns)
 
     # --- counters in two steps
 
@@ -247,11 +321,24 @@ class Session:
         self, ns: str | None = None, older_than: dt.timedelta | None = None, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[PendingToken]:
         """Tokens left between step one and step two, of one collection or of all; only older ones on request."""
-        raise NotImplementedError
+        now = dt.datetime.now(dt.UTC)
+        places = [self.info(ns)] if ns is not None else list(self.collections())
+        for place in places:
+            if place.layout != "pending":
+                if ns is not None:
+                    raise Refused(f"No pending tokens were recognised in {ns}; state its fields in a profile.")
+                continue
+            of = pending.counters(self._opened.server, self._catalogue.known(place.ns)[1])
+            for token in pending.tokens(self._opened.server, of, now, checkpoint):
+                if older_than is None or (token.at is not None and now - token.at >= older_than):
+                    yield token
 
     def preview_finish(self, token: PendingToken) -> Sending:
         """Exactly what finishing this token would send."""
-        raise NotImplementedError
+        of = pending.counters(self._opened.server, self._catalogue.known(token.ns)[1])
+        if token.problem:
+            raise Refused(token.problem)
+        return sending([pending.step_two(token, of)], pending.explain(token))
 
     def finish(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
@@ -260,14 +347,49 @@ class Session:
 
         Tokens inside the grace period are skipped unless ``confirmed`` by a person.
         """
-        raise NotImplementedError
+        self._check_allowed()
+        return self._writer.finish(tokens, confirmed, checkpoint)
 
     # --- the way back
 
     def undo(self, entry: str) -> Outcome:
         """Write the inverse of a journal entry, guarded by what that entry left; itself journalled."""
-        raise NotImplementedError
+        self._check_allowed()
+        return self._writer.undo(entry)
 
     def undo_conflict(self, entry: str) -> Conflict:
         """For an edit that cannot simply be undone because the document moved on: the same as a merge."""
-        raise NotImplementedError
+        return self._writer.undo_conflict(entry)
+
+    def look_again(self, entry: str) -> Outcome:
+        """As :meth:`settle`, for an entry of the journal whose write began and never ended."""
+        return self._writer.look_again(entry)
+
+    def _why_read_only(self) -> str:
+        if self._opened.fixed:
+            return self._opened.fixed
+        return f"{self.name} is open read-only; to edit, reconnect and allow writes." if self.read_only else ""
+
+    def _check_allowed(self) -> None:
+        if reason := self._why_read_only():
+            raise NotAllowed(reason)
+
+    def _check_writable(self, ns: str) -> None:
+        self._check_allowed()
+        if reason := self._catalogue.layout(ns).missing_index():
+            raise Refused(reason)
+
+
+def _path(path: str | Path) -> Path:
+    return text.path_from_text(path) if isinstance(path, str) else tuple(path)
+
+
+def _value(value: object) -> Value:
+    return value if isinstance(value, Value) else Value.of(value)
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return None

@@ -1,0 +1,256 @@
+"""What a source holds: its collections with their layouts, and the documents and versions as the layouts read them.
+
+Recognition looks at a whole database, so its answer is kept; what a profile states, or a person picked, goes before it.
+Everything here may be called from several threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from model import canonical, text
+from model.canonical import Value
+from model.diff import Diff, changed_fields, diff
+from model.errors import NotFound, Refused, Unreadable
+from model.layouts import recognise
+from model.layouts.base import Layout
+from model.names import id_name, split, version_name
+from model.profile import CollectionProfile, Profile
+from model.records import Checkpoint, CollectionInfo, Page, Version, no_checkpoint
+from model.resilient import Port, Server, Terms
+
+_COUNT_MS = 500  # a page does not wait longer than this for its total
+_SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two versions of one document and what differs between their contents."""
+
+    a: Version
+    b: Version
+    diff: Diff
+
+
+class Catalogue:
+    """The collections of one server, with the layout of each."""
+
+    def __init__(self, server: Server, port: Port, profile: Profile | None, source: str) -> None:
+        self._server, self._port, self._profile, self._source = server, port, profile, source
+        self._lock = threading.RLock()
+        self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._bound: dict[str, Layout] = {}
+
+    def databases(self) -> list[str]:
+        """The databases this user may see, without the server's own."""
+        return self._server.databases()
+
+    def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
+        """Each collection with its layout, looked at anew."""
+        names = [db] if db is not None else self.databases()
+        if db is not None and db not in self.databases():
+            raise NotFound(f"There is no database {db} in {self._source}; check its name.")
+        for name in names:
+            for info, profile in recognise.recognise(self._port, name, self._profile, checkpoint):
+                with self._lock:
+                    if self._known.get(info.ns) != (info, profile):
+                        self._known[info.ns] = (info, profile)
+                        self._bound.pop(info.ns, None)
+                    picked = self._picked.get(info.ns)
+                yield info if picked is None else replace(picked[0], documents=info.documents)
+
+    def info(self, ns: str) -> CollectionInfo:
+        """One collection; raises ``NotFound``."""
+        return self.known(ns)[0]
+
+    def known(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
+        """One collection and the names of its fields, from what is known where possible."""
+        with self._lock:
+            found = self._picked.get(ns) or self._known.get(ns)
+        if found is not None:
+            return found
+        db, _ = split(ns)
+        stated = self._profile.get(ns) if self._profile else None
+        if stated is not None:
+            info = CollectionInfo(ns, stated.layout, stated.fields, None, 1.0, "The profile states it.")
+            with self._lock:
+                return self._known.setdefault(ns, (info, stated))
+        for _ in self.collections(db):
+            pass
+        with self._lock:
+            found = self._known.get(ns)
+        if found is None:
+            raise NotFound(
+                f"There is no collection {ns} in {self._source}; `palimpsest collections` lists what is there."
+            )
+        return found
+
+    def set_layout(self, ns: str, name: str) -> CollectionInfo:
+        """Use another layout for a collection from now on."""
+        info, _ = self.known(ns)
+        profile = recognise.profile_for(self._port, info, name)
+        others = tuple(dict.fromkeys((*info.alternatives, info.layout)))
+        picked = replace(
+            info,
+            layout=name,
+            fields=profile.fields,
+            confidence=1.0,
+            why="Picked by hand.",
+            alternatives=tuple(other for other in others if other != name),
+        )
+        with self._lock:
+            self._picked[ns] = (picked, profile)
+            self._bound.pop(ns, None)
+        return picked
+
+    def layout(self, ns: str) -> Layout:
+        """The layout of a collection, bound to the server."""
+        with self._lock:
+            bound = self._bound.get(ns)
+        if bound is None:
+            profile = self.known(ns)[1]
+            with self._lock:
+                bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
+        return bound
+
+    # --- reading through the layouts
+
+    def page(
+        self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
+    ) -> Page:
+        """A page of current documents; the total only where it is known without waiting long."""
+        started = time.monotonic()
+        layout, terms = self.layout(ns), filter_terms(filter)
+        rows = []
+        found = layout.page(terms, sort_terms(sort), field_terms(fields), skip, limit + 1, any_version)
+        for row in found:
+            rows.append(row)
+            step(len(rows), limit)
+            if len(rows) > limit:
+                break
+        more = len(rows) > limit
+        rows = rows[:limit]
+        total: int | None = skip + len(rows)
+        note = ""
+        if more or (skip and not rows):
+            total, note = self.count(ns, filter, any_version, _COUNT_MS)
+        taken = round((time.monotonic() - started) * 1000)
+        return Page(tuple(rows), skip, total, note, more, taken)
+
+    def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
+        """How many documents match, or None and why it is not known."""
+        try:
+            total = self.layout(ns).count(filter_terms(filter), any_version, max_ms)
+        except Refused as error:
+            return None, f"N/A: {error}"
+        return total, "" if total is not None else f"N/A: counting takes longer than {max_ms / 1000:g} s."
+
+    def history(self, ns: str, id: Value, changed: bool, step: Checkpoint) -> Iterator[Version]:
+        """The versions newest first; each is given on once the one before it is known, and without its content."""
+        if not changed:
+            for done, version in enumerate(self.layout(ns).history(id), 1):
+                step(done, None)
+                yield version
+            return
+        newer: Version | None = None
+        for done, version in enumerate(self.layout(ns).history(id, contents=True), 1):
+            step(done, None)
+            if newer is not None:
+                yield _slim(newer, version)
+            newer = version
+        if newer is not None:
+            yield _slim(newer, None)
+
+    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+        """Two versions and the difference between their contents."""
+        layout = self.layout(ns)
+        a, b = layout.version(id, v), layout.version(id, w)
+        return Comparison(a, b, diff(_content(a), _content(b)))
+
+    def find_version(self, ns: str, id: Value, meant: object) -> Value:
+        """The version of a document that is meant by a text, a number or a stored value; raises ``NotFound``."""
+        layout = self.layout(ns)
+        if not isinstance(meant, str):
+            meant = meant if isinstance(meant, Value) else Value.of(meant)
+        for candidate in _versions_meant(meant) if isinstance(meant, str) else [meant]:
+            try:
+                found = layout.version(id, candidate)
+            except NotFound:
+                continue
+            if found.v is not None:
+                return found.v
+        shown = meant if isinstance(meant, str) else version_name(meant)
+        raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
+
+
+def _slim(version: Version, older: Version | None) -> Version:
+    """A version without its content, with the number of fields that differ from the one before it."""
+    count = None
+    if older is not None and older.content is not None and version.content is not None:
+        count = changed_fields(older.content, version.content)
+    return replace(version, content=None, raw=None, changed=count)
+
+
+def _content(version: Version) -> bytes:
+    if version.content is None:
+        why = version.detail or version.state
+        raise Unreadable(f"{version_name(version.v)} has no content to compare ({why}).")
+    return version.content
+
+
+def _versions_meant(written: str) -> Iterator[Value]:
+    """What a version as text may stand for: a number, a hash or other string, Extended JSON."""
+    bare = written[1:] if written[:1] in "vV" and written[1:].isdigit() else written
+    try:
+        number = int(bare)
+    except ValueError:
+        pass
+    else:
+        if -(2**63) <= number < 2**63:
+            yield Value.of(number)
+    with contextlib.suppress(Unreadable):
+        yield text.value_from_text(written)
+    yield Value.of(written)
+
+
+def filter_terms(written: str) -> Terms | None:
+    """A filter as typed; nothing is None. Raises ``Unreadable`` with the place."""
+    return dict(canonical.fields(text.loose(written))) or None
+
+
+def sort_terms(written: str) -> Terms | None:
+    """An order as typed: ``{at: -1}``, ``at descending`` or ``status, -at``."""
+    written = written.strip()
+    if not written.startswith("{"):
+        return _words(written, -1) or None
+    terms: dict[str, int] = {}
+    for name, value in canonical.fields(text.loose(written)):
+        direction = value.python()
+        if isinstance(direction, bool) or direction not in (1, -1):
+            raise Unreadable(f"The order of {name} is 1, ascending, or -1, descending; {text.shown(value)} is neither.")
+        terms[name] = int(direction)
+    return terms or None
+
+
+def field_terms(written: str) -> Terms | None:
+    """Which fields to list, as typed: ``{status: 1}``, ``status, premium.net`` or ``-notes``."""
+    written = written.strip()
+    if not written.startswith("{"):
+        return _words(written, 0) or None
+    return dict(canonical.fields(text.loose(written))) or None
+
+
+def _words(written: str, minus: int) -> dict[str, int]:
+    terms: dict[str, int] = {}
+    for part in filter(None, (p.strip() for p in written.split(","))):
+        name, _, word = part.partition(" ")
+        value = _SORT_WORDS.get(word.strip().lower(), 0) if word else 1
+        if word and not value:
+            raise Unreadable(f"{part} is no field; write field names with commas between them.")
+        terms[name.removeprefix("-")] = minus if name.startswith("-") else value
+    return terms

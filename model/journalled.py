@@ -1,0 +1,320 @@
+"""Every write of the product: noted in the journal, sent, and its outcome noted; and the way back.
+
+The intent stands in the journal before anything leaves, so that a process that dies in between leaves a trace. What
+a delete removes is kept there whole. An undo is a write like any other: guarded by what the entry left behind.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from bson import ObjectId
+
+from model import canonical, edit, pending
+from model.canonical import Value
+from model.catalogue import Catalogue
+from model.diff import Reorder, diff
+from model.errors import NotFound, Refused
+from model.journal import Intent, Journal, Record
+from model.layouts.base import Layout, Stamp
+from model.names import id_name, version_name
+from model.records import Checkpoint, Outcome, PendingToken, Version
+from model.resilient import Port
+
+SETTLED_AFTER = dt.timedelta(minutes=2)
+"""A write that has not arrived by then is taken as lost; until then it may still be on its way."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes to one source; the caller has made sure that writing is allowed."""
+
+    catalogue: Catalogue
+    port: Port
+    journal: Journal
+    source: str  # without password
+    author: str | None = None
+
+    def save(
+        self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", undoes: str | None = None
+    ) -> Outcome:
+        """Swap ``base`` for a version with this content."""
+        layout = self.catalogue.layout(ns)
+        if base.content == content:
+            return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
+        intent = self._intent(layout, ns, id, action, base.content, content, undoes)
+        intent = replace(intent, version_before=base.v)
+        return self._send(
+            intent,
+            lambda stamp: layout.swap(id, base, content, stamp),
+            lambda outcome: _as_stored(layout, id, outcome, content),
+        )
+
+    def create(self, ns: str, content: bytes, id: Value | None, undoes: str | None = None) -> Outcome:
+        """A new document as its first version."""
+        layout = self.catalogue.layout(ns)
+        id = id if id is not None else Value.of(ObjectId())
+        intent = self._intent(layout, ns, id, "create", None, content, undoes)
+        return self._send(intent, lambda stamp: layout.create(content, id, stamp))
+
+    def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
+        """Delete a document, once all that goes with it is kept."""
+        layout = self.catalogue.layout(ns)
+        intent = self._intent(layout, ns, id, action, base.content, None, undoes)
+        intent = replace(intent, version_before=base.v, stored=_packed(layout.removal(id, base)))
+        return self._send(intent, lambda stamp: layout.delete(id, base, stamp))
+
+    def create_index(self, ns: str) -> Outcome:
+        """Create the unique index that the layout's safety rests on."""
+        layout = self.catalogue.layout(ns)
+        reason = layout.missing_index()
+        if reason is None:
+            return Outcome("skipped", ns, None, f"{ns} has the index it needs.")
+
+        def create(stamp: Stamp) -> Outcome:
+            layout.create_index()
+            return Outcome("applied", ns, None, f"{ns} has the unique index now.")
+
+        return self._send(Intent(self.source, ns, None, "create index", layout.name), create)
+
+    def finish(self, tokens: Sequence[PendingToken], confirmed: bool, step: Checkpoint) -> Iterator[Outcome]:
+        """Step two for each token, unless it may still belong to a living writer."""
+        known: dict[str, pending.Counters] = {}
+        for done, token in enumerate(tokens):
+            step(done, len(tokens))
+            of = known.get(token.ns)
+            if of is None:
+                of = known[token.ns] = pending.counters(self.port, self.catalogue.known(token.ns)[1])
+            yield self._finish(token, of, confirmed)
+        step(len(tokens), len(tokens))
+
+    def _finish(self, token: PendingToken, of: pending.Counters, confirmed: bool) -> Outcome:
+        who = f"Token {pending.token_name(token.token)} of {id_name(token.id)}"
+        if token.problem:
+            return Outcome("refused", token.ns, token.id, f"{who} cannot be finished: {token.problem}")
+        if not (token.stale or token.applied or confirmed):
+            age = "of unknown age" if token.at is None else "young"
+            return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
+        intent = Intent(
+            self.source,
+            token.ns,
+            token.id,
+            "finish",
+            "pending",
+            before=_seen(token, of, token.counter, True),
+            after=_seen(token, of, token.after, False),
+            extra=pending.to_fields(token, of),
+        )
+        return self._send(intent, lambda stamp: pending.send(self.port, token, of))
+
+    def _intent(
+        self,
+        layout: Layout,
+        ns: str,
+        id: Value,
+        action: str,
+        before: bytes | None,
+        after: bytes | None,
+        undoes: str | None,
+    ) -> Intent:
+        return Intent(self.source, ns, id, "undo" if undoes else action, layout.name, before, after, undoes=undoes)
+
+    def _send(
+        self,
+        intent: Intent,
+        write: Callable[[Stamp], Outcome],
+        stored: Callable[[Outcome], bytes | None] = lambda outcome: None,
+    ) -> Outcome:
+        token = ObjectId()
+        entry = self.journal.begin(replace(intent, token=str(token)))
+        try:
+            outcome = write(Stamp(token, self.author))
+        except Refused as error:
+            outcome = Outcome("refused", intent.ns, intent.document, str(error))
+        outcome = replace(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)
+        try:
+            self.journal.end(entry, outcome, stored(outcome))
+        except Refused as error:
+            # The write is done and its outcome stands; only the note of it is missing.
+            outcome = replace(outcome, detail=f"{outcome.detail} {error}")
+        return outcome
+
+    # --- the way back
+
+    def undo(self, entry: str) -> Outcome:
+        """Write the inverse of an entry where the document is still as that entry left it."""
+        record = self._undoable(entry)
+        ns, id = record.entry.ns, record.document
+        assert id is not None  # entries without a document are not undoable
+        if record.extra.get("token"):
+            return self._undo_finish(record, id)
+        if record.after is None:
+            return self._put_back(record, id)
+        current = self._current(ns, id)
+        if current is None:
+            return self._moved_on(record, id, "was deleted since")
+        if current.v != record.version_after or current.content != record.after:
+            now = "its content" if current.v is None else version_name(current.v)
+            return self._moved_on(record, id, f"changed since ({version_name(record.version_after)} → {now})")
+        if record.before is None:
+            return self.delete(ns, id, current, undoes=entry)
+        return self.save(ns, id, current, record.before, undoes=entry)
+
+    def undo_conflict(self, entry: str) -> edit.Conflict:
+        """The undo of an edit as a merge: from what it left, back to what was before, beside what is there now."""
+        record = self._undoable(entry)
+        if record.before is None or record.after is None or record.document is None or record.extra.get("token"):
+            raise Refused("Only an edit can be undone by a merge; this entry is another kind of write.")
+        base = Version(
+            v=record.version_after,
+            at=record.entry.at,
+            author=None,
+            stored="none",
+            state="present",
+            current=False,
+            hash=record.entry.hash_after,
+            bytes=len(record.after),
+            content=record.after,
+        )
+        return edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
+
+    def _undoable(self, entry: str) -> Record:
+        record = self.journal.record(entry)
+        if record.entry.source != self.source:
+            raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to undo it.")
+        if not record.entry.undoable:
+            raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
+        if not record.extra.get("token"):
+            now = self.catalogue.layout(record.entry.ns).name
+            if now != record.layout:
+                raise Refused(
+                    f"Entry {entry} was written in the layout {record.layout}, and {record.entry.ns} is taken for "
+                    f"{now} now; choose the layout {record.layout} for it first."
+                )
+        return record
+
+    def _current(self, ns: str, id: Value) -> Version | None:
+        try:
+            return self.catalogue.layout(ns).version(id)
+        except NotFound:
+            return None
+
+    def _moved_on(self, record: Record, id: Value, how: str) -> Outcome:
+        ways = ""
+        if record.before is not None and how.startswith("changed"):
+            ways = " Merge the undo with it, or restore the earlier version or some of its fields."
+        return Outcome("conflict", record.entry.ns, id, f"{id_name(id)} {how}; nothing was written.{ways}")
+
+    def _put_back(self, record: Record, id: Value) -> Outcome:
+        layout = self.catalogue.layout(record.entry.ns)
+        removed = _unpacked(record.stored or canonical.EMPTY)
+        intent = self._intent(layout, record.entry.ns, id, "undo", None, record.before, record.entry.id)
+        return self._send(intent, lambda stamp: layout.put_back(removed))
+
+    def _undo_finish(self, record: Record, id: Value) -> Outcome:
+        kept = dict(record.extra)
+        back = kept.get("direction") != "back"
+        token, of = pending.from_fields(record.entry.ns, id, kept, dt.timedelta(0))
+        if not back:
+            found = pending.find(self.port, of, id, token.token, dt.datetime.now(dt.UTC))
+            if found is None:
+                return Outcome("conflict", of.ns, id, "The token is not pending any more; nothing was written.")
+            token = found
+        intent = Intent(
+            self.source,
+            of.ns,
+            id,
+            "undo",
+            "pending",
+            before=record.after,
+            after=record.before,
+            extra=kept | {"direction": "back" if back else "forth"},
+            undoes=record.entry.id,
+        )
+        return self._send(intent, lambda stamp: pending.send(self.port, token, of, back))
+
+    # --- doubt
+
+    def look_again(self, entry: str) -> Outcome:
+        """Look for a write whose outcome was not known, and note what is found."""
+        record = self.journal.record(entry)
+        if record.entry.source != self.source:
+            raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to look for it.")
+        if record.entry.kind != "begun" and record.entry.kind != "unknown":
+            return Outcome(
+                record.entry.kind, record.entry.ns, record.document, record.entry.detail, record.version_after, entry
+            )
+        outcome = self._found(record)
+        outcome = replace(outcome, entry=entry, token=record.token if outcome.kind == "unknown" else None)
+        self.journal.end(entry, outcome)
+        return outcome
+
+    def _found(self, record: Record) -> Outcome:
+        ns, id = record.entry.ns, record.document
+        if id is None:
+            reason = self.catalogue.layout(ns).missing_index()
+            return Outcome("conflict" if reason else "applied", ns, None, reason or "The index is there.")
+        if record.extra.get("token"):
+            return self._found_token(record, id)
+        layout, current = self.catalogue.layout(ns), self._current(ns, id)
+        if record.after is None:
+            if current is None:
+                return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
+        elif record.token and layout.landed(id, ObjectId(record.token)):
+            return Outcome("applied", ns, id, "It arrived.", current.v if current else None)
+        elif layout.landed(id, ObjectId(record.token)) is None and current and current.content == record.after:
+            text = "The database holds what was sent, but without a token nobody can tell by whom."
+            return Outcome("unknown", ns, id, text)
+        still_possible = (current is None) == (record.before is None) and (
+            current is None or (current.v == record.version_before and current.content == record.before)
+        )
+        if not still_possible:
+            return Outcome("conflict", ns, id, "It is not in the database, and cannot arrive any more.")
+        return self._waiting(record, id)
+
+    def _found_token(self, record: Record, id: Value) -> Outcome:
+        kept = dict(record.extra)
+        token, of = pending.from_fields(record.entry.ns, id, kept, dt.timedelta(0))
+        there = pending.find(self.port, of, id, token.token, dt.datetime.now(dt.UTC)) is not None
+        if there == (kept.get("direction") == "back"):
+            return Outcome("applied", of.ns, id, "The token is pending." if there else "The token is finished.")
+        return self._waiting(record, id)
+
+    def _waiting(self, record: Record, id: Value) -> Outcome:
+        if dt.datetime.now(dt.UTC) - record.entry.at < SETTLED_AFTER:
+            return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
+        return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")
+
+
+def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> bytes | None:
+    """The content that the server keeps, where it stores the fields in another order than they were sent in."""
+    if outcome.kind != "applied":
+        return None
+    try:
+        found = layout.version(id, outcome.version).content
+    except Refused:
+        return None
+    # Anything but another order is someone's next edit already, which must not be taken for ours.
+    if found is None or found == sent or not all(isinstance(op, Reorder) for op in diff(sent, found)):
+        return None
+    return found
+
+
+def _seen(token: PendingToken, of: pending.Counters, counter: Value | None, waiting: bool) -> bytes:
+    """What the journal shows of a counter's document before or after a token is finished."""
+    fields = [("_id", token.id)] + ([(of.counter, counter)] if counter is not None else [])
+    return canonical.document([*fields, (of.pending, canonical.array([token.token] if waiting else []))])
+
+
+def _packed(removed: Sequence[tuple[str, bytes]]) -> bytes:
+    return canonical.document(
+        (str(i), Value.document(canonical.document([("ns", Value.of(ns)), ("document", Value.document(raw))])))
+        for i, (ns, raw) in enumerate(removed)
+    )
+
+
+def _unpacked(packed: bytes) -> list[tuple[str, bytes]]:
+    parts = [dict(canonical.fields(value.data)) for _, value in canonical.fields(packed)]
+    return [(str(part["ns"].python()), part["document"].data) for part in parts]

@@ -1,0 +1,31 @@
+"""How sentences call a document, a version and a collection."""
+
+from __future__ import annotations
+
+from model import canonical, text
+from model.canonical import Value
+from model.errors import Refused
+
+
+def split(ns: str) -> tuple[str, str]:
+    """Database and collection of a namespace; a collection's name may hold dots."""
+    db, dot, collection = ns.partition(".")
+    if not (db and dot and collection):
+        raise Refused(f"{ns} is no collection; write it as database.collection.")
+    return db, collection
+
+
+def id_name(id: Value) -> str:
+    """A document's id as people read it: the bare text of a string, else as it is displayed."""
+    return str(id.python()) if id.type == canonical.STRING else text.shown(id)
+
+
+def version_name(v: Value | None) -> str:
+    """A version as people read it: v12, the first digits of a hash, "the current version" where there is none."""
+    if v is None:
+        return "the current version"
+    if v.type == canonical.STRING:
+        return str(v.python())[:8]
+    if v.type in (canonical.INT32, canonical.INT64):
+        return f"v{v.python()}"
+    return text.shown(v)

@@ -1,0 +1,86 @@
+"""What can be opened: a MongoDB URI, a dump, the sample; all of them end as a server to speak to.
+
+Dumps and the sample are served by the in-process server and are gone when it is closed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from model import connections
+from model.connections import Connections
+from model.errors import NotFound, Refused, Unreachable
+from model.resilient import Server
+
+SAMPLE = "sample:"
+
+
+@dataclass(frozen=True)
+class Source:
+    """An open source."""
+
+    server: Server
+    text: str  # as given, without password; a dump's path is absolute
+    name: str
+    is_local: bool
+    closers: tuple[Callable[[], object], ...]
+    fixed: str = ""  # why this source is read-only whatever the session says, else ""
+
+    def close(self) -> None:
+        """Let go of everything, the connection first."""
+        for close in self.closers:
+            close()
+
+
+def connect(source: str, read_only: bool, into_memory: bool, password: str | None, home: Path | None) -> Source:
+    """Open a source; raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``."""
+    source = source.strip()
+    if source == SAMPLE:
+        return _local(source, SAMPLE, read_only, True)
+    if "://" in source:
+        if into_memory:
+            raise Refused("Only a dump can be opened into memory; leave --into-memory out for a server.")
+        return _remote(source, read_only, password, home)
+    path = Path(source).expanduser()
+    if not source or not path.exists():
+        raise NotFound(
+            f"{source or 'Nothing'} is no source: give a mongodb:// URI, a dump's folder or file, or sample:."
+        )
+    return _local(str(path.resolve()), path.name or source, read_only, into_memory)
+
+
+def _remote(source: str, read_only: bool, password: str | None, home: Path | None) -> Source:
+    if not source.startswith(("mongodb://", "mongodb+srv://")):
+        raise Refused(
+            f"{connections.label(source)} is no MongoDB address: a URI begins with mongodb:// or mongodb+srv://."
+        )
+    clean = connections.without_password(source)
+    uri = connections.with_password(source, password) if password else source
+    if connections.needs_password(uri):
+        kept = os.environ.get("PALIMPSEST_PASSWORD")
+        uri = connections.with_password(uri, kept) if kept else Connections(home).complete(uri)
+    if connections.needs_password(uri):
+        raise Unreachable(
+            f"{clean} names a user and no password; put it into the URI, set PALIMPSEST_PASSWORD, "
+            "or save the connection with its password in the window."
+        )
+    server = Server.connect(uri, read_only=read_only, name=connections.label(clean))
+    return Source(server, clean, connections.label(clean), False, (server.close,))
+
+
+def _local(source: str, name: str, read_only: bool, writable: bool) -> Source:
+    from model.local import open_dump, open_sample  # a command that talks to a server needs none of it
+
+    local = open_sample() if source == SAMPLE else open_dump(Path(source), writable)
+    try:
+        server = Server.connect(local.uri, read_only=read_only or not writable, name=name)
+    except BaseException:
+        local.close()
+        raise
+    fixed = (
+        "" if writable else f"{name} is a dump, opened read-only; open it into memory (--into-memory) to try changes."
+    )
+    return Source(server, source, name, True, (server.close, local.close), fixed)
