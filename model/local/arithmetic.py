@@ -1,0 +1,105 @@
+"""Sums and products of BSON numbers with the result types that a server gives.
+
+Int32 and Int64 stay what they are until they overflow to the next wider integer; a double makes the result a
+double, a Decimal128 makes it a Decimal128. mongomock adds Python numbers and loses which of them it was.
+"""
+
+from __future__ import annotations
+
+import decimal
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from bson.decimal128 import Decimal128, create_decimal128_context
+
+from model import canonical as c
+from model.local import order
+from model.local.order import Element
+from model.local.refusals import CommandError
+
+_CONTEXT = create_decimal128_context()
+
+
+def boolean(value: bool) -> Element:
+    """A Boolean."""
+    return c.BOOLEAN, b"\x01" if value else b"\x00"
+
+
+def double(value: float) -> Element:
+    """A double."""
+    return c.DOUBLE, struct.pack("<d", value)
+
+
+def integer(value: int, wide: bool = False) -> Element:
+    """An Int32 where it fits and is not to be wide, else an Int64; OverflowError beyond that."""
+    if not wide and -(2**31) <= value < 2**31:
+        return c.INT32, struct.pack("<i", value)
+    if -(2**63) <= value < 2**63:
+        return c.INT64, struct.pack("<q", value)
+    raise OverflowError(value)
+
+
+def string(value: str) -> Element:
+    """A string."""
+    data = value.encode("utf-8", "surrogateescape")
+    return c.STRING, struct.pack("<i", len(data) + 1) + data + b"\x00"
+
+
+def exact(value: decimal.Decimal) -> Element:
+    """A Decimal128, rounded to its 34 digits."""
+    return c.DECIMAL128, Decimal128(_CONTEXT.create_decimal(value)).bid
+
+
+NULL: Element = (c.NULL, b"")
+
+
+def widen(value: Any) -> decimal.Decimal:
+    """A number as Decimal; a double by its 15 digits, as servers convert it."""
+    if isinstance(value, float):
+        return _CONTEXT.create_decimal(f"{value:.14e}" if value == value and abs(value) != float("inf") else str(value))
+    return decimal.Decimal(value)
+
+
+def combine(
+    a: Element, b: Element, plain: Callable[[Any, Any], Any], wide: Callable[[decimal.Decimal, decimal.Decimal], Any]
+) -> Element:
+    """One operation on two numbers; ``wide`` serves where either is a Decimal128."""
+    x, y = order.number(*a), order.number(*b)
+    if c.DECIMAL128 in (a[0], b[0]):
+        return exact(wide(widen(x), widen(y)))
+    if c.DOUBLE in (a[0], b[0]):
+        try:
+            return double(plain(float(x), float(y)))
+        except OverflowError:
+            return double(float("inf"))
+    return integer(plain(x, y), wide=c.INT64 in (a[0], b[0]))
+
+
+def add(a: Element, b: Element) -> Element:
+    """The sum."""
+    return combine(a, b, lambda x, y: x + y, _CONTEXT.add)
+
+
+def subtract(a: Element, b: Element) -> Element:
+    """The difference."""
+    return combine(a, b, lambda x, y: x - y, _CONTEXT.subtract)
+
+
+def multiply(a: Element, b: Element) -> Element:
+    """The product."""
+    return combine(a, b, lambda x, y: x * y, _CONTEXT.multiply)
+
+
+def divide(a: Element, b: Element) -> Element:
+    """The quotient: a double, or a Decimal128."""
+    if order.number(*b) == 0:
+        raise CommandError(2, "can't $divide by zero")
+    if c.DECIMAL128 in (a[0], b[0]):
+        return combine(a, b, lambda x, y: x / y, _CONTEXT.divide)
+    return double(order.number(*a) / order.number(*b))
+
+
+def is_number(element: Element | None) -> bool:
+    """Whether it is an Int32, Int64, double or Decimal128."""
+    return element is not None and element[0] in order.NUMBERS

@@ -1,0 +1,403 @@
+"""MongoDB filters, evaluated on the stored bytes as a server evaluates them.
+
+mongomock matches decoded Python values: there 1 equals True, the order of a sub-document's fields does not count,
+``$type`` cannot tell Int32 from Int64, and a document that does not decode cannot be matched at all. Guards of
+writes rest on exactly these distinctions, so filters do not go through it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from model import canonical as c
+from model.errors import Unreadable
+from model.local import expressions, order
+from model.local.order import Element, Key
+from model.local.refusals import CommandError
+
+Found = Sequence[Element | None]
+Test = Callable[[Element | None], bool]
+Operator = Callable[[Found, Found], bool]
+"""Judges a field by what its path leads to: as it is, and with arrays expanded."""
+Predicate = Callable[[bytes], bool]
+
+ALIASES = {
+    "double": 1,
+    "string": 2,
+    "object": 3,
+    "array": 4,
+    "binData": 5,
+    "undefined": 6,
+    "objectId": 7,
+    "bool": 8,
+    "date": 9,
+    "null": 10,
+    "regex": 11,
+    "dbPointer": 12,
+    "javascript": 13,
+    "symbol": 14,
+    "javascriptWithScope": 15,
+    "int": 16,
+    "timestamp": 17,
+    "long": 18,
+    "decimal": 19,
+    "minKey": 255,
+    "maxKey": 127,
+}
+
+
+@dataclass
+class Matcher:
+    """A compiled filter, and what it says of single fields, for the choice of an index."""
+
+    matches: Predicate
+    equal: dict[str, list[Key]] = field(default_factory=dict)  # path -> keys, one of which it must have
+    bounds: dict[str, list[tuple[str, Key]]] = field(default_factory=dict)  # path -> ($gt, $gte, $lt, $lte; key)
+    seeds: list[tuple[str, Element]] = field(default_factory=list)  # equalities that an upsert begins with
+    everything: bool = False
+
+
+def compile_filter(raw: bytes) -> Matcher:
+    """Compile a filter; raises ``CommandError`` where it is not understood."""
+    matcher = Matcher(lambda _: True)
+    predicates = _document(raw, matcher)
+    matcher.everything = not predicates
+
+    def matches(document: bytes) -> bool:
+        try:
+            return all(predicate(document) for predicate in predicates)
+        except Unreadable:
+            return False  # damage where the filter looks: only a filter that does not look there finds it
+
+    if predicates:
+        matcher.matches = matches
+    return matcher
+
+
+def _document(raw: bytes, top: Matcher | None) -> list[Predicate]:
+    return [
+        predicate
+        for name, kind, a, b in c.elements(raw)
+        for predicate in _clause(c.name_of(name), (kind, raw[a:b]), top)
+    ]
+
+
+def _clause(name: str, operand: Element, top: Matcher | None) -> list[Predicate]:
+    if not name.startswith("$"):
+        return [_field(name, operand, top)]
+    if name == "$comment":
+        return []
+    if name == "$expr":
+        return [expressions.condition(operand)]
+    if name in ("$and", "$or", "$nor"):
+        if operand[0] != c.ARRAY:
+            raise CommandError(2, f"{name} must be an array")
+        parts = order.items(operand[1])
+        if not parts or any(kind != c.OBJECT for kind, _ in parts):
+            raise CommandError(2, f"{name} must be a nonempty array of documents")
+        if name == "$and":
+            return [p for _, data in parts for p in _document(data, top)]
+        branches = [_document(data, None) for _, data in parts]
+        wanted = name == "$or"
+        return [lambda raw: any(all(p(raw) for p in branch) for branch in branches) == wanted]
+    if name in ("$where", "$text", "$jsonSchema"):
+        raise CommandError(2, f"{name} is not supported here")
+    raise CommandError(2, f"unknown top level operator: {name}")
+
+
+def is_operators(operand: Element) -> bool:
+    """Whether a field's operand is a document of operators and not a value to be equal to."""
+    if operand[0] != c.OBJECT:
+        return False
+    first = next(c.elements(operand[1]), None)
+    return first is not None and first[0].startswith(b"$") and first[0] not in (b"$ref", b"$id", b"$db")
+
+
+def _field(name: str, operand: Element, top: Matcher | None) -> Predicate:
+    path = order.path_of(name)
+    if is_operators(operand):
+        operators = _operators(operand[1], name, top)
+    elif operand[0] == c.REGEX:
+        operators = [_any(_regex_or_equal(operand))]
+    else:
+        operators = [_any(equal_to(operand))]
+        _note_equal(name, operand, top)
+
+    def predicate(raw: bytes) -> bool:
+        found = order.reach(raw, path)
+        flat = order.expanded(found)
+        return all(operator(found, flat) for operator in operators)
+
+    return predicate
+
+
+def _note_equal(name: str, operand: Element, top: Matcher | None) -> None:
+    if top is not None:
+        keys = [order.NULL_KEY, (0,)] if operand[0] == c.NULL else [order.key(*operand)]
+        top.equal.setdefault(name, keys)
+        top.seeds.append((name, operand))
+
+
+def value_test(operand: Element) -> Callable[[Element], bool]:
+    """The test of one value by operators or by equality, as ``$pull`` and ``$elemMatch`` want it."""
+    if is_operators(operand):
+        operators = _operators(operand[1], "", None)
+        return lambda element: all(operator([element], [element]) for operator in operators)
+    return _regex_or_equal(operand) if operand[0] == c.REGEX else equal_to(operand)
+
+
+def _operators(raw: bytes, name: str, top: Matcher | None) -> list[Operator]:
+    pairs = [(c.name_of(n), (kind, raw[a:b])) for n, kind, a, b in c.elements(raw)]
+    options = next((operand for n, operand in pairs if n == "$options"), None)
+    out = []
+    for operator, operand in pairs:
+        if operator == "$options":
+            continue
+        if operator == "$regex":
+            out.append(_any(_pattern(operand, options)))
+            continue
+        out.append(_operator(operator, operand))
+        if top is None:
+            continue
+        if operator == "$eq":
+            _note_equal(name, operand, top)
+        elif operator == "$in" and all(kind != c.REGEX for kind, _ in order.items(operand[1])):
+            top.equal.setdefault(name, [order.key(*e) for e in order.items(operand[1])] + [(0,)])
+        elif operator in ("$gt", "$gte", "$lt", "$lte") and operand[0] in _BOUNDABLE:
+            top.bounds.setdefault(name, []).append((operator, order.key(*operand)))
+    return out
+
+
+_BOUNDABLE = (*order.NUMBERS, c.STRING, c.OBJECT_ID, c.DATE, c.TIMESTAMP, c.BINARY)
+
+
+def _operator(operator: str, operand: Element) -> Operator:
+    if operator in ("$eq", "$ne"):
+        return _any(equal_to(operand), operator == "$eq")
+    if operator in ("$in", "$nin"):
+        return _any(_one_of(operator, operand), operator == "$in")
+    if operator in ("$gt", "$gte", "$lt", "$lte"):
+        return _any(_compared(operator, operand))
+    if operator == "$exists":
+        wanted = expressions.truth(operand)
+        return lambda found, _: any(e is not None for e in found) == wanted
+    if operator == "$type":
+        return _any(_typed(operand))
+    if operator == "$size":
+        return _sized(operand)
+    if operator == "$not":
+        return _not(operand)
+    if operator == "$elemMatch":
+        return _element_match(operand)
+    if operator == "$all":
+        return _all(operand)
+    if operator == "$mod":
+        return _any(_modulo(operand))
+    if operator in _BITS:
+        return _any(_bits(operator, operand))
+    raise CommandError(2, f"unknown operator: {operator}")
+
+
+def _any(test: Test, wanted: bool = True) -> Operator:
+    return lambda _, flat: any(map(test, flat)) == wanted
+
+
+def equal_to(operand: Element) -> Test:
+    """Whether a value equals the operand as a server sees it; null equals a missing field."""
+    kind, _ = operand
+    if kind in (c.NULL, c.UNDEFINED):
+        return lambda e: e is None or e[0] in (c.NULL, c.UNDEFINED)
+    wanted, rank = order.key(*operand), order.RANK[kind]
+    return lambda e: e == operand or (e is not None and order.RANK.get(e[0]) == rank and order.key(*e) == wanted)
+
+
+def _regex_or_equal(operand: Element) -> Test:
+    search, same = _pattern(operand, None), equal_to(operand)
+    return lambda e: search(e) or same(e)
+
+
+def _pattern(operand: Element, options: Element | None) -> Test:
+    if operand[0] == c.REGEX:
+        source, flags = operand[1].split(b"\x00")[:2]
+    elif operand[0] == c.STRING:
+        source, flags = operand[1][4:-1], b""
+    else:
+        raise CommandError(2, "$regex has to be a string")
+    if options is not None and options[0] == c.STRING:
+        flags = options[1][4:-1]
+    try:
+        known = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
+        bits = re.RegexFlag(0)
+        for letter in flags.decode("ascii", "replace"):
+            bits |= known.get(letter, re.RegexFlag(0))
+        search = re.compile(source.decode("utf-8", "surrogateescape"), bits).search
+    except (re.error, ValueError, OverflowError, RecursionError) as error:
+        raise CommandError(51091, f"Regular expression is invalid: {error}") from None
+    return lambda e: (
+        e is not None
+        and e[0] in (c.STRING, c.SYMBOL)
+        and search(e[1][4:-1].decode("utf-8", "surrogateescape")) is not None
+    )
+
+
+def _one_of(operator: str, operand: Element) -> Test:
+    if operand[0] != c.ARRAY:
+        raise CommandError(2, f"{operator} needs an array")
+    wanted = order.items(operand[1])
+    patterns = [_pattern(e, None) for e in wanted if e[0] == c.REGEX]
+    keys = {order.key(*e) for e in wanted}
+    null = any(e[0] == c.NULL for e in wanted)
+
+    def test(e: Element | None) -> bool:
+        if e is None:
+            return null
+        return order.key(*e) in keys or any(p(e) for p in patterns)
+
+    return test
+
+
+def _compared(operator: str, operand: Element) -> Test:
+    kind, _ = operand
+    limit, rank, orequal = order.key(*operand), order.RANK[kind], operator in ("$gte", "$lte")
+    if kind in (c.NULL, c.UNDEFINED):
+        return equal_to(operand) if orequal else lambda _: False
+    greater = operator in ("$gt", "$gte")
+    open_rank = kind in (c.MIN_KEY, c.MAX_KEY)
+
+    def test(e: Element | None) -> bool:
+        if e is None or (order.RANK.get(e[0]) != rank and not open_rank):
+            return False
+        mine = order.key(*e)
+        if mine == limit:
+            return orequal
+        if order.NAN_KEY in (mine, limit):
+            return False  # NaN is neither above nor below any number
+        return (mine > limit) == greater
+
+    return test
+
+
+def type_numbers(operand: Element) -> set[int]:
+    """The BSON types that the operand of ``$type`` names, by number, alias or a list of these."""
+    kind, data = operand
+    if kind == c.ARRAY:
+        return set().union(*(type_numbers(e) for e in order.items(data)))
+    if kind == c.STRING:
+        alias = data[4:-1].decode("utf-8", "replace")
+        if alias == "number":
+            return set(order.NUMBERS)
+        if alias in ALIASES:
+            return {ALIASES[alias]}
+        raise CommandError(2, f"Unknown type name alias: {alias}")
+    if kind in order.NUMBERS:
+        wanted = order.number(kind, data)
+        if wanted == -1:
+            return {255}
+        if wanted in ALIASES.values():
+            return {int(wanted)}
+        raise CommandError(2, f"Invalid numerical type code: {wanted}")
+    raise CommandError(14, "type must be represented as a number or a string")
+
+
+def _typed(operand: Element) -> Test:
+    wanted = type_numbers(operand)
+    return lambda e: e is not None and e[0] in wanted
+
+
+def _sized(operand: Element) -> Operator:
+    if operand[0] not in order.NUMBERS:
+        raise CommandError(2, "$size needs a number")
+    wanted = order.number(*operand)
+    return lambda found, _: any(
+        e is not None and e[0] == c.ARRAY and sum(1 for _ in c.elements(e[1])) == wanted for e in found
+    )
+
+
+def _not(operand: Element) -> Operator:
+    if operand[0] == c.REGEX:
+        return _any(_pattern(operand, None), wanted=False)
+    if not is_operators(operand):
+        raise CommandError(2, "$not needs a regex or a document")
+    inner = _operators(operand[1], "", None)
+    return lambda found, flat: not all(operator(found, flat) for operator in inner)
+
+
+def _element_match(operand: Element) -> Operator:
+    if operand[0] != c.OBJECT:
+        raise CommandError(2, "$elemMatch needs an Object")
+    first = next(c.elements(operand[1]), None)
+    logical = first is not None and first[0] in (b"$and", b"$or", b"$nor", b"$expr", b"$where")
+    if is_operators(operand) and not logical:
+        value = value_test(operand)
+    else:
+        clauses = _document(operand[1], None)
+
+        def value(e: Element) -> bool:
+            return e[0] in (c.OBJECT, c.ARRAY) and all(clause(e[1]) for clause in clauses)
+
+    return lambda found, _: any(
+        e is not None and e[0] == c.ARRAY and any(value(item) for item in order.items(e[1])) for e in found
+    )
+
+
+def _all(operand: Element) -> Operator:
+    if operand[0] != c.ARRAY:
+        raise CommandError(2, "$all needs an array")
+    parts: list[Operator] = []
+    for part in order.items(operand[1]):
+        if is_operators(part):
+            parts.extend(_operators(part[1], "", None))
+        else:
+            parts.append(_any(_regex_or_equal(part) if part[0] == c.REGEX else equal_to(part)))
+    return lambda found, flat: bool(parts) and all(part(found, flat) for part in parts)
+
+
+def _modulo(operand: Element) -> Test:
+    parts = order.items(operand[1]) if operand[0] == c.ARRAY else []
+    if len(parts) != 2 or any(kind not in order.NUMBERS for kind, _ in parts):
+        raise CommandError(2, "malformed mod, needs to be an array of two numbers")
+    divisor, rest = (int(order.number(*part)) for part in parts)
+    if divisor == 0:
+        raise CommandError(2, "divisor cannot be 0")
+
+    def test(e: Element | None) -> bool:
+        if e is None or e[0] not in order.NUMBERS:
+            return False
+        value = order.number(*e)
+        if value != value or value in (float("inf"), float("-inf")):
+            return False
+        whole = int(value)
+        # The sign of the remainder is the dividend's, as in C.
+        return (abs(whole) % abs(divisor)) * (-1 if whole < 0 else 1) == rest
+
+    return test
+
+
+_BITS = ("$bitsAllSet", "$bitsAnySet", "$bitsAllClear", "$bitsAnyClear")
+
+
+def _bits(operator: str, operand: Element) -> Test:
+    kind, data = operand
+    if kind == c.ARRAY:
+        mask = sum({1 << int(order.number(*e)) for e in order.items(data)})
+    elif kind == c.BINARY:
+        mask = int.from_bytes(data[5:], "little")
+    elif kind in order.NUMBERS:
+        mask = int(order.number(kind, data))
+    else:
+        raise CommandError(2, f"{operator} takes an Array, a number, or a BinData")
+
+    def test(e: Element | None) -> bool:
+        if e is None or e[0] not in (*order.NUMBERS, c.BINARY):
+            return False
+        value = int.from_bytes(e[1][5:], "little") if e[0] == c.BINARY else order.number(*e)
+        if value != value or int(value) != value:
+            return False
+        hit = int(value) & mask
+        return {"$bitsAllSet": hit == mask, "$bitsAnySet": hit != 0, "$bitsAllClear": hit == 0}.get(
+            operator, hit != mask
+        )
+
+    return test

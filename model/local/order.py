@@ -1,0 +1,191 @@
+"""How a MongoDB server orders and equates BSON values, over the stored bytes.
+
+A key is a tuple that sorts as the server sorts and is equal where the server finds two values equal: 1, 1.0,
+Int64(1) and Decimal128("1.00") share one key, True does not. mongomock compares decoded Python values, where
+1 == True and the order of fields is lost; that is why filters and indexes here use these keys.
+Source: "Comparison/Sort Order" in the MongoDB manual.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, TypeAlias
+
+from bson.decimal128 import Decimal128
+
+from model import canonical as c
+from model.errors import Unreadable
+
+Element: TypeAlias = tuple[int, bytes]
+"""A BSON type and a payload, as in :class:`model.canonical.Value`, but cheap to make by the hundred thousand."""
+Key: TypeAlias = tuple[Any, ...]
+
+RANK: dict[int, int] = {
+    c.MIN_KEY: -1,
+    c.UNDEFINED: 0,
+    c.NULL: 5,
+    c.DOUBLE: 10,
+    c.INT32: 10,
+    c.INT64: 10,
+    c.DECIMAL128: 10,
+    c.STRING: 15,
+    c.SYMBOL: 15,
+    c.OBJECT: 20,
+    c.ARRAY: 25,
+    c.BINARY: 30,
+    c.OBJECT_ID: 35,
+    c.BOOLEAN: 40,
+    c.DATE: 45,
+    c.TIMESTAMP: 47,
+    c.REGEX: 50,
+    c.DB_POINTER: 55,
+    c.CODE: 60,
+    c.SCOPED_CODE: 65,
+    c.MAX_KEY: 127,
+}
+NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+NULL_KEY: Key = (5,)
+NAN_KEY: Key = (10, 0)
+ABOVE_ALL: Key = (200,)
+"""Sorts behind the key of every value."""
+
+_int32 = struct.Struct("<i").unpack
+_int64 = struct.Struct("<q").unpack
+_uint64 = struct.Struct("<Q").unpack
+_double = struct.Struct("<d").unpack
+_length = struct.Struct("<i").unpack_from
+_SIZES = dict(c._FIXED)
+
+
+def field(raw: bytes, name: bytes) -> Element | None:
+    """The first top-level field of that name, or None; ``name`` ends in a NUL byte.
+
+    Reads no further than the field it finds, so that the ``_id`` of a document with damage behind it is found.
+    """
+    at, end = 4, len(raw) - 1
+    while at < end:
+        kind = raw[at]
+        found = raw.startswith(name, at + 1)
+        start = at + 1 + len(name) if found else raw.find(b"\x00", at + 1) + 1
+        if start <= 0:
+            raise Unreadable(f"The field name at byte {at + 1} does not end.")
+        size = _SIZES.get(kind)
+        stop = start + size if size is not None else c.element_end(raw, kind, start)
+        if stop > end:
+            raise Unreadable(f"The value at byte {start} leads out of its document.")
+        if found:
+            return kind, raw[start:stop]
+        at = stop
+    return None
+
+
+def number(kind: int, data: bytes) -> Any:
+    """An int, float or Decimal for a numeric element."""
+    if kind == c.INT32:
+        return _int32(data)[0]
+    if kind == c.INT64:
+        return _int64(data)[0]
+    if kind == c.DOUBLE:
+        return _double(data)[0]
+    return Decimal128.from_bid(data).to_decimal()
+
+
+def key(kind: int, data: bytes) -> Key:
+    """The key of one value."""
+    if kind in NUMBERS:
+        value = number(kind, data)
+        return (10, 1, value) if value == value else NAN_KEY
+    if kind in (c.STRING, c.SYMBOL, c.CODE):
+        return RANK[kind], data[4:-1]
+    if kind in (c.OBJECT_ID, c.DB_POINTER):
+        return RANK[kind], data
+    if kind == c.OBJECT:
+        return 20, *((RANK.get(k, 126), name, key(k, data[a:b])) for name, k, a, b in c.elements(data))
+    if kind == c.ARRAY:
+        return 25, *(key(k, data[a:b]) for _, k, a, b in c.elements(data))
+    if kind == c.BOOLEAN:
+        return 40, data[0]
+    if kind == c.DATE:
+        return 45, _int64(data)[0]
+    if kind == c.TIMESTAMP:
+        return 47, _uint64(data)[0]
+    if kind == c.BINARY:
+        return 30, _length(data)[0], data[4], data[5:]
+    if kind == c.REGEX:
+        return 50, *data.split(b"\x00")[:2]
+    if kind == c.SCOPED_CODE:
+        size = _length(data, 4)[0]
+        return 65, data[8 : 7 + size], key(c.OBJECT, data[8 + size :])
+    return (RANK.get(kind, 126),)
+
+
+def key_of(element: Element | None) -> Key:
+    """The key of a value, or null's where there is none: a server sorts and indexes a missing field as null."""
+    return NULL_KEY if element is None else key(*element)
+
+
+def items(array: bytes) -> list[Element]:
+    """The elements of an array's payload."""
+    return [(kind, array[a:b]) for _, kind, a, b in c.elements(array)]
+
+
+def reach(raw: bytes, path: tuple[bytes, ...]) -> list[Element | None]:
+    """What a dotted path leads to, through arrays of documents; None stands for a missing field.
+
+    The names in ``path`` end in a NUL byte. An array at the end of the path stays whole: see :func:`expanded`.
+    """
+    found = field(raw, path[0])
+    if len(path) == 1:
+        return [found]
+    out: list[Element | None] = []
+    _descend(found, path, 1, out)
+    return out
+
+
+def _descend(found: Element | None, path: tuple[bytes, ...], depth: int, out: list[Element | None]) -> None:
+    if depth == len(path):
+        out.append(found)
+    elif found is not None and found[0] == c.OBJECT:
+        _descend(field(found[1], path[depth]), path, depth + 1, out)
+    elif found is not None and found[0] == c.ARRAY:
+        step = path[depth][:-1]
+        for name, kind, a, b in c.elements(found[1]):
+            inner = found[1][a:b]
+            if kind == c.OBJECT:
+                _descend(field(inner, path[depth]), path, depth + 1, out)
+            if name == step:
+                _descend((kind, inner), path, depth + 1, out)
+    else:
+        out.append(None)
+
+
+def expanded(found: list[Element | None]) -> list[Element | None]:
+    """The elements of each array, and the array itself: what an equality filter is compared with."""
+    if not any(e is not None and e[0] == c.ARRAY for e in found):
+        return found
+    out: list[Element | None] = []
+    for element in found:
+        if element is not None and element[0] == c.ARRAY:
+            out.extend(items(element[1]))
+        out.append(element)
+    return out
+
+
+def path_of(dotted: str) -> tuple[bytes, ...]:
+    """A dotted path as the names that :func:`field` wants."""
+    return tuple(c.name_bytes(step) + b"\x00" for step in dotted.split("."))
+
+
+def sort_key(raw: bytes, path: tuple[bytes, ...], descending: bool) -> Key:
+    """What a document sorts by: in an array the least element, descending the greatest."""
+    try:
+        found = reach(raw, path)
+        if len(found) == 1 and (found[0] is None or found[0][0] != c.ARRAY):
+            return key_of(found[0])
+        keys = []
+        for element in found:
+            inner = items(element[1]) if element is not None and element[0] == c.ARRAY else [element]
+            keys.extend([key_of(e) for e in inner] or [(0,)])
+        return (max if descending else min)(keys, default=NULL_KEY)
+    except Unreadable:
+        return NULL_KEY

@@ -1,0 +1,52 @@
+"""The errors that a server answers a command with: code, name and message as MongoDB has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAMES = {
+    2: "BadValue",
+    9: "FailedToParse",
+    13: "Unauthorized",
+    14: "TypeMismatch",
+    20: "IllegalOperation",
+    22: "InvalidBSON",
+    26: "NamespaceNotFound",
+    27: "IndexNotFound",
+    28: "PathNotViable",
+    40: "ConflictingUpdateOperators",
+    43: "CursorNotFound",
+    48: "NamespaceExists",
+    52: "DollarPrefixedFieldName",
+    53: "InvalidIdField",
+    56: "EmptyFieldName",
+    59: "CommandNotFound",
+    66: "ImmutableField",
+    67: "CannotCreateIndex",
+    68: "IndexAlreadyExists",
+    72: "InvalidOptions",
+    73: "InvalidNamespace",
+    85: "IndexOptionsConflict",
+    86: "IndexKeySpecsConflict",
+    115: "CommandNotSupported",
+    168: "InvalidPipelineOperator",
+    238: "NotImplemented",
+    352: "UnsupportedOpQueryCommand",
+    10334: "BSONObjectTooLarge",
+    11000: "DuplicateKey",
+}
+
+
+class CommandError(Exception):
+    """A command, or one write of it, that cannot be done; ``extra`` goes into the reply beside code and message."""
+
+    def __init__(self, code: int, message: str, **extra: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.extra = extra
+
+    @property
+    def name(self) -> str:
+        """The code's name as drivers show it."""
+        return NAMES.get(self.code, f"Location{self.code}")

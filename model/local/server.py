@@ -1,0 +1,192 @@
+"""The in-process server: a private socket, a thread for each connection, and documents in memory.
+
+It is what samples and dumps are opened in, so that all other code speaks to every source in one way, through
+PyMongo. The socket lies in a folder that only this user may enter; where there are no Unix sockets it is a port
+of the loopback interface, chosen by the system.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from urllib.parse import quote
+
+from model import canonical as c
+from model.errors import Refused, Unreadable
+from model.local import order, wire
+from model.local.commands import Commands
+from model.local.refusals import CommandError
+from model.local.store import Collection, Index, Store
+from model.local.updates import with_id
+
+_LONGEST_SOCKET_PATH = 100  # macOS takes 103 bytes, Linux 107
+
+
+class LocalServer:
+    """A server of this process; use it as a context manager, or call :meth:`close`.
+
+    It listens from the first time that :attr:`uri` is asked for.
+    """
+
+    def __init__(self, read_only: bool = False) -> None:
+        self.store = Store()
+        self._commands = Commands(self.store, read_only)
+        self._lock = threading.Lock()
+        self._listener: socket.socket | None = None
+        self._folder: str | None = None
+        self._uri = ""
+        self._waker: tuple[socket.socket, socket.socket] | None = None
+        self._accepting: threading.Thread | None = None
+        self._connections: dict[socket.socket, threading.Thread] = {}
+        self._closed = False
+
+    def __enter__(self) -> LocalServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether commands that write are refused (code 13); loading is not a command."""
+        return self._commands.read_only
+
+    @read_only.setter
+    def read_only(self, value: bool) -> None:
+        self._commands.read_only = value
+
+    # What is in it.
+
+    def load(self, ns: str, raws: Iterable[bytes]) -> None:
+        """Take documents as they are, byte for byte, damaged ones too; one without ``_id`` gets it in front.
+
+        Raises ``Unreadable`` for bytes whose outer length is wrong.
+        """
+        db, _, name = ns.partition(".")
+        collection = self._checked(db, name)
+        collection.load(_identified(raw, ns, i) for i, raw in enumerate(raws, len(collection.docs)))
+
+    def _checked(self, db: str, name: str) -> Collection:
+        try:
+            return self.store.make(db, name)
+        except CommandError as error:
+            raise Refused(f"{error.message}: a name of the form database.collection is needed.") from None
+
+    def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
+        """Add an index over a field, or over fields with directions; raises ``Refused`` where it is not unique."""
+        db, _, name = ns.partition(".")
+        pairs = [(keys, 1)] if isinstance(keys, str) else list(keys)
+        title = "_".join(f"{path}_{direction}" for path, direction in pairs)
+        try:
+            self._checked(db, name).add_index(Index(pairs, title, unique=unique, options=dict(options)))
+        except CommandError as error:
+            raise Refused(f"{ns} cannot have this unique index: {error.message}.") from None
+
+    # The socket.
+
+    @property
+    def uri(self) -> str:
+        """What to connect to."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the server is closed")
+            if not self._uri:
+                self._listen()
+            return self._uri
+
+    def _listen(self) -> None:
+        if hasattr(socket, "AF_UNIX"):
+            self._folder = tempfile.mkdtemp(prefix="palimpsest-")  # made with mode 0700
+            path = os.path.join(self._folder, "s.sock")
+            if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
+                os.rmdir(self._folder)
+                self._folder = tempfile.mkdtemp(prefix="palimpsest-", dir="/tmp")
+                path = os.path.join(self._folder, "s.sock")
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            address: object = path
+            self._uri = f"mongodb://{quote(path, safe='')}/?directConnection=true"
+        else:
+            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            address = ("127.0.0.1", 0)
+        listener.bind(address)  # type: ignore[arg-type]
+        listener.listen(64)
+        if not self._uri:
+            self._uri = f"mongodb://127.0.0.1:{listener.getsockname()[1]}/?directConnection=true"
+        self._listener = listener
+        self._waker = socket.socketpair()
+        self._accepting = threading.Thread(
+            target=self._accept, args=(listener, self._waker[0]), name="palimpsest-server", daemon=True
+        )
+        self._accepting.start()
+
+    def _accept(self, listener: socket.socket, wakes: socket.socket) -> None:
+        while True:
+            ready, _, _ = select.select([listener, wakes], [], [])
+            if wakes in ready:
+                return
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                continue  # the client went away before it was let in
+            thread = threading.Thread(target=self._serve, args=(connection,), name="palimpsest-connection", daemon=True)
+            with self._lock:
+                self._connections[connection] = thread
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with contextlib.suppress(OSError, wire.Garbled):
+                while (command := wire.receive(connection)) is not None:
+                    answer = self._commands.answer(command)
+                    if not command.silent:
+                        connection.sendall(wire.reply(command, answer))
+        finally:
+            with self._lock:
+                self._connections.pop(connection, None)
+            connection.close()
+
+    def close(self) -> None:
+        """Stop listening, end all connections and forget everything; may be called twice."""
+        with self._lock:
+            self._closed = True
+            waker, self._waker = self._waker, None
+        if waker is None:
+            return
+        waker[1].send(b"x")
+        assert self._accepting is not None
+        assert self._listener is not None
+        self._accepting.join()
+        self._listener.close()
+        with self._lock:
+            open_connections = dict(self._connections)
+        for connection in open_connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in open_connections.values():
+            thread.join()
+        for end in waker:
+            end.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self.store = Store()
+
+
+def _identified(raw: bytes, ns: str, position: int) -> bytes:
+    if len(raw) < 5 or int.from_bytes(raw[:4], "little") != len(raw) or raw[-1] != 0:
+        raise Unreadable(f"Document {position + 1} of {ns} is no BSON: its length is wrong.")
+    try:
+        if order.field(raw, b"_id\x00") is not None:
+            return raw
+        # Made from the position, so that a document has the same one each time its dump is opened.
+        return with_id(raw, (c.OBJECT_ID, bytes(8) + position.to_bytes(4, "big")))
+    except Unreadable:
+        return raw
