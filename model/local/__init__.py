@@ -1,0 +1,19 @@
+"""The in-process server in which samples and dumps are opened: MongoDB's wire protocol over documents in memory."""
+
+from __future__ import annotations
+
+from model.local.server import LocalServer
+
+__all__ = ["LocalServer", "open_sample"]
+
+
+def open_sample() -> LocalServer:
+    """The sample data in a server of its own, writable; it is gone when the server is closed."""
+    from model.local.sample import build
+
+    server = LocalServer()
+    for ns, indexes, raws in build():
+        server.load(ns, raws)
+        for index in indexes:
+            server.index(ns, **index) if isinstance(index, dict) else server.index(ns, *index)
+    return server
