@@ -168,7 +168,9 @@ def _connecting(error: Exception, uri: str) -> Refused:
 
 
 def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
-    low = text.lower()
+    low = re.sub(r"\(configured timeouts:[^)]*\)", "", text.partition(", Timeout:")[0]).lower()
+    if "no such file" in low or "errno 2]" in low:
+        return Unreachable(f"There is no socket {host}; check the path, and that a server runs there.")
     if "certificate" in low or "ssl" in low or "tls" in low:
         reason = "its certificate is not trusted or does not fit the host" if "certificate" in low else "TLS failed"
         return Unreachable(f"{host} cannot be reached safely: {reason}; check tls and tlsCAFile in the address.")
@@ -178,14 +180,13 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
         return Unreachable(f"{host} refuses the connection; check the port, and that a server runs there.")
     if "replica set" in low and "timed out" not in low:
         return Unreachable(f"{host} does not belong to the replica set that the address names; check replicaSet.")
-    if secured and ("timed out" in low or "closed" in low):
+    silent = "timed out" in low or "no servers found yet" in low
+    if secured and (silent or "closed" in low):
         return Unreachable(f"{host} does not answer over TLS; check the address, and whether it wants tls=true.")
-    if "timed out" in low or "timeout" in low:
+    if silent:
         return Unreachable(f"{host} does not answer in time; check the address, the network and firewalls.")
     if "connection closed" in low or "reset" in low:
         return Unreachable(f"{host} closes the connection; it may want TLS (tls=true), or be no MongoDB server.")
-    if "no such file" in low or "errno 2]" in low:
-        return Unreachable(f"There is no socket {host}; check the path, and that a server runs there.")
     return Unreachable(f"No server answers at {host}; check the address, and that a server runs there.")
 
 
