@@ -145,9 +145,9 @@ def cannot_connect(error: Exception, uri: str) -> Refused:
 
 def _connecting(error: Exception, uri: str) -> Refused:
     text, host = str(error), host_of(uri)
-    if isinstance(error, e.InvalidURI | ValueError | TypeError) and not isinstance(
-        error, e.ServerSelectionTimeoutError
-    ):
+    if isinstance(error, e.InvalidURI | ValueError | TypeError):
+        if option := re.search(r"\b([a-z]{4,}) must be", text, re.IGNORECASE):
+            return Unreachable(f"The address has an option with a wrong value: {option.group(1)}; correct or remove it.")
         # The driver's own words may quote what it took for a port out of a badly written password.
         if "@" in uri and ("RFC 3986" in text or "escaped" in text or "Port" in text):
             return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
@@ -185,6 +185,8 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
         return Unreachable(f"{host} does not answer over TLS; check the address, and whether it wants tls=true.")
     if silent:
         return Unreachable(f"{host} does not answer in time; check the address, the network and firewalls.")
+    if "got response id" in low or "message length" in low or "opcode" in low:
+        return Unreachable(f"What answers at {host} is no MongoDB server; check host and port.")
     if "connection closed" in low or "reset" in low:
         return Unreachable(f"{host} closes the connection; it may want TLS (tls=true), or be no MongoDB server.")
     return Unreachable(f"No server answers at {host}; check the address, and that a server runs there.")
