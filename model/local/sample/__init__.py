@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from model.local.sample import corners, counting, histories, past
 from model.local.sample.contracts import Contracts
-from model.local.sample.ground import UNIQUE_ID_VERSION
+from model.local.sample.ground import HASH, ID, UNIQUE_ID_VERSION
 
 IndexSpec: TypeAlias = tuple[tuple[tuple[str, int], ...], bool]
 """((field, direction), …) and whether it is unique."""
@@ -19,6 +20,39 @@ def build(now: int | None = None) -> Iterator[Collection]:
 
     The bytes are the same in every run, but for what has to be young: that is dated from ``now``, in seconds.
     """
-    contracts = Contracts(int(time.time()) if now is None else now)
+    seconds = int(time.time()) if now is None else now
+    contracts = Contracts(seconds)
     yield "insurance.contracts", [], contracts.current
     yield "insurance.contracts_history", [UNIQUE_ID_VERSION], contracts.history
+    yield "insurance.agents", [], counting.agents()
+    yield "insurance.claims", [UNIQUE_ID_VERSION], histories.claims()
+    yield "insurance.counters", [], counting.counters()
+    yield "insurance.customers", [], histories.customers()
+    yield "insurance.invoices", [((("number", 1),), True), (((HASH, 1),), False)], histories.invoices()
+    yield "insurance.partners", [UNIQUE_ID_VERSION], histories.partners()
+    feed, fed = histories.policy_feed()
+    yield "insurance.policy_feed", [], feed
+    yield "insurance.policy_feed_history", [UNIQUE_ID_VERSION], fed
+    yield "insurance.stats", [], counting.stats(seconds)
+    yield "insurance.tariffs", [(((ID, 1), ("current", 1)), False)], histories.tariffs()
+    yield "reporting.campaigns", [], counting.campaigns()
+    yield "reporting.kpi", [((("region", 1), ("month", -1)), False)], counting.kpi()
+    yield "reporting.bson_types", [], corners.bson_types()
+    yield "reporting.texts", [], corners.texts()
+    yield "insurance_2019.claims", [(((ID, 1),), False)], past.claims()
+    yield "insurance_2019.endorsements", [], past.endorsements()
+    yield "insurance_2019.quotes", [], past.quotes()
+    yield "insurance_2019.tariffs", [], past.tariffs()
+    yield "insurance_2019.customers", [], past.customers()
+    contracts_2019, history_2019 = past.contracts(seconds)
+    yield "insurance_2019.contracts", [], contracts_2019
+    yield "insurance_2019.contracts_history", [UNIQUE_ID_VERSION], history_2019
+    yield "insurance_2019.partners", [UNIQUE_ID_VERSION], past.partners()
+    feed, fed = past.policy_feed()
+    yield "insurance_2019.policy_feed", [], feed
+    yield "insurance_2019.policy_feed_history", [UNIQUE_ID_VERSION], fed
+    yield "insurance_2019.invoices", [], past.invoices()
+    yield "insurance_2019.counters", [], past.counters()
+    yield "insurance_2019.campaigns", [], past.campaigns()
+    yield "insurance_2019.stats", [], past.stats()
+    yield "insurance_2019.scans", [], corners.undecodable()

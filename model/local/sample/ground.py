@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -96,15 +96,14 @@ def archived(raw: bytes, row: ObjectId, sealed: str | None = "") -> bytes:
     return _length.pack(len(body) + 5) + body + b"\x00"
 
 
-def changed(document: dict[str, Any], path: str, value: Any) -> None:
-    """Set a field of a prepared document by its dotted path."""
-    *parents, name = path.split(".")
-    here = document
-    for parent in parents:
-        here = here[parent]
-    here[name] = value
+def own_document(id: Any, v: Any, seconds: int, line: int, row: int, *parts: Mapping[str, Any]) -> bytes:
+    """A version that is a document of its own, made and stamped at a second."""
+    made = {"_id": oid(seconds, line, row), ID: id, VERSION: v, TOKEN: oid(seconds, line + 1, row)}
+    for part in parts:
+        made |= part
+    return encode(made)
 
 
-def size_of(document: dict[str, Any]) -> int:
-    """Bytes of the document as stored."""
-    return len(encode(document))
+def stamp(seconds: int, author: str) -> dict[str, Any]:
+    """When and by whom, as every edit of this insurer notes it."""
+    return {AT: date(seconds), AUTHOR: author}

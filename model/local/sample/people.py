@@ -73,7 +73,7 @@ def people() -> tuple[Person, ...]:
     made = [MARTA]
     since = local("2014-02-03 09:00")
     for i in range(1, COUNT):
-        given, family = dice.pick(GIVEN), dice.pick(FAMILY)
+        given, family = dice.pick(GIVEN[1:]), dice.pick(FAMILY)  # there is one Marta
         plain = family.lower().replace("ö", "oe")
         where, code = street(dice)
         made.append(
