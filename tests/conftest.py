@@ -1,0 +1,95 @@
+"""Fixtures for all tests: servers, databases that are gone afterwards, and a home that is nobody's.
+
+``server_uri`` runs a test once for each server. ``database_name`` is a name of the test's own on it; whatever a test
+leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for tests that look for themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+
+import pymongo
+import pymongo.common
+
+from tests import servers
+
+pymongo.common.MIN_HEARTBEAT_INTERVAL = 0.02  # a retry waits that long; the default costs half a second each
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test may read or write what the person who runs it has kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of this test's own: journal, drafts, saved connections."""
+    folder = tmp_path / "palimpsest-home"
+    folder.mkdir()
+    monkeypatch.setenv("PALIMPSEST_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def local_uri() -> Iterator[str]:
+    """The in-process server."""
+    from model.local import LocalServer
+
+    with LocalServer() as server:
+        yield server.uri
+
+
+@pytest.fixture(scope="session")
+def java_uri() -> Iterator[str]:
+    """The Java server; a skip where it cannot be started, a failure where it must."""
+    try:
+        with servers.java_server() as uri:
+            yield uri
+    except servers.NotStarted as reason:
+        if servers.required():
+            pytest.fail(str(reason), pytrace=False)
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(params=servers.NAMES)
+def server_name(request: pytest.FixtureRequest) -> str:
+    """``local``, ``java``, or ``given`` by PALIMPSEST_TEST_URI: a test that asks for it runs on each."""
+    return str(request.param)
+
+
+@pytest.fixture
+def server_uri(server_name: str, request: pytest.FixtureRequest) -> str:
+    """The URI of the server that the test runs on this time."""
+    return servers.GIVEN_URI if server_name == "given" else str(request.getfixturevalue(f"{server_name}_uri"))
+
+
+@pytest.fixture
+def client(server_uri: str) -> Iterator[pymongo.MongoClient]:
+    """A plain client, to look with independent eyes."""
+    with pymongo.MongoClient(server_uri, serverSelectionTimeoutMS=10_000) as made:
+        yield made
+
+
+@pytest.fixture
+def database_name(client: pymongo.MongoClient) -> Iterator[str]:
+    """The name of a database that is the test's own and is dropped after it."""
+    name = f"palimpsest_test_{uuid.uuid4().hex[:12]}"
+    yield name
+    client.drop_database(name)
+
+
+@pytest.fixture
+def database(client: pymongo.MongoClient, database_name: str) -> pymongo.database.Database:
+    """That database, by plain PyMongo."""
+    return client[database_name]
