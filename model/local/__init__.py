@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from model.local.dump import open_dump
 from model.local.server import LocalServer
 
-__all__ = ["LocalServer", "open_sample"]
+__all__ = ["LocalServer", "open_dump", "open_sample"]
 
 
 def open_sample() -> LocalServer:
@@ -14,6 +15,6 @@ def open_sample() -> LocalServer:
     server = LocalServer()
     for ns, indexes, raws in build():
         server.load(ns, raws)
-        for index in indexes:
-            server.index(ns, **index) if isinstance(index, dict) else server.index(ns, *index)
+        for keys, unique in indexes:
+            server.index(ns, keys, unique)
     return server

@@ -71,25 +71,36 @@ class LocalServer:
 
         Raises ``Unreadable`` for bytes whose outer length is wrong.
         """
-        db, _, name = ns.partition(".")
-        collection = self._checked(db, name)
+        collection = self._collection(ns)
         collection.load(_identified(raw, ns, i) for i, raw in enumerate(raws, len(collection.docs)))
-
-    def _checked(self, db: str, name: str) -> Collection:
-        try:
-            return self.store.make(db, name)
-        except CommandError as error:
-            raise Refused(f"{error.message}: a name of the form database.collection is needed.") from None
 
     def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
         """Add an index over a field, or over fields with directions; raises ``Refused`` where it is not unique."""
-        db, _, name = ns.partition(".")
         pairs = [(keys, 1)] if isinstance(keys, str) else list(keys)
         title = "_".join(f"{path}_{direction}" for path, direction in pairs)
         try:
-            self._checked(db, name).add_index(Index(pairs, title, unique=unique, options=dict(options)))
+            self._collection(ns).add_index(Index(pairs, title, unique=unique, options=dict(options)))
         except CommandError as error:
             raise Refused(f"{ns} cannot have this unique index: {error.message}.") from None
+
+    def adopt(self, ns: str, options: bytes) -> None:
+        """Make a collection of a dump, under whatever name it had."""
+        self._collection(ns).options = options
+
+    def add_index(self, ns: str, index: Index) -> None:
+        """Add an index of a dump; where its documents do not agree with it, it is not unique here."""
+        collection = self._collection(ns)
+        try:
+            collection.add_index(index)
+        except CommandError:
+            index.unique = False
+            collection.add_index(index)
+
+    def _collection(self, ns: str) -> Collection:
+        db, dot, name = ns.partition(".")
+        if not dot or not db or not name:
+            raise Refused(f"{ns!r} is no namespace: give it as database.collection.")
+        return self.store.make(db, name, strict=False)
 
     # The socket.
 

@@ -339,12 +339,13 @@ class Store:
         with self.lock:
             return self._collections.get(db, {}).get(name)
 
-    def make(self, db: str, name: str) -> Collection:
-        """A collection, created where it is not there; raises for names that no server takes."""
+    def make(self, db: str, name: str, strict: bool = True) -> Collection:
+        """A collection, created where it is not there; if strict, raises for names that no server takes."""
         with self.lock:
             found = self.get(db, name)
             if found is None:
-                _check_names(db, name)
+                if strict:
+                    _check_names(db, name)
                 found = Collection(f"{db}.{name}")
                 self._collections.setdefault(db, {})[name] = found
             return found
