@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
+from typing import Any
+
+from model.errors import NotFound, Refused
 
 HISTORIES = ("versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "plain")
 PATTERNS = ("sequence", "processed", "pending")
 OWN_DOCUMENTS = ("versions", "flagged", "deltas")
 """The layouts in which every version is a document of its own."""
+ARCHIVED = ("archive", "stream")
+
+_ROLES: dict[str, tuple[str, ...]] = {
+    "versions": ("id", "version", "token"),
+    "flagged": ("id", "version", "token", "current"),
+    "embedded": ("id", "current", "prev", "version", "token"),
+    "archive": ("id", "version", "token", "archive", "archive_id"),
+    "deltas": ("id", "version", "token", "removed"),
+    "stream": ("id", "version", "token", "archive", "archive_id"),
+    "hashed": ("id", "hash", "token"),
+    "plain": ("id", "token"),
+    "sequence": ("id", "counter"),
+    "pending": ("id", "pending", "applied", "counter"),
+    "processed": ("id", "processed"),
+}
+_COUNTERS = {"sequence": "seq", "pending": "count", "processed": "count"}
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +64,9 @@ class CollectionProfile:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Role to field name, only those that this layout uses."""
-        raise NotImplementedError
+        """Role to field name, only those that this layout uses and that have a name."""
+        roles = (*_ROLES[self.layout], "at", "author")
+        return {role: name for role in roles if (name := str(getattr(self, role)))}
 
 
 @dataclass(frozen=True)
@@ -55,13 +78,168 @@ class Profile:
     @classmethod
     def load(cls, path: str | FilePath) -> Profile:
         """Read a TOML file; raises ``Refused`` naming the file, the collection and the key that is wrong."""
-        raise NotImplementedError
+        try:
+            text = FilePath(path).read_text(encoding="utf-8")
+            data = tomllib.loads(text)
+        except FileNotFoundError:
+            raise NotFound(f"There is no profile {path}; check the path.") from None
+        except OSError as error:
+            raise Refused(f"The profile {path} cannot be read: {error.strerror or error}.") from None
+        except UnicodeDecodeError:
+            raise Refused(f"The profile {path} is no UTF-8 text; save it as UTF-8.") from None
+        except tomllib.TOMLDecodeError as error:
+            raise Refused(f"The profile {path} is no valid TOML: {error}.") from None
+        return cls.read(data, str(path))
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], name: str) -> Profile:
+        """The profile in decoded TOML; ``name`` is what messages call it."""
+        unknown = sorted(set(data) - {"collection"})
+        if unknown:
+            raise Refused(f"{name}: there is no key {unknown[0]!r} here; collections are stated in [[collection]].")
+        tables = data.get("collection", [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise Refused(f"{name}: write [[collection]] with two brackets, once for each collection.")
+        found = tuple(_collection(table, f"{name}, collection {number}") for number, table in enumerate(tables, 1))
+        seen: set[str] = set()
+        for each in found:
+            if each.ns in seen:
+                raise Refused(f"{name}: {each.ns} is stated twice; keep one of them.")
+            seen.add(each.ns)
+        return cls(found)
 
     def get(self, ns: str) -> CollectionProfile | None:
         """What the file states for a collection."""
-        raise NotImplementedError
+        return next((each for each in self.collections if each.ns == ns), None)
 
 
-def stated(ns: str, layout: str, **fields: str) -> CollectionProfile:
+def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
     """A profile with a layout's default names, some of them replaced; raises ``Refused`` for an unknown layout."""
-    raise NotImplementedError
+    if layout not in _ROLES:
+        raise Refused(f"There is no layout {layout!r}; the layouts are {', '.join((*HISTORIES, *PATTERNS))}.")
+    profile = CollectionProfile(
+        ns,
+        layout,
+        archive=f"{ns}_history" if layout in ARCHIVED else "",
+        id="docId" if layout in OWN_DOCUMENTS else "_id",
+        counter=_COUNTERS.get(layout, ""),
+    )
+    return replace(profile, **fields)
+
+
+def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
+    ns = table.get("ns")
+    if not isinstance(ns, str) or not _is_namespace(ns):
+        raise Refused(f"{where}: ns must name a collection as database.collection.")
+    where = f"{where} ({ns})"
+    layout = table.get("layout", "plain")
+    if not isinstance(layout, str) or layout not in _ROLES:
+        known = ", ".join((*HISTORIES, *PATTERNS))
+        raise Refused(f"{where}: there is no layout {layout!r}; the layouts are {known}.")
+    fields: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in ("ns", "layout"):
+            continue
+        reader = _READERS.get(key)
+        if reader is None:
+            raise Refused(f"{where}: there is no key {key!r}; the keys are {', '.join(sorted(_READERS))}.")
+        try:
+            fields |= reader(key, value)
+        except ValueError as error:
+            raise Refused(f"{where}: {key} {error}.") from None
+    profile = stated(ns, layout, **fields)
+    _check(profile, where)
+    return profile
+
+
+def _check(profile: CollectionProfile, where: str) -> None:
+    if profile.layout in ARCHIVED and profile.archive == profile.ns:
+        raise Refused(f"{where}: archive must be another collection than ns.")
+    names = [(role, name) for role, name in profile.fields.items() if role not in ("archive", "archive_id")]
+    if profile.layout == "embedded":  # version and token live inside the sub-document
+        names = [(role, name) for role, name in names if role not in ("version", "token", "at", "author")]
+    seen: dict[str, str] = {}
+    for role, name in names:
+        if name in seen:
+            raise Refused(f"{where}: {role} and {seen[name]} cannot both be {name!r}.")
+        seen[name] = role
+
+
+def _is_namespace(ns: str) -> bool:
+    db, _, collection = ns.partition(".")
+    return bool(db and collection)
+
+
+def _name(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, str):
+        raise ValueError("must be a field's name in quotes")
+    if not value:
+        if key in ("token", "removed", "at", "author", "hash"):
+            return {key: ""}
+        raise ValueError("must not be empty")
+    if "." in value or value.startswith("$") or "\x00" in value:
+        raise ValueError(f"must be the name of a field at the top, without dots or dollars, not {value!r}")
+    if value == "_id" and key not in ("id", "archive_id"):
+        raise ValueError("cannot be _id")
+    return {key: value}
+
+
+def _namespace(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, str) or not _is_namespace(value):
+        raise ValueError("must name a collection as database.collection")
+    return {key: value}
+
+
+def _duration(key: str, value: Any) -> dict[str, Any]:
+    return {key: duration(value)}
+
+
+def duration(value: Any) -> dt.timedelta:
+    """The span that a text such as ``24h``, ``90m`` or ``7d`` means; raises ``ValueError`` saying how to write it."""
+    found = re.fullmatch(r"\s*(\d+)\s*([smhd])\s*", value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f"must be a number with s, m, h or d, such as 24h, not {value!r}")
+    try:
+        return dt.timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        raise ValueError(f"is too long: {value}") from None
+
+
+def _numbering(key: str, value: Any) -> dict[str, Any]:
+    if value in ("next", "time") or (
+        isinstance(value, str) and value.startswith("counter:") and _is_namespace(value.removeprefix("counter:"))
+    ):
+        return {key: value}
+    raise ValueError(f'must be "next", "time" or "counter:database.collection", not {value!r}')
+
+
+def _hash_fields(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in ("include", "exclude"):
+        raise ValueError('must be { include = ["…"] } or { exclude = ["…"] }')
+    way, names = next(iter(value.items()))
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"{way} must list the names of fields in quotes")
+    return {f"hash_{way}": tuple(names)}
+
+
+def _targets(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError('must be written { counter = "database.collection:field" }')
+    targets = {}
+    for counter, target in value.items():
+        ns, _, name = target.rpartition(":") if isinstance(target, str) else ("", "", "")
+        if not (_is_namespace(ns) and name):
+            raise ValueError(f"{counter!r} must be a text such as shop.invoices:number")
+        targets[counter] = (ns, name)
+    return {key: targets}
+
+
+_NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author")
+_READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
+    **dict.fromkeys((*_NAMES, "counter", "pending", "applied", "processed"), _name),
+    "archive": _namespace,
+    "hash_fields": _hash_fields,
+    "numbering": _numbering,
+    "grace": _duration,
+    "targets": _targets,
+}
