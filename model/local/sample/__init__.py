@@ -1,4 +1,21 @@
-"""The sample data: one insurer in Hamburg, told so that every layout, length and kind of damage is met once."""
+"""The sample data: one insurer in Hamburg, told so that every layout, length and kind of damage is met once.
+
+``insurance`` has a sound database's worth of every layout, and 31 findings:
+
+======  ==  =====================================================================================================
+A3      15  contracts: K-204120 and 14 more; one of them is minutes old
+V1       2  tariffs: HH-BASIC v3 twice and equal, BIKE v5 twice and different (there is no unique index)
+C1       1  tariffs: LIAB-FAM has two current versions
+H1       3  contracts: K-204117 v9; invoices: 202600417, and 202600583 in field order only
+A2       2  contracts: K-204236, K-204251
+A4, V2   4  contracts (A4): K-204112, K-204117, K-118240; claims (V2): C-2026-00112
+A5       1  contracts: K-204099
+T1       2  stats: three tokens of 2025-10-31, two of 2025-12-31 on a document that was never counted
+A1       1  contracts: K-204262
+======  ==  =====================================================================================================
+
+``insurance_2019`` has at least one of every other kind of damage, ``reporting`` every BSON type and awkward sizes.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +24,12 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from model.local.sample import corners, counting, histories, past
+from model.local.sample.colleague import COLLEAGUE, colleague_change
 from model.local.sample.contracts import Contracts
 from model.local.sample.ground import HASH, ID, UNIQUE_ID_VERSION
+from model.local.sample.things import THINGS, Thing
+
+__all__ = ["COLLEAGUE", "THINGS", "Thing", "build", "colleague_change"]
 
 IndexSpec: TypeAlias = tuple[tuple[tuple[str, int], ...], bool]
 """((field, direction), …) and whether it is unique."""

@@ -1,0 +1,67 @@
+"""The five things that the welcome page leads a newcomer to, each at its place in the sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Action: TypeAlias = Literal["compare", "history", "race", "restore", "pending"]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something to try: where it opens, and what is done there."""
+
+    title: str
+    subtitle: str
+    ns: str
+    id: str  # as text; "" where the whole collection is meant
+    action: Action
+    versions: tuple[int, ...] = ()  # compare: A and B; restore: the one to restore from
+    key: str = ""  # the shortcut that does it
+
+
+THINGS = (
+    Thing(
+        "Compare two versions",
+        "K-204117: pick v11 and v14 on the timeline",
+        "insurance.contracts",
+        "K-204117",
+        "compare",
+        (11, 14),
+        "Ctrl+D",
+    ),
+    Thing(
+        "Read a history with a gap",
+        "K-118240: 60 versions in twelve years, 57 kept",
+        "insurance.contracts",
+        "K-118240",
+        "history",
+        (),
+        "Ctrl+Shift+H",
+    ),
+    Thing(
+        "Lose a race, and keep your edit",
+        "Save a document that someone else has just changed",
+        "insurance.contracts",
+        "K-204117",
+        "race",
+        (),
+        "Ctrl+S",
+    ),
+    Thing(
+        "Bring back an old value",
+        "Restore one field from v3, then undo it",
+        "insurance.contracts",
+        "K-204117",
+        "restore",
+        (3,),
+    ),
+    Thing(
+        "Finish 5 stale tokens",
+        "See what would be written before anything is",
+        "insurance.stats",
+        "",
+        "pending",
+    ),
+)
