@@ -6,7 +6,7 @@ says which of several different things happened; nothing has been written then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,9 +73,9 @@ def touched(changes: Diff) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def changed(content: bytes, set: Mapping[Path, Value], unset: Iterable[Path]) -> bytes:
+def changed(content: bytes, set: Iterable[tuple[Path, Value]], unset: Iterable[Path]) -> bytes:
     """The content with some fields set and others taken out; a field to take out that is not there stays absent."""
-    for path, value in set.items():
+    for path, value in set:
         content = canonical.put(content, path, value)
     for path in unset:
         if canonical.get(content, path) is not None:

@@ -143,9 +143,9 @@ class Writer:
 
     # --- the way back
 
-    def undo(self, entry: str) -> Outcome:
+    def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
         """Write the inverse of an entry where the document is still as that entry left it."""
-        record = self._undoable(entry)
+        record = self._undoable(entry, elsewhere)
         ns, id = record.entry.ns, record.document
         assert id is not None  # entries without a document are not undoable
         if record.extra.get("token"):
@@ -180,9 +180,9 @@ class Writer:
         )
         return edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
 
-    def _undoable(self, entry: str) -> Record:
+    def _undoable(self, entry: str, elsewhere: bool = False) -> Record:
         record = self.journal.record(entry)
-        if record.entry.source != self.source:
+        if record.entry.source != self.source and not elsewhere:
             raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to undo it.")
         if not record.entry.undoable:
             raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")

@@ -14,14 +14,23 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from bson import ObjectId
 
 from model import canonical, edit, pending, sources, text
 from model.canonical import Path, Value
 from model.catalogue import Catalogue, Comparison
-from model.connections import Connections, SavedConnection
+from model.connections import (
+    Connections,
+    SavedConnection,
+    label,
+    needs_password,
+    options_of,
+    with_options,
+    with_user,
+    without_password,
+)
 from model.drafts import Drafts
 from model.edit import Conflict
 from model.errors import NotAllowed, Refused
@@ -29,6 +38,7 @@ from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Stamp
 from model.names import id_name, version_name
+from model.paths import fitted
 from model.profile import Profile
 from model.records import (
     Checkpoint,
@@ -47,6 +57,9 @@ from model.records import (
 )
 from model.sending import sending
 
+if TYPE_CHECKING:
+    from model.local.sample.things import Thing
+
 __all__ = [
     "Comparison",
     "Conflict",
@@ -57,7 +70,21 @@ __all__ = [
     "Journal",
     "SavedConnection",
     "Session",
+    "label",
+    "needs_password",
+    "options_of",
+    "things",
+    "with_options",
+    "with_user",
+    "without_password",
 ]
+
+
+def things() -> tuple[Thing, ...]:
+    """What a newcomer can try in the sample, each with its place."""
+    from model.local.sample import THINGS  # the sample is only built where somebody wants it
+
+    return THINGS
 
 
 class Session:
@@ -251,15 +278,16 @@ class Session:
         self._check_writable(ns)
         layout = self._catalogue.layout(ns)
         stored_id = layout.find_id(id) if isinstance(id, str) else id
-        changes = {_path(path): _value(value) for path, value in (set or {}).items()}
-        gone = [_path(path) for path in unset]
-        edit.check_paths([*changes, *gone], layout.locked)
         current = layout.version(stored_id)
+        before = current.content or canonical.EMPTY
+        changes = [(_path(before, path), _value(value)) for path, value in (set or {}).items()]
+        gone = [_path(before, path) for path in unset]
+        edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
         if base is not None and current.v != self._catalogue.find_version(ns, stored_id, base):
             now = version_name(current.v)
             detail = f"{id_name(stored_id)} is at {now}, not at the base of this edit; nothing was written."
             return Outcome("conflict", ns, stored_id, detail)
-        content = edit.changed(current.content or canonical.EMPTY, changes, gone)
+        content = edit.changed(before, changes, gone)
         return self._writer.save(ns, stored_id, current, content)
 
     def create(self, ns: str, content: bytes, id: Value | None = None) -> Outcome:
@@ -321,7 +349,7 @@ class Session:
         self, ns: str | None = None, older_than: dt.timedelta | None = None, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[PendingToken]:
         """Tokens left between step one and step two, of one collection or of all; only older ones on request."""
-        now = dt.datetime.now(dt.UTC)
+        now = dt.datetime.now(dt.UTC)  # one moment for all of them
         places = [self.info(ns)] if ns is not None else list(self.collections())
         for place in places:
             if place.layout != "pending":
@@ -330,8 +358,13 @@ class Session:
                 continue
             of = pending.counters(self._opened.server, self._catalogue.known(place.ns)[1])
             for token in pending.tokens(self._opened.server, of, now, checkpoint):
-                if older_than is None or (token.at is not None and now - token.at >= older_than):
+                if older_than is None or self.is_older(token, older_than):
                     yield token
+
+    @staticmethod
+    def is_older(token: PendingToken, age: dt.timedelta) -> bool:
+        """Whether a token is at least so old; one of unknown age counts as young."""
+        return token.at is not None and dt.datetime.now(dt.UTC) - token.at >= age
 
     def preview_finish(self, token: PendingToken) -> Sending:
         """Exactly what finishing this token would send."""
@@ -352,10 +385,13 @@ class Session:
 
     # --- the way back
 
-    def undo(self, entry: str) -> Outcome:
-        """Write the inverse of a journal entry, guarded by what that entry left; itself journalled."""
+    def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
+        """Write the inverse of a journal entry, guarded by what that entry left; itself journalled.
+
+        ``elsewhere``: the person says that this source is the one of the entry, although it is written otherwise.
+        """
         self._check_allowed()
-        return self._writer.undo(entry)
+        return self._writer.undo(entry, elsewhere)
 
     def undo_conflict(self, entry: str) -> Conflict:
         """For an edit that cannot simply be undone because the document moved on: the same as a merge."""
@@ -380,8 +416,8 @@ class Session:
             raise Refused(reason)
 
 
-def _path(path: str | Path) -> Path:
-    return text.path_from_text(path) if isinstance(path, str) else tuple(path)
+def _path(raw: bytes, path: str | Path) -> Path:
+    return fitted(raw, text.path_from_text(path)) if isinstance(path, str) else tuple(path)
 
 
 def _value(value: object) -> Value:

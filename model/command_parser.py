@@ -1,0 +1,125 @@
+"""The grammar of the command line: every command with its arguments, as argparse knows them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import re
+from datetime import timedelta
+from typing import NoReturn
+
+from model.profile import HISTORIES
+
+LAYOUTS = HISTORIES
+FORMATS = ("text", "json", "json-patch", "deepdiff")
+WINDOW = (
+    "Without a command, `palimpsest [SOURCE] [--read-only]` opens the window, and `palimpsest tour DIR` renders every "
+    "view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a .bson file, a file of Extended JSON "
+    "lines) or sample:"
+)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message.rstrip('.')}; see `{self.prog} --help`.\n")
+
+
+def parser() -> Parser:
+    """The whole grammar; the command's name ends up in ``command``."""
+    top = Parser(prog="palimpsest", description="Versioned documents in MongoDB.", epilog=WINDOW)
+    top.add_argument("--version", action="version", version=f"palimpsest {_version()}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, help: str, source: bool = True) -> Parser:
+        made: Parser = commands.add_parser(
+            name, allow_abbrev=False, help=help, description=help[0].upper() + help[1:] + "."
+        )
+        if source:
+            made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
+        return made
+
+    made = command("collections", "each collection, the layout recognised, how sure and why")
+    _options(made)
+
+    made = command("history", "the versions of a document, newest first, gaps included")
+    _document(made)
+    _options(made)
+
+    made = command("show", "one version's content as canonical Extended JSON")
+    _document(made, "ID[@V]")
+    made.add_argument(
+        "--version", metavar="V", dest="of_version", help="the version, where the ID itself may hold an @"
+    )
+    made.add_argument("--stored", action="store_true", help="the document as it is stored")
+    _options(made)
+
+    made = command("diff", "the changes between two versions, or between two files", source=False)
+    made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
+    made.add_argument("--format", choices=FORMATS, help="text unless said otherwise")
+    _options(made)
+
+    made = command("merge", "three files as one document, or the conflicts", source=False)
+    for name in ("base", "mine", "theirs"):
+        made.add_argument(name, metavar=name.upper())
+    made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
+    made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
+
+    made = command("edit", "change fields of a document in one guarded write")
+    _document(made)
+    made.add_argument("--base", metavar="V", help="write only if this is still the current version")
+    made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
+    made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
+    _options(made)
+
+    made = command("restore", "an old state as a new guarded version")
+    _document(made)
+    made.add_argument("v", metavar="V")
+    made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
+    _options(made)
+
+    made = command("cleanup", "finish the pending tokens that their writers left behind")
+    made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
+    made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _options(made)
+
+    made = command("journal", "what was written from here", source=False)
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+
+    made = command("undo", "the guarded inverse of an entry of the journal", source=False)
+    made.add_argument("entry", metavar="ENTRY")
+    made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
+    _options(made)
+    return top
+
+
+def _document(made: Parser, id: str = "ID") -> None:
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("id", metavar=id, help="plain text where only one stored id matches it, else Extended JSON")
+
+
+def _options(made: Parser) -> None:
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+    made.add_argument("--layout", choices=LAYOUTS, help="in place of the layout recognised")
+    made.add_argument("--profile", metavar="FILE", help="a TOML file that states layouts and fields")
+    made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
+
+
+def _age(written: str) -> timedelta:
+    """An age such as 24h, 90m or 1d12h."""
+    if not re.fullmatch(r"(\d+[smhdw])+", written):
+        raise argparse.ArgumentTypeError(f"{written} is no age; write it as 24h, 90m or 7d")
+    try:
+        return sum((timedelta(**{_UNITS[u]: int(n)}) for n, u in re.findall(r"(\d+)(.)", written)), timedelta())
+    except OverflowError:
+        raise argparse.ArgumentTypeError(f"{written} is longer than any token can be old") from None
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("palimpsest")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,101 @@
+"""One document in a file: BSON or Extended JSON, and the form it is written in, so that it can be kept.
+
+The form of a text is canonical or relaxed, on one line or indented, with or without blanks and a line end.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from model import canonical, text, writing
+from model.canonical import Value
+from model.errors import NotFound, Refused, Unreadable
+from model.text import Style
+
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"', re.DOTALL)
+_TIMESTAMP = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}')
+_BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
+_CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
+_INDENT = re.compile(r"\{\r?\n([ \t]+)\S")
+_ESCAPED = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a document stands in its file."""
+
+    binary: bool
+    style: Style
+    end: str = "\n"
+
+
+def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
+    """The one document of a file and its form; with ``empty`` a file of no bytes is ``{}``.
+
+    Raises ``NotFound``, ``Unreadable`` or ``Refused``, naming the file.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {path}; check its name.") from None
+    except OSError as error:
+        raise Refused(f"{path} cannot be read ({error.strerror}).") from None
+    if empty and not data.strip():
+        return canonical.EMPTY, Form(False, Style())
+    length = struct.unpack_from("<i", data)[0] if len(data) >= 5 else 0
+    if path.lower().endswith(".bson") or (length == len(data) and data[-1] == 0):
+        return _binary(path, data, length), Form(True, Style())
+    try:
+        written = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable(f"{path} is neither BSON nor text in UTF-8; give a file with one document.") from None
+    try:
+        return text.from_text(written), form_of(written)
+    except Unreadable as error:
+        raise Unreadable(f"{path}: {error}") from None
+
+
+def _binary(path: str, data: bytes, length: int) -> bytes:
+    if 5 <= length < len(data):
+        raise Refused(f"{path} holds more than one document; give a file with one.")
+    if length != len(data):
+        raise Unreadable(f"{path} is no whole BSON document: it ends after {len(data)} bytes.")
+    try:
+        for _ in canonical.elements(data):
+            pass
+    except Unreadable as error:
+        raise Unreadable(f"{path}: {error}") from None
+    return data
+
+
+def form_of(written: str) -> Form:
+    """The form of a document's text."""
+    bare = _STRING.sub('""', _TIMESTAMP.sub("", written))
+    relaxed = bool(_BARE_NUMBER.search(bare)) or not _CANONICAL.search(written)
+    indent = _INDENT.search(written)
+    style = Style(
+        # "exact" is relaxed wherever that reads back as the same value.
+        mode="exact" if relaxed else "canonical",
+        indent=indent[1] if indent else None,
+        compact=not indent and '"":' in bare and '"": ' not in bare,
+        ascii_only=written.isascii() and bool(_ESCAPED.search(written)),
+    )
+    return Form(False, style, "\n" if written.endswith("\n") else "")
+
+
+def written(raw: bytes, form: Form) -> bytes:
+    """A document as a file of this form."""
+    if form.binary:
+        return raw
+    return (writing.write(Value.document(raw), form.style) + form.end).encode("utf-8", "surrogatepass")
+
+
+def write(path: str, raw: bytes, form: Form) -> None:
+    """Write a document to a file; raises ``Refused``."""
+    try:
+        Path(path).write_bytes(written(raw, form))
+    except OSError as error:
+        raise Refused(f"{path} cannot be written ({error.strerror}); name another file.") from None

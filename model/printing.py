@@ -1,0 +1,121 @@
+"""What commands print: JSON rows for programs, aligned columns for people, progress on a terminal.
+
+A JSON row is one object on one line, BSON values as canonical Extended JSON.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import json
+import sys
+import time
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from model import text
+from model.canonical import Value
+from model.display import size_text
+
+_WIDTHS_FROM = 200  # rows that decide how wide the columns are; those behind them are printed as they come
+_WIDEST = 60
+_MISSING = "·"
+
+
+def json_row(**fields: object) -> str:
+    """One row; a ``Value`` or a time becomes canonical Extended JSON, a container of plain values JSON."""
+    return "{" + ", ".join(f"{json.dumps(name)}: {_json(value)}" for name, value in fields.items()) + "}"
+
+
+def _json(value: object) -> str:
+    if isinstance(value, dt.datetime):
+        value = Value.of(value)
+    if isinstance(value, Value):
+        return text.value_text(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), progress: Progress | None = None
+) -> int:
+    """Print rows under a header in columns as wide as they need, and say how many there were.
+
+    ``right`` names the columns of numbers.
+    """
+    coming = iter(rows)
+    first = [[_printable(cell) for cell in row] for row in itertools.islice(coming, _WIDTHS_FROM)]
+    if progress is not None:
+        progress.make_way()
+    if not first:
+        return 0
+    widths = [min(_WIDEST, max(_width(cell) for cell in column)) for column in zip(header, *first, strict=True)]
+    print(_line(header, widths, right))
+    count = 0
+    for row in itertools.chain(first, ([_printable(cell) for cell in row] for row in coming)):
+        print(_line(row, widths, right))
+        count += 1
+    return count
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
+    parts = []
+    for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        blanks = " " * max(0, width - _width(cell))
+        parts.append(blanks + cell if i in right else cell + blanks)
+    return "  ".join(parts).rstrip()
+
+
+def _width(cell: str) -> int:
+    """Columns that a text takes on a terminal: wide East Asian characters take two, combining ones none."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
+
+
+def _printable(cell: str) -> str:
+    """A text that cannot move the cursor or break the line."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in cell)
+
+
+def moment(at: dt.datetime | None) -> str:
+    """A time in UTC as columns show it."""
+    return _MISSING if at is None else at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def size(count: int | None) -> str:
+    """A number of bytes as columns show it."""
+    return _MISSING if count is None else size_text(count)
+
+
+def number(count: int | None) -> str:
+    """A count as columns show it."""
+    return _MISSING if count is None else f"{count:,}"
+
+
+class Progress:
+    """A checkpoint that says on standard error how far long work has come, where that is a terminal."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing, self._shown, self._next = doing, False, time.monotonic() + 0.5
+        self._active = sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if not self._active or now < self._next:
+            return
+        self._next, self._shown = now + 0.1, True
+        of = "" if total is None else f" of {total:,}"
+        sys.stderr.write(f"\r\x1b[K{self._doing} {done:,}{of}")
+        sys.stderr.flush()
+
+    def make_way(self) -> None:
+        """Clear the line before rows are printed, and stay away where they go to the same terminal."""
+        self.__exit__()
+        self._active = self._active and not sys.stdout.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = False
