@@ -24,6 +24,7 @@ from bson.decimal128 import create_decimal128_context
 from model import canonical, text
 from model.canonical import Value
 from model.errors import Unreadable
+from model.guards import by_id, exact
 from model.names import id_name
 from model.profile import CollectionProfile
 from model.records import Checkpoint, Outcome, PendingToken, no_checkpoint
@@ -145,26 +146,36 @@ def _sum(counter: Value | None, amount: int) -> Value:
 # --- writing
 
 
-def step_two(token: PendingToken, of: Counters) -> Write:
-    """The write that finishes a token."""
-    pull = {"$pull": {of.pending: token.token}}
-    if token.token.type == canonical.OBJECT:
-        pull = {"$pullAll": {of.pending: Value(canonical.ARRAY, canonical.document([("0", token.token)]))}}
+def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
+    """The write that finishes a token; reads where the token is a document.
+
+    ``$pull`` takes a document for a condition, and would take out others that meet it. Such a token leaves by setting
+    the list without it, guarded by the whole list.
+    """
+    guard = by_id(token.id) | {of.pending: token.token}
+    body: dict[str, dict[str, object]] = {"$pull": {of.pending: token.token}}
+    if token.token.type == canonical.OBJECT and (waiting := _pending_now(server, token, of)) is not None:
+        guard |= exact(of.pending, canonical.array(waiting))
+        body = {"$set": {of.pending: canonical.array(t for t in waiting if t != token.token)}}
     if token.applied:
-        guard = {"_id": token.id, of.pending: token.token, of.applied: token.token}
-        return Write(of.ns, "update", guard, pull, "take out a token that was counted already")
-    filter = {"_id": token.id, of.pending: token.token, of.applied: {"$ne": token.token}}
-    push = {"$push": {of.applied: token.token}} if of.keeps_applied else {}
+        return Write(
+            of.ns, "update", guard | {of.applied: token.token}, body, "take out a token that was counted already"
+        )
+    guard[of.applied] = {"$ne": token.token}
     if token.counter is not None and token.counter.type == canonical.NULL:
         # $inc refuses null. The type test keeps this from overwriting a number that another writer stored meanwhile.
-        filter[of.counter] = {"$type": "null"}
-        return Write(of.ns, "update", filter, {**pull, "$set": {of.counter: token.amount}, **push}, "finish a token")
-    return Write(of.ns, "update", filter, {**pull, "$inc": {of.counter: token.amount}, **push}, "finish a token")
+        guard[of.counter] = {"$type": "null"}
+        body["$set"] = {**body.get("$set", {}), of.counter: token.amount}
+    else:
+        body["$inc"] = {of.counter: token.amount}
+    if of.keeps_applied:
+        body["$push"] = {of.applied: token.token}
+    return Write(of.ns, "update", guard, body, "finish a token")
 
 
 def step_back(token: PendingToken, of: Counters) -> Write:
     """The inverse of :func:`step_two`: the token is pending again, and the counter without it."""
-    guard: dict[str, object] = {"_id": token.id, of.pending: {"$ne": token.token}}
+    guard = by_id(token.id) | {of.pending: {"$ne": token.token}}
     body: dict[str, object] = {"$push": {of.pending: token.token}}
     if token.applied:
         guard[of.applied] = token.token
@@ -179,18 +190,20 @@ def step_back(token: PendingToken, of: Counters) -> Write:
 def send(server: Port, token: PendingToken, of: Counters, back: bool = False) -> Outcome:
     """Send step two, or its inverse, and say how it ended."""
 
-    def pending_now() -> bool | None:
-        for raw in server.find(of.ns, {"_id": token.id}, projection={of.pending: 1}, limit=1):
-            left = canonical.get(raw, _steps(of.pending))
-            return left is not None and left.type == canonical.ARRAY and token.token in canonical.items(left)
-        return None
-
     def landed() -> bool | None:
-        there = pending_now()
-        return None if there is None else there is back
+        waiting = _pending_now(server, token, of)
+        return None if waiting is None else (token.token in waiting) is back
 
-    end = run(server, step_back(token, of) if back else step_two(token, of), landed)
+    end = run(server, step_back(token, of) if back else step_two(server, token, of), landed)
     return _outcome(token, of, end, back)
+
+
+def _pending_now(server: Port, token: PendingToken, of: Counters) -> list[Value] | None:
+    """The list that a token stands in; None where its document or the list is gone."""
+    for raw in server.find(of.ns, {"_id": token.id}, projection={of.pending: 1}, limit=1):
+        left = canonical.get(raw, _steps(of.pending))
+        return canonical.items(left) if left is not None and left.type == canonical.ARRAY else None
+    return None
 
 
 def _outcome(token: PendingToken, of: Counters, end: End, back: bool) -> Outcome:

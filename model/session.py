@@ -371,7 +371,7 @@ class Session:
         of = pending.counters(self._opened.server, self._catalogue.known(token.ns)[1])
         if token.problem:
             raise Refused(token.problem)
-        return sending([pending.step_two(token, of)], pending.explain(token))
+        return sending([pending.step_two(self._opened.server, token, of)], pending.explain(token))
 
     def finish(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
