@@ -197,8 +197,8 @@ def differ(args: argparse.Namespace) -> int:
 
 def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
     if form == "json":
-        for row in changes.rows():
-            print(json_row(**row))
+        for row in changes.row_texts():
+            print(row)
     elif form == "json-patch":
         print(export.to_json_patch(changes, a, b))
     elif form == "deepdiff":

@@ -45,8 +45,8 @@ def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
         raise Refused(f"{path} cannot be read ({error.strerror}).") from None
     if empty and not data.strip():
         return canonical.EMPTY, Form(False, Style())
-    length = struct.unpack_from("<i", data)[0] if len(data) >= 5 else 0
-    if path.lower().endswith(".bson") or (length == len(data) and data[-1] == 0):
+    length = struct.unpack_from("<i", data)[0] if len(data) >= 5 else -1
+    if path.lower().endswith(".bson") or (length == len(data) and data[-1:] == b"\0"):
         return _binary(path, data, length), Form(True, Style())
     try:
         written = data.decode("utf-8-sig")
