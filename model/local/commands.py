@@ -92,8 +92,8 @@ class Commands:
         except RecursionError:
             return wire.pack(ok=0.0, errmsg="nested too deeply", code=15, codeName="Overflow")
         except Exception as error:  # a bug here must not look like a lost connection
-            text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
-            return wire.pack(ok=0.0, errmsg=f"internal error: {text}", code=1, codeName="InternalError")
+            text = f"internal error: {type(error).__name__}: {error}"
+            return wire.pack(ok=0.0, errmsg=text, code=1, codeName="InternalError")
 
     def _answer(self, command: Command) -> bytes:
         handler = self._table.get(command.name)
@@ -159,7 +159,7 @@ class Commands:
         rows = []
         for name in self.store.databases():
             size = sum(coll.size for coll in self.store.collections(name))
-            row = c.encode({"name": name, "sizeOnDisk": size, "empty": False})
+            row = wire.pack(name=name, sizeOnDisk=size, empty=False)
             if matches(row):
                 rows.append(c.only(row, ["name"]) if command.flag("nameOnly") else row)
         return wire.pack(databases=c.array(map(Value.document, rows)), ok=1.0)

@@ -26,7 +26,9 @@ from model.local.refusals import CommandError
 from model.local.store import Collection, Index, Store
 from model.local.updates import with_id
 
-_LONGEST_SOCKET_PATH = 100  # macOS takes 103 bytes, Linux 107
+_UNIX: int | None = getattr(socket, "AF_UNIX", None)
+_SOCKET = "s.sock"  # drivers tell a socket by this ending
+_LONGEST_PATH = 100  # macOS takes 103 bytes, Linux 107
 
 
 class LocalServer:
@@ -115,29 +117,26 @@ class LocalServer:
             return self._uri
 
     def _listen(self) -> None:
-        if hasattr(socket, "AF_UNIX"):
-            self._folder = tempfile.mkdtemp(prefix="palimpsest-")  # made with mode 0700
-            path = os.path.join(self._folder, "s.sock")
-            if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
-                os.rmdir(self._folder)
-                self._folder = tempfile.mkdtemp(prefix="palimpsest-", dir="/tmp")
-                path = os.path.join(self._folder, "s.sock")
-            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            address: object = path
-            self._uri = f"mongodb://{quote(path, safe='')}/?directConnection=true"
-        else:
-            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-            address = ("127.0.0.1", 0)
-        listener.bind(address)  # type: ignore[arg-type]
-        listener.listen(64)
-        if not self._uri:
-            self._uri = f"mongodb://127.0.0.1:{listener.getsockname()[1]}/?directConnection=true"
-        self._listener = listener
-        self._waker = socket.socketpair()
-        self._accepting = threading.Thread(
-            target=self._accept, args=(listener, self._waker[0]), name="palimpsest-server", daemon=True
-        )
-        self._accepting.start()
+        with contextlib.ExitStack() as undo:
+            if _UNIX is not None:
+                self._folder = _private_folder()
+                undo.callback(shutil.rmtree, self._folder, ignore_errors=True)
+                path = os.path.join(self._folder, _SOCKET)
+                listener = undo.enter_context(socket.socket(_UNIX, socket.SOCK_STREAM))
+                listener.bind(path)
+                uri = f"mongodb://{quote(path, safe='')}/?directConnection=true"
+            else:
+                listener = undo.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+                listener.bind(("127.0.0.1", 0))
+                uri = f"mongodb://127.0.0.1:{listener.getsockname()[1]}/?directConnection=true"
+            listener.listen(64)
+            self._listener, self._waker = listener, socket.socketpair()
+            self._accepting = threading.Thread(
+                target=self._accept, args=(listener, self._waker[0]), name="palimpsest-server", daemon=True
+            )
+            self._accepting.start()
+            self._uri = uri
+            undo.pop_all()
 
     def _accept(self, listener: socket.socket, wakes: socket.socket) -> None:
         while True:
@@ -189,6 +188,15 @@ class LocalServer:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
         self.store = Store()
+
+
+def _private_folder() -> str:
+    """A folder that only this user may enter: mkdtemp makes it with mode 0700."""
+    folder = tempfile.mkdtemp(prefix="palimpsest-")
+    if len(os.fsencode(os.path.join(folder, _SOCKET))) <= _LONGEST_PATH:
+        return folder
+    os.rmdir(folder)
+    return tempfile.mkdtemp(prefix="palimpsest-", dir="/tmp")
 
 
 def _identified(raw: bytes, ns: str, position: int) -> bytes:

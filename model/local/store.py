@@ -181,7 +181,7 @@ class Collection:
 
     def _duplicate(self, index: Index, raw: bytes) -> CommandError:
         shown = {path: _shown(raw, path) for path, _ in index.keys}
-        text = ", ".join(f"{path}: {value!r}" for path, value in shown.items())
+        text = ", ".join(f"{path}: {_readable(value)}" for path, value in shown.items())
         return CommandError(
             11000,
             f"E11000 duplicate key error collection: {self.ns} index: {index.name} dup key: {{ {text} }}",
@@ -274,9 +274,15 @@ def _serves(index: Index, fixed: int, sort: Sort) -> bool:
     return [path for path, _ in free] == following and len({d for _, d in free}) <= 1
 
 
-def _shown(raw: bytes, path: str) -> Any:
-    found = c.get(raw, tuple(path.split(".")))
-    return None if found is None else found.python()
+def _shown(raw: bytes, path: str) -> c.Value:
+    return c.get(raw, tuple(path.split("."))) or c.Value(c.NULL, b"")
+
+
+def _readable(value: c.Value) -> str:
+    try:
+        return repr(value.python())[:200]
+    except Unreadable:
+        return value.kind
 
 
 def refuse_damaged(raw: bytes) -> None:

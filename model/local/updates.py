@@ -145,7 +145,10 @@ def _operators(data: bytes, filters: dict[bytes, Callable[[Element], bool]]) -> 
         if matcher is not None:
             wanted = [(_positional(path, old, matcher), change) for path, change in wanted]
         new = _apply(old, _tree(wanted), filters)
-        return with_id(new, order.field(old, b"_id\x00"))
+        kept = order.field(old, b"_id\x00")
+        if kept is not None and order.field(new, b"_id\x00") is None:
+            raise CommandError(66, "Performing an update on the path '_id' would modify the immutable field '_id'")
+        return with_id(new, kept)
 
     return apply
 

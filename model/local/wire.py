@@ -207,8 +207,23 @@ def reply(command: Command, document: bytes) -> bytes:
 
 
 def pack(**fields: Any) -> bytes:
-    """A document out of Python values, or of ``Value`` where exact bytes matter."""
-    return c.document((name, v if isinstance(v, Value) else Value.of(v)) for name, v in fields.items())
+    """A document out of Python values, with ``Value`` among them where exact bytes matter."""
+    return _value(fields).data
+
+
+def _value(python: Any) -> Value:
+    if isinstance(python, Value):
+        return python
+    if isinstance(python, dict):
+        return Value.document(c.document((_sound(name), _value(v)) for name, v in python.items()))
+    if isinstance(python, list):
+        return c.array(map(_value, python))
+    return Value.of(_sound(python) if isinstance(python, str) else python)
+
+
+def _sound(text: str) -> str:
+    """Text that a client can decode: what it sent may have been no UTF-8, and messages quote it."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def cursor_reply(ns: str, cursor: int, batch: list[bytes], first: bool) -> bytes:
@@ -220,7 +235,7 @@ def cursor_reply(ns: str, cursor: int, batch: list[bytes], first: bool) -> bytes
         [
             ("firstBatch" if first else "nextBatch", array),
             ("id", Value(c.INT64, struct.pack("<q", cursor))),
-            ("ns", Value.of(ns)),
+            ("ns", _value(ns)),
         ]
     )
     return pack(cursor=Value(c.OBJECT, inner), ok=1.0)
