@@ -122,7 +122,7 @@ class Pager(QWidget):
         self._sizes.setProperty("small", True)
         self._sizes.setAccessibleName("Documents a page")
         self._sizes.clicked.connect(self._choose_size)
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
         row.setSpacing(theme.px(8))
         row.addWidget(self._count)
@@ -142,6 +142,10 @@ class Pager(QWidget):
         made.setAccessibleName(name)
         made.clicked.connect(call)
         return made
+
+    def add_tool(self, tool: QWidget) -> None:
+        """Put a button at the right end."""
+        self._row.addWidget(tool)
 
     @property
     def size(self) -> int:  # type: ignore[override]

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QStackedLayout,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -77,6 +78,31 @@ def button(
     made.setAutoDefault(True)
     if call is not None:
         made.clicked.connect(lambda: call())
+    return made
+
+
+def tool(
+    icon: str, name: str, call: Callable[[], object] | None = None, side: float = 26, token: str = "text2"
+) -> QToolButton:
+    """A square button with an icon alone; its name is tooltip and accessible name."""
+    made = QToolButton()
+    made.setIcon(icons.icon(icon, token))
+    made.setIconSize(QSize(theme.px(16), theme.px(16)))
+    made.setFixedSize(theme.px(side), theme.px(side))
+    made.setToolTip(name)
+    made.setAccessibleName(name)
+    made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    if call is not None:
+        made.clicked.connect(lambda: call())
+    return made
+
+
+def hair() -> QWidget:
+    """A line of one pixel between parts."""
+    made = QWidget()
+    made.setObjectName("hair")
+    made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    made.setFixedHeight(1)
     return made
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
-from gui import theme
+from gui import icons, theme
 
 # operation -> (token of the symbol, tint, stronger tint on the differing characters, words)
 CHANGES: dict[str, tuple[str, str, str, str]] = {
@@ -195,7 +195,7 @@ def badge(
 ) -> float:
     """Draw a badge 18 high at ``x``, centred on ``middle``; returns the x behind it.
 
-    ``symbol`` is an operation, or ``conflict``. With high contrast asked for, an edge stands for the tint.
+    ``symbol`` is an operation, ``conflict``, or an icon's name. With high contrast an edge stands for the tint.
     """
     width = badge_width(text, symbol)
     height = theme.px(18)
@@ -207,7 +207,11 @@ def badge(
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5) if theme.is_strong() else box, theme.px(4), theme.px(4))
     left = x + theme.px(6)
     if symbol:
-        change(painter, QRectF(left - theme.px(1), box.top(), theme.px(12), height), symbol, ink)
+        if symbol in CHANGES or symbol == "conflict":
+            change(painter, QRectF(left - theme.px(1), box.top(), theme.px(12), height), symbol, ink)
+        else:
+            side = theme.px(12)
+            icons.paint(painter, QRectF(left - theme.px(1), middle - side / 2, side, side), symbol, ink)
         left += theme.px(15)
     painter.setFont(theme.font(11, 500))
     painter.setPen(theme.colour(ink))
