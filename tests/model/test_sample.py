@@ -172,6 +172,16 @@ def test_versions_are_missing_where_the_pictures_say_so(built: Built) -> None:
     assert max(current.values()) > 1000
 
 
+def test_rows_that_stand_beside_the_current_version_differ_from_it_or_do_not(built: Built) -> None:
+    for id, v in (*((id, None) for id in contracts.PHANTOMS), *((id, 0) for id in contracts.EDITED_IN_PLACE)):
+        current = stored(built, "insurance.contracts", id)
+        number = c.decode(current)["v"]
+        differing = changed(current, rows(built, id)[number + 1 if v is None else number])
+        assert differing == {"premium.net", "premium.gross", "changedBy"} if v is None else differing
+    current = stored(built, "insurance.contracts", contracts.RESIDUE)
+    assert not changed(current, rows(built, contracts.RESIDUE)[c.decode(current)["v"]])
+
+
 def test_stored_hashes_are_right_but_for_three(built: Built) -> None:
     wrong = []
     for ns in ("insurance.contracts_history", "insurance.invoices"):
