@@ -16,6 +16,9 @@ Kind: TypeAlias = Literal["applied", "refused", "conflict", "unknown", "skipped"
 Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
 State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
 
+Raw: TypeAlias = bytes
+"""A document as BSON; the classes below have a length called ``bytes``, which hides the type of that name."""
+
 Checkpoint: TypeAlias = Callable[[int, int | None], None]
 """Called between steps of long work with (done, of how many or None); raises ``Cancelled`` to stop it."""
 
@@ -51,8 +54,8 @@ class Version:
     hash: str | None  # SHA-1 of the content, hex
     bytes: int | None  # length of the content
     detail: str = ""  # what is damaged or why it is unproven, in a few words
-    content: bytes | None = None  # without _id and the layout's own fields; None where not asked for or not there
-    raw: bytes | None = None  # the document as it is stored
+    content: Raw | None = None  # without _id and the layout's own fields; None where not asked for or not there
+    raw: Raw | None = None  # the document as it is stored
     changed: int | None = None  # fields that differ from the version before; None where unknown
 
 
@@ -64,7 +67,7 @@ class Row:
     version: Value | None
     at: dt.datetime | None
     bytes: int  # of the stored document
-    raw: bytes  # as stored, less histories that are projected out
+    raw: Raw  # as stored, less histories that are projected out
     readable: bool = True  # False: it does not decode (class B1); shown, never written
 
 
