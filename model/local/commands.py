@@ -12,7 +12,7 @@ from typing import Any
 from model import canonical as c
 from model.canonical import Value
 from model.errors import Unreadable
-from model.local import expressions, order, wire
+from model.local import functions, order, wire
 from model.local.filters import compile_filter
 from model.local.reads import Cursors, Reads
 from model.local.refusals import CommandError
@@ -326,7 +326,7 @@ def parse_index(raw: bytes) -> Index:
         keys.append((path, int(direction) if number and direction in (1, -1) else direction))
     named = given.pop("name", None)
     name = named.python() if named is not None else "_".join(f"{path}_{direction}" for path, direction in keys)
-    flags = {name: expressions.truth((v.type, v.data)) for name, v in given.items() if name in ("unique", "sparse")}
+    flags = {name: functions.truth((v.type, v.data)) for name, v in given.items() if name in ("unique", "sparse")}
     partial = given.pop("partialFilterExpression", None)
     known = ("v", "ns", "background", "unique", "sparse")
     options = {option: value.python() for option, value in given.items() if option not in known}

@@ -86,6 +86,20 @@ def _database_name(folder: str) -> str:
     return re.sub(r'[/\\. "$]', "_", _plain(folder))[:60] or "dump"
 
 
+def _collection_name(name: str) -> str:
+    """A collection's name that drivers take: they refuse dots at its ends or next to each other, and dollars."""
+    return re.sub(r"^\.|\.$|\.(?=\.)|[$\0]", "_", name)
+
+
+def _free(server: LocalServer, database: str, collection: str) -> str:
+    """The namespace, with a number where two names have become one: nothing may end up in one collection."""
+    name, number = collection, 1
+    while server.store.get(database, name) is not None:
+        number += 1
+        name = f"{collection}_{number}"
+    return f"{database}.{name}"
+
+
 def _file(server: LocalServer, path: Path, database: str) -> None:
     with _opened(path) as stream:
         head = stream.peek(4)
@@ -102,7 +116,7 @@ def _file(server: LocalServer, path: Path, database: str) -> None:
         metadata = {} if is_text else _metadata(path)
         if (full := metadata.get("collectionName")) is not None and full.type == c.STRING:
             collection = str(full.python())
-        ns = f"{database}.{collection}"
+        ns = _free(server, database, _collection_name(collection))
         server.adopt(ns, _options(metadata))
         server.load(ns, _lines(stream, path) if is_text else _documents(stream, path))
     for spec in _indexes(metadata):

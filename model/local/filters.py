@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from model import canonical as c
 from model.errors import Unreadable
-from model.local import expressions, order
+from model.local import expressions, functions, order
 from model.local.order import Element, Key
 from model.local.refusals import CommandError
 
@@ -22,30 +22,6 @@ Test = Callable[[Element | None], bool]
 Operator = Callable[[Found, Found], bool]
 """Judges a field by what its path leads to: as it is, and with arrays expanded."""
 Predicate = Callable[[bytes], bool]
-
-ALIASES = {
-    "double": 1,
-    "string": 2,
-    "object": 3,
-    "array": 4,
-    "binData": 5,
-    "undefined": 6,
-    "objectId": 7,
-    "bool": 8,
-    "date": 9,
-    "null": 10,
-    "regex": 11,
-    "dbPointer": 12,
-    "javascript": 13,
-    "symbol": 14,
-    "javascriptWithScope": 15,
-    "int": 16,
-    "timestamp": 17,
-    "long": 18,
-    "decimal": 19,
-    "minKey": 255,
-    "maxKey": 127,
-}
 
 
 @dataclass
@@ -181,7 +157,7 @@ def _operator(operator: str, operand: Element) -> Operator:
     if operator in ("$gt", "$gte", "$lt", "$lte"):
         return _any(_compared(operator, operand))
     if operator == "$exists":
-        wanted = expressions.truth(operand)
+        wanted = functions.truth(operand)
         return lambda found, _: any(e is not None for e in found) == wanted
     if operator == "$type":
         return _any(_typed(operand))
@@ -288,14 +264,14 @@ def type_numbers(operand: Element) -> set[int]:
         alias = data[4:-1].decode("utf-8", "replace")
         if alias == "number":
             return set(order.NUMBERS)
-        if alias in ALIASES:
-            return {ALIASES[alias]}
+        if alias in functions.ALIASES:
+            return {functions.ALIASES[alias]}
         raise CommandError(2, f"Unknown type name alias: {alias}")
     if kind in order.NUMBERS:
         wanted = order.number(kind, data)
         if wanted == -1:
             return {255}
-        if wanted in ALIASES.values():
+        if wanted in functions.ALIASES.values():
             return {int(wanted)}
         raise CommandError(2, f"Invalid numerical type code: {wanted}")
     raise CommandError(14, "type must be represented as a number or a string")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from model import canonical as c
-from model.local import arithmetic, expressions, order
+from model.local import arithmetic, expressions, functions, order
 from model.local.expressions import Expression, Scope
 from model.local.order import Element
 from model.local.refusals import CommandError
@@ -31,7 +31,7 @@ def _present(values: list[Element | None]) -> list[Element]:
 
 
 def _distinct(values: list[Element | None]) -> Element:
-    return expressions.array_of({order.key(*v): v for v in values if v is not None}.values())
+    return functions.array_of({order.key(*v): v for v in values if v is not None}.values())
 
 
 ACCUMULATORS: dict[str, Accumulator] = {
@@ -42,9 +42,9 @@ ACCUMULATORS: dict[str, Accumulator] = {
     "$max": lambda values: max(_present(values), key=lambda e: order.key(*e), default=arithmetic.NULL),
     "$first": lambda values: values[0] or arithmetic.NULL,
     "$last": lambda values: values[-1] or arithmetic.NULL,
-    "$push": lambda values: expressions.array_of(v for v in values if v is not None),
+    "$push": lambda values: functions.array_of(v for v in values if v is not None),
     "$addToSet": _distinct,
-    "$mergeObjects": lambda values: expressions._PLAIN["$mergeObjects"][2](*values),
+    "$mergeObjects": lambda values: functions.FUNCTIONS["$mergeObjects"][2](*values),
 }
 
 
@@ -76,15 +76,15 @@ def group(spec: bytes) -> Callable[[Iterable[bytes]], Iterable[bytes]]:
                 column.append(expression(scope))
         for mine, values in groups.values():
             row = [(name, gather(v)) for (name, gather, _), v in zip(columns, values, strict=True)]
-            yield expressions.object_of([("_id", mine), *row])[1]
+            yield functions.object_of([("_id", mine), *row])[1]
 
     return work
 
 
 def sort_by_count(operand: Element) -> Callable[[Iterable[bytes]], Iterable[bytes]]:
     """``$sortByCount``: how often each value occurs, the most frequent first."""
-    one = expressions.object_of([("$sum", arithmetic.integer(1))])
-    gather = group(expressions.object_of([("_id", operand), ("count", one)])[1])
+    one = functions.object_of([("$sum", arithmetic.integer(1))])
+    gather = group(functions.object_of([("_id", operand), ("count", one)])[1])
     return lambda documents: sorted(
         gather(documents), key=lambda raw: order.key_of(order.field(raw, b"count\x00")), reverse=True
     )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from model import canonical as c
-from model.local import arithmetic, expressions, filters, order
+from model.local import arithmetic, filters, functions, order
 from model.local.order import Element
 from model.local.refusals import CommandError
 
@@ -34,7 +34,7 @@ def _number(operator: str, path: str, operand: Element, function: Callable[[Elem
             zero = arithmetic.integer(0, wide=operand[0] == c.INT64)
             return operand if operator == "$inc" else function(zero, operand)
         if not arithmetic.is_number(old):
-            kind = expressions.type_name(old)
+            kind = functions.type_name(old)
             raise CommandError(
                 14, f"Cannot apply {operator} to a value of non-numeric type. The field '{path}' is of type {kind}"
             )
@@ -62,14 +62,14 @@ def _current_date(path: str, operand: Element) -> Change:
     kind = order.field(operand[1], b"$type\x00") if operand[0] == c.OBJECT else None
     if kind is not None and kind[1][4:-1] == b"timestamp":
         return lambda _: (c.TIMESTAMP, struct.pack("<II", 1, int(time.time())))
-    return lambda _: expressions.now()
+    return lambda _: functions.now()
 
 
 def _array(operator: str, path: str, old: Element | None) -> list[Element] | None:
     if old is None:
         return None
     if old[0] != c.ARRAY:
-        kind = expressions.type_name(old)
+        kind = functions.type_name(old)
         raise CommandError(2, f"The field '{path}' must be an array but is of type {kind}: {operator} needs one")
     return order.items(old[1])
 
@@ -92,6 +92,8 @@ def _push(path: str, operand: Element) -> Change:
         raise CommandError(2, f"Unrecognized clause in $push: {sorted(unknown)[0]}")
 
     def change(old: Element | None) -> Element:
+        if not modifiers and old is not None and old[0] == c.ARRAY:
+            return _appended(old[1], added)
         values = _array("$push", path, old) or []
         position = modifiers.get("$position")
         if position is None:
@@ -104,9 +106,17 @@ def _push(path: str, operand: Element) -> Change:
         if "$slice" in modifiers:
             keep = int(order.number(*modifiers["$slice"]))
             values = values[:keep] if keep >= 0 else values[keep:]
-        return expressions.array_of(values)
+        return functions.array_of(values)
 
     return change
+
+
+def _appended(array: bytes, added: list[Element]) -> Element:
+    """An array with more elements behind its own, which are not taken apart: histories grow to megabytes."""
+    count = sum(1 for _ in c.elements(array))
+    names = (str(i).encode() for i in range(count, count + len(added)))
+    tail = b"".join(bytes((k,)) + name + b"\x00" + data for name, (k, data) in zip(names, added, strict=True))
+    return c.ARRAY, (len(array) + len(tail)).to_bytes(4, "little") + array[4:-1] + tail + b"\x00"
 
 
 def _sorted(values: list[Element], spec: Element) -> list[Element]:
@@ -135,7 +145,7 @@ def _add_to_set(path: str, operand: Element) -> Change:
                 fresh.append(e)
         if old is not None and not fresh:
             return old
-        return expressions.array_of(values + fresh)
+        return functions.array_of(values + fresh)
 
     return change
 
@@ -160,7 +170,7 @@ def _without(operator: str, path: str, test: Callable[[Element], bool]) -> Chang
         if values is None:
             return None
         kept = [e for e in values if not test(e)]
-        return old if len(kept) == len(values) else expressions.array_of(kept)
+        return old if len(kept) == len(values) else functions.array_of(kept)
 
     return change
 
@@ -172,7 +182,7 @@ def _pop(path: str, operand: Element) -> Change:
         values = _array("$pop", path, old)
         if not values:
             return old
-        return expressions.array_of(values[1:] if first else values[:-1])
+        return functions.array_of(values[1:] if first else values[:-1])
 
     return change
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from model import canonical as c
-from model.local import arithmetic, expressions, order, projections
+from model.local import arithmetic, expressions, functions, order, projections
 from model.local.expressions import Scope
 from model.local.filters import Matcher, compile_filter
 from model.local.groups import group, sort_by_count
@@ -155,7 +155,7 @@ def _count(stage: tuple[str, Element]) -> Stage:
 
     def work(documents: Documents) -> Documents:
         total = sum(1 for _ in documents)
-        return [expressions.object_of([(name, arithmetic.integer(total))])[1]] if total else []
+        return [functions.object_of([(name, arithmetic.integer(total))])[1]] if total else []
 
     return work
 
@@ -208,7 +208,7 @@ def _replace(stage: tuple[str, Element]) -> Stage:
 def _unwind(stage: tuple[str, Element]) -> Stage:
     as_object = stage[1][0] == c.OBJECT
     text = _text(stage, "path") if as_object else stage[1][1][4:-1].decode("utf-8", "surrogateescape")
-    keep = as_object and expressions.truth(_member(stage, "preserveNullAndEmptyArrays"))
+    keep = as_object and functions.truth(_member(stage, "preserveNullAndEmptyArrays"))
     counter = _text(stage, "includeArrayIndex") if as_object and _member(stage, "includeArrayIndex") else None
     if not text.startswith("$"):
         raise CommandError(28818, f"path option to $unwind stage should be prefixed with a '$': {text}")
@@ -267,8 +267,8 @@ def _lookup(store: Store, db: str, documents: Documents, stage: tuple[str, Eleme
     target = tuple(_text(stage, "as").split("."))
 
     def one(raw: bytes) -> bytes:
-        wanted = expressions.array_of(e or arithmetic.NULL for e in order.expanded(order.reach(raw, local)))
-        clause = expressions.object_of([(foreign, expressions.object_of([("$in", wanted)]))])[1]
+        wanted = functions.array_of(e or arithmetic.NULL for e in order.expanded(order.reach(raw, local)))
+        clause = functions.object_of([(foreign, functions.object_of([("$in", wanted)]))])[1]
         found = [c.Value.document(hit) for hit in matching(other, compile_filter(clause))]
         return c.put(raw, target, c.array(found))
 

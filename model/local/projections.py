@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from model import canonical as c
-from model.local import expressions, filters, order
+from model.local import expressions, filters, functions, order
 from model.local.expressions import Scope
 from model.local.order import Element
 from model.local.refusals import CommandError
@@ -43,7 +43,7 @@ def compile_projection(raw: bytes) -> Projection | None:
     for name, kind, a, b in c.elements(raw):
         text = c.name_of(name)
         if text == "_id" and kind in (*order.NUMBERS, c.BOOLEAN):
-            keep_id = expressions.truth((kind, raw[a:b]))
+            keep_id = functions.truth((kind, raw[a:b]))
         else:
             _take(tree, text, (kind, raw[a:b]), marks)
     if len(marks) == 2:
@@ -74,7 +74,7 @@ def _only_slices(raw: bytes) -> bool:
 def _take(tree: Tree, path: str, value: Element, marks: set[bool]) -> None:
     kind, data = value
     if kind in (*order.NUMBERS, c.BOOLEAN):
-        wanted = expressions.truth(value)
+        wanted = functions.truth(value)
         tree.child(path.removesuffix(".$")).keep = wanted
         marks.add(wanted)
     elif kind == c.OBJECT and not filters.is_operators(value) and data != c.EMPTY:
@@ -114,7 +114,7 @@ def _first_match(operand: Element) -> Callable[[Scope, Element | None], Element 
         if old is None or old[0] != c.ARRAY:
             return None
         found = [e for e in order.items(old[1]) if test(e)][:1]
-        return expressions.array_of(found) if found else None
+        return functions.array_of(found) if found else None
 
     return compute
 
@@ -127,9 +127,9 @@ def _slice(parts: list[Element]) -> Callable[[Scope, Element | None], Element | 
             return old
         values = order.items(old[1])
         if len(numbers) == 1:
-            return expressions.array_of(values[: numbers[0]] if numbers[0] >= 0 else values[numbers[0] :])
+            return functions.array_of(values[: numbers[0]] if numbers[0] >= 0 else values[numbers[0] :])
         skip = numbers[0] if numbers[0] >= 0 else max(0, len(values) + numbers[0])
-        return expressions.array_of(values[skip : skip + numbers[1]])
+        return functions.array_of(values[skip : skip + numbers[1]])
 
     return compute
 
@@ -156,7 +156,7 @@ def _include(raw: bytes, tree: Tree, scope: Scope) -> bytes:
         )
         if value is not None:
             pairs.append((c.name_of(name), value))
-    return expressions.object_of(pairs)[1]
+    return functions.object_of(pairs)[1]
 
 
 def _exclude(raw: bytes, tree: Tree, scope: Scope) -> bytes:
@@ -173,7 +173,7 @@ def _exclude(raw: bytes, tree: Tree, scope: Scope) -> bytes:
                 value = _inside((kind, raw[a:b]), child, scope, _exclude, drop=False)
         if value is not None:
             pairs.append((c.name_of(name), value))
-    return expressions.object_of(pairs)[1]
+    return functions.object_of(pairs)[1]
 
 
 def _inside(
@@ -185,7 +185,7 @@ def _inside(
         return kind, work(data, tree, scope)
     if kind == c.ARRAY:
         inner = (_inside(e, tree, scope, work, drop) for e in order.items(data))
-        return expressions.array_of(e for e in inner if e is not None)
+        return functions.array_of(e for e in inner if e is not None)
     return None if drop else value
 
 
@@ -214,14 +214,14 @@ def _assign(raw: bytes, tree: Tree, scope: Scope) -> bytes:
         old: Element = (kind, raw[a:b])
         pairs.append((c.name_of(name), old if child is None else _assigned(old, child, scope)))
     pairs.extend((c.name_of(name), _assigned(None, child, scope)) for name, child in waiting.items())
-    return expressions.object_of(pairs)[1]
+    return functions.object_of(pairs)[1]
 
 
 def _assigned(old: Element | None, tree: Tree, scope: Scope) -> Element | None:
     if tree.compute is not None:
         return tree.compute(scope, old)
     if old is not None and old[0] == c.ARRAY:
-        return expressions.array_of(_assigned(e, tree, scope) for e in order.items(old[1]))
+        return functions.array_of(_assigned(e, tree, scope) for e in order.items(old[1]))
     return c.OBJECT, _assign(old[1] if old is not None and old[0] == c.OBJECT else c.EMPTY, tree, scope)
 
 

@@ -229,7 +229,13 @@ class Collection:
                 positions = sorted(positions)  # natural order
             elif backwards:
                 positions = positions[::-1]
-            return iter([(p, self.docs[p]) for p in positions]), ordered or not sort, index.name
+            return self._still_there(positions), ordered or not sort, index.name
+
+    def _still_there(self, positions: list[int]) -> Iterator[tuple[int, bytes]]:
+        for position in positions:
+            raw = self.docs.get(position)  # a reader holds no lock: what was deleted since is passed over
+            if raw is not None:
+                yield position, raw
 
     def _choose(self, matcher: Matcher, sort: Sort) -> tuple[Index | None, int]:
         """The index with the most leading fields fixed by the filter, else one that sorts, else one that bounds."""

@@ -12,7 +12,7 @@ from typing import Any
 from model import canonical as c
 from model.canonical import Value
 from model.errors import Unreadable
-from model.local import expressions, order, pipelines, wire
+from model.local import functions, order, pipelines, wire
 from model.local.filters import Matcher, compile_filter
 from model.local.order import Element
 from model.local.projections import compile_projection
@@ -163,7 +163,7 @@ def prepared(raw: bytes) -> bytes:
         raise CommandError(15, "BSONObj exceeded maximum nested object depth: 200") from None
     own = order.field(raw, b"_id\x00") or new_id()
     if own[0] in (c.ARRAY, c.REGEX, c.UNDEFINED):
-        kind = expressions.type_name(own)
+        kind = functions.type_name(own)
         raise CommandError(53, f"The '_id' value cannot be of type {kind}")
     return checked(with_id(raw, own))
 
