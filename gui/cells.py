@@ -161,7 +161,7 @@ class CellDelegate(QStyledItemDelegate):
             symbols.miniature(painter, QRectF(left, rect.top(), right - left, rect.height()), cell.marks)
         if cell.caret:
             side = theme.px(12)
-            icons.paint(painter, QRectF(right - side, middle - side / 2, side, side), "caret-down", "text2")
+            symbols.chevron(painter, QPointF(right - side / 2, middle), True)
             right -= side + theme.px(6)
         if cell.badges_right:
             for badge in reversed(cell.badges):
@@ -371,8 +371,8 @@ class CellTree(QTreeView):
         if model is None or not model.hasChildren(_first(index)):
             return
         side = theme.px(12)
-        box = QRectF(rect.right() - side - 1, rect.center().y() - side / 2 + 0.5, side, side)
-        icons.paint(painter, box, "caret-down" if self.isExpanded(_first(index)) else "caret-right", "text2")
+        middle = QPointF(rect.right() - side / 2 - 0.5, rect.top() + rect.height() / 2)
+        symbols.chevron(painter, middle, self.isExpanded(_first(index)))
 
 
 __all__ = ["CELL", "Badge", "Cell", "CellDelegate", "CellModel", "CellTree", "Span", "plain", "value"]

@@ -77,6 +77,20 @@ def _arrow(painter: QPainter, x: float, y: float, dx: float, dy: float, u: float
         painter.drawLine(tip, QPointF(tip.x() - sx * head + side * sy * head, tip.y() - sy * head + side * sx * head))
 
 
+def chevron(painter: QPainter, centre: QPointF, down: bool, token: str = "text2") -> None:
+    """Draw the caret of a branch or drop-down, 8 wide: down where it is open, else to the right."""
+    u = theme.px(8) / 8
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    cap, join = Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin
+    painter.setPen(QPen(theme.colour(token), 1.3 * u, Qt.PenStyle.SolidLine, cap, join))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    x, y = centre.x(), centre.y()
+    ends = ((-4, -2), (0, 2), (4, -2)) if down else ((-2, -4), (2, 0), (-2, 4))
+    painter.drawPolyline(QPolygonF([QPointF(x + dx * u, y + dy * u) for dx, dy in ends]))
+    painter.restore()
+
+
 def mark_path(centre: QPointF, stored: str, radius: float) -> QPainterPath:
     """The outline of a version's mark: circle document, square archive, diamond prev, triangle delta."""
     path = QPainterPath()
