@@ -9,6 +9,7 @@ Source: "Comparison/Sort Order" in the MongoDB manual.
 from __future__ import annotations
 
 import struct
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from bson.decimal128 import Decimal128
@@ -49,6 +50,7 @@ NAN_KEY: Key = (10, 0)
 ABOVE_ALL: Key = (200,)
 """Sorts behind the key of every value."""
 
+_NAN = Decimal("NaN")
 _int32 = struct.Struct("<i").unpack
 _int64 = struct.Struct("<q").unpack
 _uint64 = struct.Struct("<Q").unpack
@@ -87,7 +89,8 @@ def number(kind: int, data: bytes) -> Any:
         return _int64(data)[0]
     if kind == c.DOUBLE:
         return _double(data)[0]
-    return Decimal128.from_bid(data).to_decimal()
+    value = Decimal128.from_bid(data).to_decimal()
+    return _NAN if value.is_nan() else value  # a signalling NaN raises wherever it is compared
 
 
 def key(kind: int, data: bytes) -> Key:
