@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from model import canonical, export, files, text
 from model.canonical import Path, Value
 from model.command_parser import parser
+from model.connections import needs_password
 from model.diff import Diff, diff
 from model.errors import Cancelled, Refused, Unreadable
 from model.journal import Journal
@@ -24,6 +25,7 @@ from model.names import id_name, version_name
 from model.printing import Progress, json_row, moment, number, size, table
 from model.records import Entry, Outcome, PendingToken, Version
 from model.session import Session
+from model.sources import with_kept_password
 
 NAMES = ("collections", "history", "show", "diff", "merge", "edit", "restore", "cleanup", "journal", "undo")
 _EXITS = {"applied": 0, "skipped": 0, "conflict": 1, "refused": 2, "unknown": 3}
@@ -424,6 +426,8 @@ def undo(args: argparse.Namespace) -> int:
         refused = f"Entry {args.entry} cannot be undone. {record.entry.why_not}"
         return _report(Outcome("refused", record.entry.ns, record.document, refused), args.json)
     args.ns = record.entry.ns
+    if args.source is None and needs_password(with_kept_password(record.entry.source)):
+        raise Refused(f"{record.entry.source} wants a password that is not kept here; give --source URI with it.")
     with _open(args, args.source or record.entry.source) as session:
         try:
             _choose_layout(args, session)

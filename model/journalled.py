@@ -44,6 +44,8 @@ class Writer:
         layout = self.catalogue.layout(ns)
         if base.content == content:
             return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
+        if reason := layout.writable(base):
+            return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
         intent = replace(intent, version_before=base.v)
         return self._send(
@@ -56,12 +58,16 @@ class Writer:
         """A new document as its first version."""
         layout = self.catalogue.layout(ns)
         id = id if id is not None else Value.of(ObjectId())
+        if reason := layout.missing_index():
+            return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, "create", None, content, undoes)
         return self._send(intent, lambda stamp: layout.create(content, id, stamp))
 
     def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
         """Delete a document, once all that goes with it is kept."""
         layout = self.catalogue.layout(ns)
+        if reason := layout.writable(base):
+            return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, None, undoes)
         intent = replace(intent, version_before=base.v, stored=_packed(layout.removal(id, base)))
         return self._send(intent, lambda stamp: layout.delete(id, base, stamp))

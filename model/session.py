@@ -240,7 +240,7 @@ class Session:
         """The current version for editing, and whether it may be written; raises ``NotFound``."""
         layout = self._catalogue.layout(ns)
         base = layout.version(id)
-        reason = self._why_read_only() or layout.writable(base) or layout.missing_index() or ""
+        reason = self._why_read_only() or layout.writable(base)
         document = layout.document(base.raw) if base.raw is not None else b""
         return Opened(ns, id, base, layout.locked, not reason, reason, document)
 
@@ -254,7 +254,7 @@ class Session:
 
         ``conflict``: the document is not the base any more, nothing was written, see :meth:`conflict`.
         """
-        self._check_writable(ns)
+        self._check_allowed()
         return self._writer.save(ns, id, base, content, action)
 
     def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
@@ -275,7 +275,7 @@ class Session:
         With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
         change that changes nothing is ``skipped`` and writes nothing.
         """
-        self._check_writable(ns)
+        self._check_allowed()
         layout = self._catalogue.layout(ns)
         stored_id = layout.find_id(id) if isinstance(id, str) else id
         current = layout.version(stored_id)
@@ -292,19 +292,19 @@ class Session:
 
     def create(self, ns: str, content: bytes, id: Value | None = None) -> Outcome:
         """A new document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""
-        self._check_writable(ns)
+        self._check_allowed()
         return self._writer.create(ns, content, id)
 
     def delete(self, ns: str, id: Value, base: Version) -> Outcome:
         """Delete a document if ``base`` is still its current version; what goes is kept in the journal."""
-        self._check_writable(ns)
+        self._check_allowed()
         return self._writer.delete(ns, id, base)
 
     def restore(
         self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None = None, base: Version | None = None
     ) -> Outcome:
         """Make an earlier state, or some of its fields, the content of a new version."""
-        self._check_writable(ns)
+        self._check_allowed()
         base = base or self.version(ns, id)
         return self._writer.save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
 
@@ -325,7 +325,7 @@ class Session:
         """Change a document of the sample as someone else would; refused elsewhere."""
         if not self.is_sample:
             raise NotAllowed("Only documents of the sample are changed as a colleague would.")
-        self._check_writable(ns)
+        self._check_allowed()
         from model.local import sample
 
         layout = self._catalogue.layout(ns)
@@ -409,11 +409,6 @@ class Session:
     def _check_allowed(self) -> None:
         if reason := self._why_read_only():
             raise NotAllowed(reason)
-
-    def _check_writable(self, ns: str) -> None:
-        self._check_allowed()
-        if reason := self._catalogue.layout(ns).missing_index():
-            raise Refused(reason)
 
 
 def _path(raw: bytes, path: str | Path) -> Path:

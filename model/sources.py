@@ -59,9 +59,7 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
         )
     clean = connections.without_password(source)
     uri = connections.with_password(source, password) if password else source
-    if connections.needs_password(uri):
-        kept = os.environ.get("PALIMPSEST_PASSWORD")
-        uri = connections.with_password(uri, kept) if kept else Connections(home).complete(uri)
+    uri = with_kept_password(uri, home)
     if connections.needs_password(uri):
         raise Unreachable(
             f"{clean} names a user and no password; put it into the URI, set PALIMPSEST_PASSWORD, "
@@ -69,6 +67,14 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
         )
     server = Server.connect(uri, read_only=read_only, name=connections.label(clean))
     return Source(server, clean, connections.label(clean), False, (server.close,))
+
+
+def with_kept_password(uri: str, home: Path | None = None) -> str:
+    """The URI with the password that the environment or the keyring holds for it; unchanged where it needs none."""
+    if not connections.needs_password(uri):
+        return uri
+    kept = os.environ.get("PALIMPSEST_PASSWORD")
+    return connections.with_password(uri, kept) if kept else Connections(home).complete(uri)
 
 
 def _local(source: str, name: str, read_only: bool, writable: bool) -> Source:

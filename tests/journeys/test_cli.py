@@ -1,0 +1,372 @@
+"""The commands as scripts and people call them: rows, exit statuses, one sentence of trouble."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+from bson import Int64
+
+from model import canonical, commands, text
+from tests.model import stories
+
+Db = pymongo.database.Database
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command here; exit status, standard output, standard error."""
+
+    def called(*argv: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = commands.main(list(argv))
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return called
+
+
+@pytest.fixture
+def rows(run: Run) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
+    """Run a command with --json; exit status and rows."""
+
+    def called(*argv: str) -> tuple[int, list[dict[str, Any]]]:
+        status, out, _ = run(*argv, "--json")
+        return status, [json.loads(line) for line in out.splitlines()]
+
+    return called
+
+
+@pytest.fixture
+def source(server_uri: str, database: Db) -> str:
+    stories.archive(database)
+    stories.versions(database)
+    stories.plain(database)
+    stories.pending(database)
+    return server_uri
+
+
+@pytest.fixture
+def ns(source: str, database_name: str) -> str:
+    return f"{database_name}.contracts"
+
+
+def current(database: Db, id: str = "K-1") -> dict[str, Any]:
+    found = database["contracts"].find_one({"_id": id})
+    assert found is not None
+    return found
+
+
+# --- reading
+
+
+def test_collections_say_layout_fields_and_grounds(rows: Any, source: str, database_name: str) -> None:
+    status, found = rows("collections", source)
+    mine = {row["ns"].partition(".")[2]: row for row in found if row["ns"].startswith(database_name)}
+    assert status == 0
+    assert mine["contracts"]["layout"] == "archive"
+    assert mine["contracts"]["documents"] == 2
+    assert 0 < mine["contracts"]["confidence"] <= 1
+    assert list(mine["contracts"]) == ["ns", "layout", "fields", "documents", "confidence", "why"]
+
+
+def test_a_history_is_rows_with_gaps(rows: Any, source: str, ns: str) -> None:
+    status, found = rows("history", source, ns, "K-1")
+    assert status == 0
+    assert [list(row) for row in found] == [["v", "at", "hash", "bytes", "stored", "current", "state"]] * 4
+    assert [(r["v"], r["stored"], r["state"], r["current"]) for r in found] == [
+        ({"$numberInt": "4"}, "document", "present", True),
+        ({"$numberInt": "3"}, "none", "missing", False),
+        ({"$numberInt": "2"}, "archive", "present", False),
+        ({"$numberInt": "1"}, "archive", "present", False),
+    ]
+    content = canonical.encode(stories.contract(4))
+    assert (found[0]["hash"], found[0]["bytes"]) == (canonical.hash_of(content), len(content))
+    assert list(found[0]["at"]) == ["$date"]
+    assert (found[1]["hash"], found[1]["bytes"], found[1]["at"]) == (None, None, None)
+
+
+def test_people_see_columns(run: Run, source: str, ns: str) -> None:
+    status, out, err = run("history", source, ns, "K-1")
+    assert (status, err) == (0, "")
+    header, *lines = out.splitlines()
+    assert header.split()[:3] == ["Version", "Stored", "State"]
+    at = header.index("State")
+    assert [line[at:].split()[0] for line in lines] == ["present", "missing", "present", "present"]
+
+
+def test_show_prints_content_that_reads_back_exactly(run: Run, source: str, ns: str) -> None:
+    status, out, _ = run("show", source, ns, "K-1")
+    assert status == 0
+    assert text.from_text(out) == canonical.encode(stories.contract(4))
+
+
+@pytest.mark.parametrize("how", [["K-1@2"], ["K-1@v2"], ["K-1", "--version", "2"], ['"K-1"@2']])
+def test_show_takes_a_version_behind_an_at(run: Run, source: str, ns: str, how: list[str]) -> None:
+    _, out, _ = run("show", source, ns, *how)
+    assert text.from_text(out) == canonical.encode(stories.contract(2, notes="call ahead"))
+
+
+def test_an_id_may_hold_an_at(run: Run, source: str, database: Db, ns: str, database_name: str) -> None:
+    _, out, _ = run("show", source, f"{database_name}.agents", "eva@example.com")
+    assert text.from_text(out) == canonical.encode({"name": "Eva", "visits": Int64(3)})
+    database["contracts"].insert_one({"_id": "K-2@1", "v": 1, "odd": True})
+    _, out, _ = run("show", source, ns, "K-2@1", "--version", "1")
+    assert text.from_text(out) == canonical.encode({"odd": True})
+
+
+def test_show_stored_prints_the_document_as_it_is_stored(run: Run, source: str, database: Db, ns: str) -> None:
+    _, out, _ = run("show", source, ns, "K-1", "--stored", "--json")
+    assert out.count("\n") == 1
+    assert canonical.decode(text.from_text(out)) == current(database)
+
+
+def test_diff_between_versions_says_what_changed(run: Run, rows: Any, source: str, ns: str) -> None:
+    status, found = rows("diff", source, ns, "K-1", "1", "2")
+    assert status == 1
+    assert {"op": "replace", "path": ["status"], "from": "draft", "to": "active"} in found
+    status, out, _ = run("diff", source, ns, "K-1", "1", "2")
+    assert status == 1
+    assert "status" in out
+    assert run("diff", source, ns, "K-1", "2", "2") == (0, "", "")
+
+
+def test_diff_exports_json_patch_and_deepdiff(run: Run, source: str, ns: str) -> None:
+    _, out, _ = run("diff", source, ns, "K-1", "1", "2", "--format", "json-patch")
+    assert {"op": "replace", "path": "/status", "value": "active"} in json.loads(out)
+    status, out, _ = run("diff", source, ns, "K-1", "1", "2", "--format", "deepdiff")
+    assert status == 1
+    assert "status" in out
+
+
+# --- files
+
+
+def write(folder: Path, **contents: str) -> list[str]:
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return [str(folder / name) for name in contents]
+
+
+def test_diff_takes_two_files(rows: Any, tmp_path: Path) -> None:
+    a, b = write(tmp_path, a='{"n": 1}', b='{"n": {"$numberLong": "1"}}')
+    status, found = rows("diff", a, b)
+    one = {"$numberInt": "1"}
+    assert (status, found) == (1, [{"op": "retype", "path": ["n"], "from": one, "to": {"$numberLong": "1"}}])
+    assert rows("diff", a, a) == (0, [])
+
+
+def test_merge_writes_the_form_of_mine(run: Run, tmp_path: Path) -> None:
+    base, mine, theirs = write(
+        tmp_path,
+        base='{"a": 1, "b": 1}',
+        mine='{\n  "a": 2,\n  "b": 1\n}\n',
+        theirs='{"a": {"$numberInt": "1"}, "b": {"$numberInt": "9"}}',
+    )
+    merged = '{\n  "a": 2,\n  "b": 9\n}\n'
+    assert run("merge", base, mine, theirs) == (0, merged, "")
+    out = tmp_path / "out"
+    assert run("merge", base, mine, theirs, "-o", str(out)) == (0, "", "")
+    assert out.read_text() == merged
+
+
+def test_merge_conflicts_are_rows_and_nothing_is_written(run: Run, rows: Any, tmp_path: Path) -> None:
+    base, mine, theirs = write(tmp_path, base='{"a": 1}', mine='{"a": 2}', theirs='{"a": 3}')
+    status, (row,) = rows("merge", base, mine, theirs)
+    assert status == 1
+    assert list(row) == ["path", "base", "mine", "theirs", "kind"]
+    assert (row["path"], row["mine"]) == (["a"], {"$numberInt": "2"})
+    status, out, _ = run("merge", base, mine, theirs, "-o", str(tmp_path / "out"))
+    assert status == 1
+    assert "a" in out
+    assert not (tmp_path / "out").exists()
+
+
+def test_merge_keeps_bson(run: Run, tmp_path: Path) -> None:
+    for name, document in {"base": {"a": 1}, "mine": {"a": 2}, "theirs": {"a": 1, "b": Int64(3)}}.items():
+        (tmp_path / f"{name}.bson").write_bytes(canonical.encode(document))
+    paths = [str(tmp_path / f"{name}.bson") for name in ("base", "mine", "theirs")]
+    assert run("merge", *paths, "-o", str(tmp_path / "out"))[0] == 0
+    assert (tmp_path / "out").read_bytes() == canonical.encode({"a": 2, "b": Int64(3)})
+
+
+# --- writing
+
+
+def test_edit_is_one_guarded_write(rows: Any, source: str, database: Db, ns: str) -> None:
+    status, (row,) = rows(
+        "edit", source, ns, "K-1", "--base", "4", "--set", 'status="cancelled"', "premium.net=1.5", "--unset", "tags"
+    )
+    assert status == 0
+    assert (row["outcome"], row["ns"], row["id"]) == ("applied", ns, "K-1")
+    assert list(row) == ["outcome", "ns", "id", "detail"]
+    after = current(database)
+    assert (after["status"], after["premium"]["net"], after["v"]) == ("cancelled", 1.5, 5)
+    assert "tags" not in after
+
+
+def test_edit_of_another_base_is_a_conflict(rows: Any, source: str, database: Db, ns: str) -> None:
+    status, (row,) = rows("edit", source, ns, "K-1", "--base", "2", "--set", "steps=9")
+    assert (status, row["outcome"]) == (1, "conflict")
+    assert current(database)["v"] == 4
+
+
+def test_edit_that_changes_nothing_says_so(rows: Any, source: str, database: Db, ns: str) -> None:
+    status, (row,) = rows("edit", source, ns, "K-1", "--set", 'status="active"')
+    assert (status, row["outcome"]) == (0, "skipped")
+    assert current(database)["v"] == 4
+
+
+def test_edit_sets_types_and_quoted_names(run: Run, source: str, database: Db, ns: str) -> None:
+    status, _, err = run("edit", source, ns, "K-1", "--set", 'n={"$numberLong": "5"}', "--set", '"a=b"=true')
+    assert (status, err) == (0, "")
+    after = current(database)
+    assert isinstance(after["n"], Int64)
+    assert after["a=b"] is True
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--set", "status=active"], "The value for status is no Extended JSON"),
+        (["--set", "status"], "PATH=EJSON"),
+        (["--set", "_id=1"], "_id"),
+        (["--unset", "a..b"], "a name is missing"),
+        ([], "Nothing to change"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused(
+    run: Run, source: str, database: Db, ns: str, change: list[str], said: str
+) -> None:
+    status, _, err = run("edit", source, ns, "K-1", *change)
+    assert status == 2
+    assert said in err
+    assert err.count("\n") == 1
+    assert current(database)["v"] == 4
+
+
+def test_a_refusal_is_a_row_too(rows: Any, source: str, ns: str) -> None:
+    status, (row,) = rows("edit", source, ns, "K-1", "--set", "_id=1")
+    assert (status, row["outcome"]) == (2, "refused")
+    status, (row,) = rows("edit", source, ns, "nobody", "--set", "a=1")
+    assert (status, row["outcome"], row["id"]) == (2, "refused", None)
+
+
+def test_restore_brings_back_a_version_or_some_fields(rows: Any, source: str, database: Db, ns: str) -> None:
+    assert rows("restore", source, ns, "K-1", "1", "--fields", "status")[0] == 0
+    assert (current(database)["status"], current(database)["steps"], current(database)["v"]) == ("draft", 4, 5)
+    assert rows("restore", source, ns, "K-1", "2")[0] == 0
+    assert (current(database)["notes"], current(database)["steps"]) == ("call ahead", 2)
+
+
+def test_the_journal_lists_what_was_written_and_undo_takes_it_back(
+    run: Run, rows: Any, source: str, database: Db, ns: str
+) -> None:
+    assert run("journal")[1] == "Nothing was written from here so far.\n"
+    rows("edit", source, ns, "K-1", "--set", 'status="cancelled"')
+    _, (entry,) = rows("journal")
+    assert (entry["action"], entry["outcome"], entry["ns"], entry["id"]) == ("edit", "applied", ns, "K-1")
+    status, (row,) = rows("undo", entry["entry"])
+    assert (status, row["outcome"]) == (0, "applied")
+    assert (current(database)["status"], current(database)["v"]) == ("active", 6)
+    status, (row,) = rows("undo", entry["entry"])
+    assert (status, row["outcome"]) == (2, "refused")
+    _, listed = rows("journal")
+    assert [e["undone_by"] for e in listed] == [None, listed[0]["entry"]]
+    assert "cancelled" not in run("journal")[1]
+
+
+def test_undo_of_what_moved_on_is_a_conflict(rows: Any, source: str, database: Db, ns: str) -> None:
+    rows("edit", source, ns, "K-1", "--set", 'status="cancelled"')
+    _, (entry,) = rows("journal")
+    rows("edit", source, ns, "K-1", "--set", "steps=9")
+    status, (row,) = rows("undo", entry["entry"])
+    assert (status, row["outcome"]) == (1, "conflict")
+    assert current(database)["v"] == 6
+
+
+def test_cleanup_writes_nothing_without_apply(run: Run, rows: Any, source: str, database: Db, ns: str) -> None:
+    stats = f"{ns.partition('.')[0]}.stats"
+    before = list(database["stats"].find())
+    status, found = rows("cleanup", source, stats)
+    assert status == 0
+    assert [row["outcome"] for row in found] == ["skipped"] * 2
+    assert "would be finished" in found[0]["detail"]
+    _, out, _ = run("cleanup", source, stats)
+    assert "--apply" in out
+    assert "1 younger was left alone" in out
+    assert list(database["stats"].find()) == before
+
+
+def test_cleanup_finishes_stale_tokens_once(rows: Any, source: str, database: Db, ns: str) -> None:
+    stats = f"{ns.partition('.')[0]}.stats"
+    status, found = rows("cleanup", source, stats, "--apply")
+    assert (status, [row["outcome"] for row in found]) == (0, ["applied"] * 2)
+    assert database["stats"].count_documents({"_id": "2020-07-04", "count": 43, "pending": []}) == 1
+    assert database["stats"].count_documents({"_id": "today", "count": 3}) == 1
+    assert rows("cleanup", source, stats, "--apply") == (0, [])
+
+
+def test_cleanup_takes_an_age(rows: Any, source: str, database: Db, ns: str) -> None:
+    stats = f"{ns.partition('.')[0]}.stats"
+    assert rows("cleanup", source, stats, "--older-than", "5200w", "--apply") == (0, [])
+    status, found = rows("cleanup", source, stats, "--older-than", "0s", "--apply")
+    assert (status, len(found)) == (0, 3)
+    assert database["stats"].count_documents({"pending.0": {"$exists": True}}) == 0
+
+
+def test_a_token_that_cannot_be_finished_is_said_and_the_others_are_finished(
+    rows: Any, source: str, database: Db, ns: str
+) -> None:
+    stats = f"{ns.partition('.')[0]}.stats"
+    database["stats"].insert_one({"_id": "2020-07-06", "count": "41", "pending": [stories.OLD]})
+    assert rows("cleanup", source, stats)[0] == 1
+    status, found = rows("cleanup", source, stats, "--apply")
+    assert (status, sorted(row["outcome"] for row in found)) == (1, ["applied", "applied", "refused"])
+
+
+# --- options
+
+
+def test_a_profile_states_what_recognition_cannot_know(rows: Any, source: str, database: Db, tmp_path: Path) -> None:
+    database["odd"].insert_one({"_id": 1, "current": {"rev": 3, "name": "x"}, "older": [{"rev": 2, "name": "y"}]})
+    profile = tmp_path / "p.toml"
+    profile.write_text(
+        f'[[collection]]\nns = "{database.name}.odd"\nlayout = "embedded"\nversion = "rev"\nprev = "older"\n'
+    )
+    status, found = rows("history", source, f"{database.name}.odd", "1", "--profile", str(profile))
+    assert status == 0
+    assert [(r["v"], r["stored"]) for r in found][:2] == [
+        ({"$numberInt": "3"}, "document"),
+        ({"$numberInt": "2"}, "prev"),
+    ]
+
+
+def test_a_layout_can_be_named(rows: Any, source: str, ns: str) -> None:
+    status, found = rows("history", source, ns, "K-1", "--layout", "plain")
+    assert (status, [row["current"] for row in found]) == (0, [True])
+
+
+def test_the_sample_and_dumps_are_sources_like_any_other(rows: Any, run: Run, tmp_path: Path) -> None:
+    status, found = rows("history", "sample:", "insurance.contracts", "K-204117")
+    assert status == 0
+    assert len(found) == 14
+    orders = tmp_path / "shop" / "orders.bson"
+    orders.parent.mkdir()
+    orders.write_bytes(canonical.encode({"_id": 1, "n": 1}))
+    for source in (orders.parent.parent, orders.parent, orders):
+        status, out, _ = run("show", str(source), "shop.orders", "1")
+        assert (status, text.from_text(out)) == (0, canonical.encode({"n": 1}))
+    status, _, err = run("edit", str(orders), "shop.orders", "1", "--set", "n=2")
+    assert status == 2
+    assert "--into-memory" in err
+    assert rows("edit", str(orders), "shop.orders", "1", "--set", "n=2", "--into-memory")[0] == 0
+    _, (entry,) = rows("journal")
+    status, _, err = run("undo", entry["entry"])
+    assert status == 2
+    assert "in memory" in err

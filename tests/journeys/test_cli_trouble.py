@@ -1,0 +1,287 @@
+"""Bad input on the command line: one sentence on standard error, exit status 2, never a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+
+from model import canonical, commands
+from tests.model import stories
+
+SECRET = "pl4nted-s3cret"
+ROOT = Path(__file__).parent.parent.parent
+Trouble = Callable[..., str]
+
+
+@pytest.fixture
+def trouble(capsys: pytest.CaptureFixture[str]) -> Trouble:
+    """Run a command that must fail; its one sentence."""
+
+    def called(*argv: str) -> str:
+        status = commands.main(list(argv))
+        out, err = capsys.readouterr()
+        assert (status, out) == (2, "")
+        assert err.count("\n") == 1, err
+        assert "Traceback" not in err
+        assert SECRET not in err
+        return err.strip()
+
+    return called
+
+
+def program(*argv: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
+    """``palimpsest`` as a process of its own."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, **options}
+    return subprocess.Popen([sys.executable, "-m", "gui", *argv], env={**os.environ, **(env or {})}, **options)
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[int]:
+    """A port where connections are taken and nothing is ever answered."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@contextlib.contextmanager
+def no_tls() -> Iterator[int]:
+    """A port that answers a TLS greeting with something else."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(100)
+                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+
+
+# --- the connection
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("http://db.example/", "mongodb://"),
+        ("mongodb://", "address"),
+        ("mongodb://db.example:port/", ""),
+        ("mongodb://db.example/?tls=maybe", "tls"),
+        (f"mongodb://eva:{SECRET}@", ""),
+        (f"postgres://eva:{SECRET}@db/", "mongodb://"),
+        ("mongodb://eva@db.example/", "password"),
+    ],
+)
+def test_a_wrong_uri(trouble: Trouble, uri: str, said: str) -> None:
+    assert said.lower() in trouble("collections", uri).lower()
+
+
+def test_a_refused_connection(trouble: Trouble) -> None:
+    said = trouble("collections", f"mongodb://eva:{SECRET}@127.0.0.1:1/?serverSelectionTimeoutMS=300")
+    assert "127.0.0.1:1" in said
+
+
+def test_a_connection_that_times_out(trouble: Trouble) -> None:
+    with silent() as port:
+        said = trouble("collections", f"mongodb://127.0.0.1:{port}/?serverSelectionTimeoutMS=400&connectTimeoutMS=300")
+    assert str(port) in said
+
+
+def test_a_server_that_speaks_no_tls(trouble: Trouble) -> None:
+    with no_tls() as port:
+        said = trouble("collections", f"mongodb://127.0.0.1:{port}/?tls=true&serverSelectionTimeoutMS=400")
+    assert "TLS" in said
+
+
+def test_a_host_that_does_not_exist(trouble: Trouble) -> None:
+    said = trouble("collections", "mongodb://no-such-host.invalid/?serverSelectionTimeoutMS=300")
+    assert "no-such-host.invalid" in said
+
+
+# --- what is not there
+
+
+def test_a_missing_database_collection_document_and_version(
+    trouble: Trouble, server_uri: str, database: pymongo.database.Database
+) -> None:
+    stories.archive(database)
+    ns = f"{database.name}.contracts"
+    assert "nowhere" in trouble("history", server_uri, "nowhere.contracts", "1")
+    assert "no collection" in trouble("history", server_uri, f"{database.name}.nothing", "1")
+    assert "database.collection" in trouble("history", server_uri, "contracts", "1")
+    assert "K-9" in trouble("history", server_uri, ns, "K-9")
+    assert "no version 9" in trouble("show", server_uri, ns, "K-1", "--version", "9")
+    assert "v3" in trouble("show", server_uri, ns, "K-1", "--version", "3")
+    assert "no version x" in trouble("diff", server_uri, ns, "K-1", "1", "x")
+
+
+def test_an_id_that_matches_several_is_answered_with_all_of_them(
+    trouble: Trouble, server_uri: str, database: pymongo.database.Database
+) -> None:
+    stories.plain(database)
+    said = trouble("show", server_uri, f"{database.name}.agents", "7")
+    assert '"7"' in said
+    assert '{"$numberInt": "7"}' in said or "Int32" in said
+
+
+# --- files and dumps
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("cut.bson", canonical.encode({"_id": 1, "text": "x" * 100})[:-20]),
+        ("noise.bson", b"\x00\x01\x02\x03 this is no BSON at all"),
+        ("lines.json", b'{"_id": 1}\n{"_id": 2,,}\n'),
+        ("latin.json", b'{"_id": "\xe4"}\n'),
+    ],
+)
+def test_a_dump_that_is_damaged(trouble: Trouble, tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert name in trouble("collections", str(tmp_path / name))
+
+
+def test_a_source_that_is_nothing(trouble: Trouble, tmp_path: Path) -> None:
+    assert "no source" in trouble("collections", str(tmp_path / "nothing"))
+    assert trouble("collections", str(tmp_path))  # a folder without a dump in it
+
+
+def test_files_for_diff_and_merge(trouble: Trouble, tmp_path: Path) -> None:
+    good, bad, none = tmp_path / "good", tmp_path / "bad", tmp_path / "none"
+    good.write_text('{"a": 1}')
+    bad.write_text('{"a": 1,,}')
+    assert "Line 1, column 9" in trouble("diff", str(good), str(bad))
+    assert "no file" in trouble("diff", str(good), str(none))
+    assert "no file" in trouble("merge", str(good), str(good), str(none))
+    assert "cannot be written" in trouble("merge", *[str(good)] * 3, "-o", str(tmp_path / "no" / "out"))
+    assert "two files" in trouble("diff", str(good))
+
+
+def test_a_profile_that_is_wrong(trouble: Trouble, tmp_path: Path) -> None:
+    profile = tmp_path / "p.toml"
+    profile.write_text('[[collection]]\nns = "a.b"\nlayout = "chain"\n')
+    assert "chain" in trouble("collections", "sample:", "--profile", str(profile))
+    profile.write_text("[[collection")
+    assert "p.toml" in trouble("collections", "sample:", "--profile", str(profile))
+    assert "q.toml" in trouble("collections", "sample:", "--profile", str(tmp_path / "q.toml"))
+
+
+# --- arguments
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["show"],
+        ["blame", "sample:", "a.b", "1"],
+        ["history", "sample:", "insurance.contracts", "K-1", "--layout", "chain"],
+        ["diff", "a", "b", "--format", "xml"],
+        ["cleanup", "sample:", "--older-than", "yesterday"],
+        ["edit", "sample:", "insurance.contracts", "K-204117"],
+        ["undo", "none"],
+        ["undo", "4711"],
+        ["--nonsense"],
+    ],
+)
+def test_arguments_that_are_wrong(trouble: Trouble, argv: list[str]) -> None:
+    assert trouble(*argv)
+
+
+def test_cleanup_of_a_collection_without_tokens(trouble: Trouble) -> None:
+    assert "insurance.contracts" in trouble("cleanup", "sample:", "insurance.contracts")
+
+
+def test_undo_asks_for_the_source_where_a_password_is_missing(trouble: Trouble, home: Path) -> None:
+    from model.journal import Journal
+    from tests.model.test_journal import APPLIED, INTENT
+
+    journal = Journal()
+    entry = journal.begin(INTENT)
+    journal.end(entry, APPLIED)
+    said = trouble("undo", entry)
+    assert "--source" in said
+    assert "password" in said
+
+
+def test_a_defect_is_one_sentence_too(trouble: Trouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(args: object) -> int:
+        raise ZeroDivisionError(f"with {SECRET} in it")
+
+    monkeypatch.setitem(commands.COMMANDS, "journal", broken)
+    assert "PALIMPSEST_DEBUG" in trouble("journal")
+
+
+# --- as a process
+
+
+def test_commands_import_no_window_and_need_no_display() -> None:
+    code = (
+        "import sys; from gui.__main__ import main; status = main(sys.argv[1:]);"
+        "bad = [m for m in sys.modules if m.startswith(('PySide6', 'shiboken6', 'gui.')) and m != 'gui.__main__'];"
+        "assert not bad, bad; sys.exit(status)"
+    )
+    env = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")}
+    argv = ["history", "sample:", "insurance.contracts", "K-204117", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 14
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems always have a display")
+@pytest.mark.parametrize("display", ["", ":4711"])
+def test_without_a_display_the_window_says_what_works_instead(display: str) -> None:
+    env = {"DISPLAY": display, "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
+    out, err = (process := program("sample:", env=env)).communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.count("\n") == 1
+    assert all(word in err for word in ("display", "palimpsest tour", "QT_QPA_PLATFORM=vnc"))
+
+
+def test_help_and_version_are_no_trouble(capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["--help"]) == 0
+    assert "cleanup" in capsys.readouterr().out
+    assert commands.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("palimpsest ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such pipes")
+def test_a_reader_that_has_seen_enough_ends_the_output_quietly(tmp_path: Path) -> None:
+    many = tmp_path / "many.json"
+    many.write_text("{" + ", ".join(f'"field{i}": {i}' for i in range(60_000)) + "}")
+    none = tmp_path / "none.json"
+    none.write_text("{}")
+    process = program("diff", str(none), str(many), "--json")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == 141
+    process.stderr.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise")
+def test_ctrl_c_stops_with_a_word() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        uri = f"mongodb://127.0.0.1:{server.getsockname()[1]}/?serverSelectionTimeoutMS=30000"
+        process = program("collections", uri)
+        connection, _ = server.accept()  # from here on it waits for an answer that never comes
+        with connection:
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "Stopped.\n")

@@ -1,0 +1,677 @@
+"""The one door, on every server: what it says is there, what it writes, and what plain PyMongo finds afterwards."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+from bson import Decimal128, Int64, ObjectId
+
+from model import canonical, sources
+from model.canonical import Value
+from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
+from model.records import Outcome, Version
+from model.resilient import Reply, Server, Write
+from model.session import Session
+from tests.model import stories
+
+Db = pymongo.database.Database
+K1 = Value.of("K-1")
+
+
+@pytest.fixture
+def session(server_uri: str, database: Db) -> Iterator[Session]:
+    stories.archive(database)
+    stories.versions(database)
+    stories.plain(database)
+    stories.pending(database)
+    with Session.open(server_uri) as made:
+        yield made
+
+
+@pytest.fixture
+def contracts(database_name: str) -> str:
+    return f"{database_name}.contracts"
+
+
+def current(database: Db, id: str = "K-1") -> dict[str, Any]:
+    found = database["contracts"].find_one({"_id": id})
+    assert found is not None
+    return found
+
+
+def put(version: Version, **fields: Any) -> bytes:
+    """The version's content with some top-level fields set."""
+    content = version.content
+    assert content is not None
+    for name, value in fields.items():
+        content = canonical.put(content, (name,), Value.of(value))
+    return content
+
+
+# --- reading
+
+
+def test_each_collection_is_named_with_its_layout(session: Session, database_name: str) -> None:
+    found = {info.ns.partition(".")[2]: info for info in session.collections(database_name)}
+    assert {name: info.layout for name, info in found.items() if name != "contracts_history"} == {
+        "contracts": "archive",
+        "claims": "versions",
+        "agents": "plain",
+        "stats": "pending",
+    }
+    assert found["contracts_history"].belongs_to == f"{database_name}.contracts"
+    assert session.info(f"{database_name}.claims") == found["claims"]
+
+
+def test_a_database_or_collection_that_is_not_there_is_said(session: Session, database_name: str) -> None:
+    with pytest.raises(NotFound, match="no database nowhere"):
+        list(session.collections("nowhere"))
+    with pytest.raises(NotFound, match="no collection"):
+        session.info(f"{database_name}.nothing")
+    with pytest.raises(Refused, match=r"database\.collection"):
+        session.info("contracts")
+
+
+def test_a_collection_whose_name_has_dots_is_found(session: Session, database: Db, database_name: str) -> None:
+    database["a.b.c"].insert_one({"_id": 1})
+    assert session.documents(f"{database_name}.a.b.c").total == 1
+
+
+def test_documents_come_in_pages_with_filter_and_order(session: Session, database_name: str) -> None:
+    agents = f"{database_name}.agents"
+    page = session.documents(agents, filter="{visits: {$gte: 2}}", sort="visits descending", limit=2)
+    assert [row.raw and canonical.get(row.raw, ("name",)) for row in page.rows] == [
+        Value.of("Marta"),
+        Value.of("Eva"),
+    ]
+    assert (page.more, page.total, page.skip) == (True, 3, 0)
+    rest = session.documents(agents, filter="{visits: {$gte: 2}}", sort="{visits: -1}", skip=2, limit=2)
+    assert [canonical.get(row.raw, ("name",)) for row in rest.rows] == [Value.of("Jonas")]
+    assert (rest.more, rest.total) == (False, 3)
+
+
+def test_a_filter_looks_at_current_versions_only(session: Session, database_name: str) -> None:
+    claims = f"{database_name}.claims"
+    assert [row.id for row in session.documents(claims, filter="{open: true}").rows] == [Value.of("C-2")]
+
+
+@pytest.mark.parametrize("wrong", [{"filter": "{a: "}, {"sort": "{a: 2}"}, {"sort": "a sideways"}, {"fields": "{a"}])
+def test_a_query_that_cannot_be_read_is_said(session: Session, contracts: str, wrong: dict[str, str]) -> None:
+    with pytest.raises(Unreadable):
+        session.documents(contracts, **wrong)  # type: ignore[arg-type]
+
+
+def test_an_id_is_plain_text_where_only_one_matches(session: Session, database_name: str) -> None:
+    agents = f"{database_name}.agents"
+    assert session.find_id(agents, "eva@example.com") == Value.of("eva@example.com")
+    assert session.find_id(agents, "64f0a1c29b1e8a0012c4d7aa") == Value.of(ObjectId("64f0a1c29b1e8a0012c4d7aa"))
+    with pytest.raises(Refused, match="7"):
+        session.find_id(agents, "7")
+    assert session.find_id(agents, '"7"') == Value.of("7")
+    assert session.find_id(agents, '{"$numberInt": "7"}') == Value.of(7)
+    with pytest.raises(NotFound):
+        session.find_id(agents, "8")
+
+
+def test_a_history_is_newest_first_with_gaps_and_counts_of_changes(session: Session, contracts: str) -> None:
+    versions = list(session.history(contracts, K1))
+    assert [(v.v, v.state, v.stored, v.current) for v in versions] == [
+        (Value.of(4), "present", "document", True),
+        (Value.of(3), "missing", "none", False),
+        (Value.of(2), "present", "archive", False),
+        (Value.of(1), "present", "archive", False),
+    ]
+    assert [v.changed for v in versions] == [None, None, 3, None]
+    assert all(v.content is None for v in versions)
+    assert versions[0].hash == canonical.hash_of(canonical.encode(stories.contract(4)))
+
+
+def test_two_versions_are_compared(session: Session, contracts: str) -> None:
+    found = session.compare(contracts, K1, Value.of(1), Value.of(2))
+    assert (found.a.v, found.b.v) == (Value.of(1), Value.of(2))
+    assert {(op.op, op.path) for op in found.diff} == {
+        ("replace", ("status",)),
+        ("replace", ("steps",)),
+        ("add", ("notes",)),
+    }
+
+
+@pytest.mark.parametrize("meant", ["2", "v2", '{"$numberInt": "2"}', 2, Int64(2), Value.of(2)])
+def test_a_version_is_meant_by_number_or_text(session: Session, contracts: str, meant: Any) -> None:
+    assert session.find_version(contracts, K1, meant) == Value.of(2)
+
+
+def test_a_version_that_is_not_there_is_said(session: Session, contracts: str) -> None:
+    with pytest.raises(NotFound, match="K-1 has no version 9"):
+        session.find_version(contracts, K1, "9")
+    with pytest.raises(NotFound):
+        session.compare(contracts, K1, Value.of(1), Value.of(3))
+
+
+# --- writing
+
+
+def test_a_save_archives_the_old_version_and_swaps_in_the_new_one(
+    session: Session, contracts: str, database: Db
+) -> None:
+    before = current(database)
+    opened = session.open_document(contracts, K1)
+    assert opened.writable
+    assert {"_id", "v", "_w"} <= set(opened.locked)
+    outcome = session.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    assert (outcome.kind, outcome.version) == ("applied", Value.of(5))
+    after = current(database)
+    assert {**after, "_w": None} == {**before, "status": "cancelled", "v": 5, "_w": None}
+    assert after["_w"] != before["_w"]
+    kept = database["contracts_history"].find_one({"docId": "K-1", "v": 4})
+    assert kept is not None
+    assert {k: v for k, v in kept.items() if k not in ("_id", "docId")} == {
+        k: v for k, v in before.items() if k != "_id"
+    }
+
+
+def test_the_preview_says_what_would_be_sent_and_sends_nothing(session: Session, contracts: str, database: Db) -> None:
+    before = current(database)
+    opened = session.open_document(contracts, K1)
+    sending = session.preview(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    assert "cancelled" in sending.pymongo
+    assert "cancelled" in sending.mongosh
+    assert sending.explanation
+    assert current(database) == before
+
+
+def test_saving_nothing_new_writes_nothing(session: Session, contracts: str, database: Db) -> None:
+    opened = session.open_document(contracts, K1)
+    outcome = session.save(contracts, K1, opened.base, opened.base.content or b"")
+    assert outcome.kind == "skipped"
+    assert current(database)["v"] == 4
+    assert session.journal.entries() == []
+
+
+def test_a_field_that_someone_else_raises_survives_a_save_in_a_plain_collection(
+    session: Session, database: Db, database_name: str
+) -> None:
+    agents = f"{database_name}.agents"
+    outcome = session.edit(agents, "eva@example.com", set={"name": "Eva Maria"})
+    assert outcome.kind == "applied"
+    found = database["agents"].find_one({"_id": "eva@example.com"})
+    assert found == {"_id": "eva@example.com", "name": "Eva Maria", "visits": 3}
+
+
+def overtake(database: Db, **fields: Any) -> None:
+    """A second client saves K-1 as the layout says."""
+    before = current(database)
+    kept = {**before, "docId": before["_id"], "_id": ObjectId()}
+    database["contracts_history"].insert_one(kept)
+    change = {"$set": {**fields, "v": before["v"] + 1, "_w": ObjectId()}}
+    assert database["contracts"].update_one({"_id": "K-1", "v": before["v"]}, change).matched_count == 1
+
+
+@pytest.mark.parametrize(
+    ("theirs", "kind"),
+    [
+        ({"notes": "by someone else"}, "changed"),
+        ({"status": "cancelled"}, "identical"),
+        ({"steps": Int64(4)}, "types"),
+        ({}, "aba"),
+    ],
+)
+def test_a_save_that_was_overtaken_writes_nothing_and_says_what_happened(
+    session: Session, contracts: str, database: Db, theirs: dict[str, Any], kind: str
+) -> None:
+    opened = session.open_document(contracts, K1)
+    mine = put(opened.base, status="cancelled")
+    overtake(database, **theirs)
+    between = current(database)
+    assert session.save(contracts, K1, opened.base, mine).kind == "conflict"
+    assert current(database) == between
+    conflict = session.conflict(contracts, K1, opened.base, mine)
+    assert conflict.kind == kind
+    assert conflict.changed_by_me == (("status",),)
+    assert conflict.changed_by_them == tuple((name,) for name in theirs)
+    assert conflict.theirs is not None
+    assert conflict.theirs.v == Value.of(5)
+
+
+def test_disjoint_changes_merge_and_the_merge_is_saved_over_the_newest(
+    session: Session, contracts: str, database: Db
+) -> None:
+    opened = session.open_document(contracts, K1)
+    mine = put(opened.base, status="cancelled")
+    overtake(database, notes="by someone else")
+    conflict = session.conflict(contracts, K1, opened.base, mine)
+    assert conflict.merge is not None
+    assert conflict.theirs is not None
+    assert not conflict.merge.conflicts
+    outcome = session.save(contracts, K1, conflict.theirs, conflict.merge.document(), "merge")
+    assert outcome.kind == "applied"
+    after = current(database)
+    assert (after["status"], after["notes"], after["v"]) == ("cancelled", "by someone else", 6)
+
+
+def test_a_field_that_both_changed_is_left_to_a_person(session: Session, contracts: str, database: Db) -> None:
+    opened = session.open_document(contracts, K1)
+    overtake(database, status="paused", notes="n")
+    conflict = session.conflict(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    assert conflict.both == (("status",),)
+
+
+def test_a_document_deleted_meanwhile_is_said_so(session: Session, contracts: str, database: Db) -> None:
+    opened = session.open_document(contracts, K1)
+    mine = put(opened.base, status="cancelled")
+    database["contracts"].delete_one({"_id": "K-1"})
+    assert session.save(contracts, K1, opened.base, mine).kind == "conflict"
+    conflict = session.conflict(contracts, K1, opened.base, mine)
+    assert (conflict.kind, conflict.theirs, conflict.merge) == ("deleted", None, None)
+    assert database["contracts"].find_one({"_id": "K-1"}) is None
+
+
+def test_an_edit_sets_and_takes_out_fields_in_one_write(session: Session, contracts: str, database: Db) -> None:
+    before = current(database)
+    outcome = session.edit(
+        contracts, "K-1", set={"premium.net": Decimal128("1.00"), "tags[0]": "moved"}, unset=["status"], base=4
+    )
+    assert (outcome.kind, outcome.version) == ("applied", Value.of(5))
+    after = current(database)
+    assert after["premium"] == {"net": Decimal128("1.00"), "gross": before["premium"]["gross"]}
+    assert after["tags"] == ["moved"]
+    assert "status" not in after
+
+
+@pytest.mark.parametrize("base", [2, "2", Value.of(2)])
+def test_an_edit_of_another_base_than_the_current_is_a_conflict(
+    session: Session, contracts: str, database: Db, base: Any
+) -> None:
+    before = current(database)
+    assert session.edit(contracts, K1, set={"status": "cancelled"}, base=base).kind == "conflict"
+    assert current(database) == before
+
+
+def test_an_edit_that_changes_nothing_is_skipped(session: Session, contracts: str, database: Db) -> None:
+    assert session.edit(contracts, K1, set={"status": "active"}, unset=["none"]).kind == "skipped"
+    assert current(database)["v"] == 4
+
+
+@pytest.mark.parametrize("path", ["_id", "v", "_w", "status.deep", ""])
+def test_an_edit_of_what_cannot_be_edited_is_refused(session: Session, contracts: str, database: Db, path: str) -> None:
+    with pytest.raises(Refused):
+        session.edit(contracts, K1, set={path: 1})
+    assert current(database)["v"] == 4
+
+
+def test_a_whole_version_is_restored_as_a_new_one(session: Session, contracts: str, database: Db) -> None:
+    outcome = session.restore(contracts, K1, Value.of(1))
+    assert (outcome.kind, outcome.version) == ("applied", Value.of(5))
+    after = current(database)
+    assert {k: v for k, v in after.items() if k not in ("_id", "v", "_w")} == stories.contract(1, status="draft")
+
+
+def test_chosen_fields_are_restored_and_the_others_stay(session: Session, contracts: str, database: Db) -> None:
+    outcome = session.restore(contracts, K1, Value.of(2), fields=[("steps",), ("notes",)])
+    assert outcome.kind == "applied"
+    after = current(database)
+    assert (after["steps"], after["notes"], after["v"]) == (2, "call ahead", 5)
+
+
+def test_a_new_document_is_version_one_and_an_id_is_taken_once(session: Session, contracts: str, database: Db) -> None:
+    content = canonical.encode({"status": "new"})
+    assert session.create(contracts, content, Value.of("K-9")).kind == "applied"
+    assert {**current(database, "K-9"), "_w": None} == {"_id": "K-9", "status": "new", "v": 1, "_w": None}
+    again = session.create(contracts, content, Value.of("K-9"))
+    assert again.kind in ("refused", "conflict")
+    assert current(database, "K-9")["v"] == 1
+
+
+def test_a_delete_is_guarded_by_the_version_that_was_seen(session: Session, contracts: str, database: Db) -> None:
+    seen = session.version(contracts, K1)
+    overtake(database, notes="n")
+    assert session.delete(contracts, K1, seen).kind == "conflict"
+    assert current(database)["v"] == 5
+    assert session.delete(contracts, K1, session.version(contracts, K1)).kind == "applied"
+    assert database["contracts"].find_one({"_id": "K-1"}) is None
+
+
+# --- the way back
+
+
+def only_entry(session: Session) -> str:
+    return session.journal.entries(limit=1)[0].id
+
+
+def test_an_edit_is_undone_by_a_new_version(session: Session, contracts: str, database: Db) -> None:
+    before = current(database)
+    session.edit(contracts, K1, set={"status": "cancelled"})
+    entry = only_entry(session)
+    assert session.undo(entry).kind == "applied"
+    after = current(database)
+    assert {**after, "_w": None} == {**before, "v": 6, "_w": None}
+    with pytest.raises(Refused, match="already"):
+        session.undo(entry)
+    assert session.undo(only_entry(session)).kind == "applied"
+    assert current(database)["status"] == "cancelled"
+
+
+def test_an_undo_of_what_moved_on_writes_nothing_and_offers_a_merge(
+    session: Session, contracts: str, database: Db
+) -> None:
+    session.edit(contracts, K1, set={"status": "cancelled"})
+    entry = only_entry(session)
+    overtake(database, notes="by someone else")
+    between = current(database)
+    outcome = session.undo(entry)
+    assert outcome.kind == "conflict"
+    assert "v5 → v6" in outcome.detail
+    assert current(database) == between
+    conflict = session.undo_conflict(entry)
+    assert conflict.merge is not None
+    assert conflict.theirs is not None
+    assert not conflict.merge.conflicts
+    session.save(contracts, K1, conflict.theirs, conflict.merge.document(), "merge")
+    assert (current(database)["status"], current(database)["notes"]) == ("active", "by someone else")
+
+
+def test_a_create_and_a_delete_are_undone(session: Session, contracts: str, database: Db) -> None:
+    session.create(contracts, canonical.encode({"status": "new"}), Value.of("K-9"))
+    created = only_entry(session)
+    assert session.undo(created).kind == "applied"
+    assert database["contracts"].find_one({"_id": "K-9"}) is None
+    before = current(database)
+    session.delete(contracts, K1, session.version(contracts, K1))
+    assert session.undo(only_entry(session)).kind == "applied"
+    after = current(database)
+    assert {k: v for k, v in after.items() if k not in ("v", "_w")} == {
+        k: v for k, v in before.items() if k not in ("v", "_w")
+    }
+
+
+def test_the_journal_says_before_and_after_of_every_write(session: Session, contracts: str) -> None:
+    session.edit(contracts, K1, set={"status": "cancelled"})
+    record = session.journal.record(only_entry(session))
+    entry = record.entry
+    assert (entry.kind, entry.action, entry.ns, entry.source) == ("applied", "edit", contracts, session.source)
+    assert record.before == canonical.encode(stories.contract(4))
+    assert record.after is not None
+    assert canonical.get(record.after, ("status",)) == Value.of("cancelled")
+    assert (record.version_before, record.version_after) == (Value.of(4), Value.of(5))
+    assert record.token is not None
+
+
+# --- doubt
+
+
+class Broken(Exception):
+    """Stands for a process that dies."""
+
+
+def test_a_lost_reply_is_unknown_until_looked_for_again(
+    session: Session, contracts: str, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = session.open_document(contracts, K1)
+    real = Server.send
+
+    def cut(self: Server, write: Write) -> Reply:
+        if write.ns == contracts:
+            real(self, write)
+            monkeypatch.setattr(Server, "find", gone)
+            return Reply("unknown", retry=True, sentence="The connection was lost.")
+        return real(self, write)
+
+    def gone(*args: Any, **kwargs: Any) -> Iterator[bytes]:
+        raise Unreachable("The connection was lost.")
+
+    monkeypatch.setattr(Server, "send", cut)
+    outcome = session.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    assert outcome.kind == "unknown"
+    assert outcome.token == str(current(database)["_w"])
+    monkeypatch.undo()
+    settled = session.settle(outcome)
+    assert (settled.kind, settled.version) == ("applied", Value.of(5))
+    assert session.journal.entry(only_entry(session)).kind == "applied"
+
+
+def test_a_write_that_never_left_stays_unknown_until_it_cannot_arrive_any_more(
+    session: Session, contracts: str, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = session.open_document(contracts, K1)
+    real = Server.send
+
+    def swallowed(self: Server, write: Write) -> Reply:
+        if write.ns == contracts:
+            return Reply("unknown", retry=True, sentence="The connection was lost.")
+        return real(self, write)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Server, "send", swallowed)
+        outcome = session.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    assert outcome.kind == "unknown"
+    assert session.settle(outcome).kind == "unknown"
+    database["contracts"].update_one({"_id": "K-1"}, {"$set": {"v": 5, "_w": ObjectId()}})
+    assert session.settle(outcome).kind == "conflict"
+
+
+def test_a_process_that_died_in_mid_write_is_told_and_settled(
+    session: Session, contracts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Server.send
+
+    def dies(self: Server, write: Write) -> Reply:
+        reply = real(self, write)
+        if write.ns == contracts:
+            raise Broken
+        return reply
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Server, "send", dies)
+        with pytest.raises(Broken):
+            session.edit(contracts, K1, set={"status": "cancelled"})
+    entry = session.journal.entry(only_entry(session))
+    assert (entry.kind, entry.undoable) == ("begun", False)
+    assert session.look_again(entry.id).kind == "applied"
+    assert session.undo(entry.id).kind == "applied"
+
+
+# --- indexes, read-only, tokens
+
+
+def test_writing_without_the_unique_index_is_refused_until_it_is_created(
+    server_uri: str, database: Db, database_name: str
+) -> None:
+    stories.versions(database, index=False)
+    ns = f"{database_name}.claims"
+    with Session.open(server_uri) as session:
+        if session.info(ns).layout != "versions":
+            session.set_layout(ns, "versions")
+        opened = session.open_document(ns, Value.of("C-1"))
+        assert not opened.writable
+        reason = session.missing_index(ns)
+        assert reason
+        refused = session.edit(ns, "C-1", set={"open": True})
+        assert (refused.kind, refused.detail) == ("refused", reason)
+        assert session.journal.entries() == []
+        assert session.create_index(ns).kind == "applied"
+        assert session.missing_index(ns) is None
+        assert session.edit(ns, "C-1", set={"open": True}).kind == "applied"
+        assert session.create_index(ns).kind == "skipped"
+    assert any(index.get("unique") for index in database["claims"].index_information().values())
+    assert database["claims"].count_documents({"docId": "C-1"}) == 4
+
+
+def test_a_read_only_session_refuses_every_write_in_one_sentence(
+    server_uri: str, database: Db, database_name: str
+) -> None:
+    stories.archive(database)
+    stories.pending(database)
+    ns = f"{database_name}.contracts"
+    with Session.open(server_uri, read_only=True) as session:
+        opened = session.open_document(ns, K1)
+        assert not opened.writable
+        assert "read-only" in opened.reason
+        tokens = list(session.pending(f"{database_name}.stats"))
+        for write in (
+            lambda: session.save(ns, K1, opened.base, put(opened.base, status="x")),
+            lambda: session.edit(ns, K1, set={"status": "x"}),
+            lambda: session.create(ns, canonical.EMPTY),
+            lambda: session.delete(ns, K1, opened.base),
+            lambda: session.restore(ns, K1, Value.of(1)),
+            lambda: session.create_index(ns),
+            lambda: list(session.finish(tokens)),
+            lambda: session.undo("1"),
+        ):
+            with pytest.raises(NotAllowed, match="read-only"):
+                write()
+        assert session.journal.entries() == []
+        session.read_only = False
+        assert session.edit(ns, K1, set={"status": "x"}).kind == "applied"
+
+
+def test_stale_tokens_are_finished_one_by_one_and_undone(session: Session, database: Db, database_name: str) -> None:
+    ns = f"{database_name}.stats"
+    tokens = list(session.pending())
+    assert [t.stale for t in tokens if t.ns == ns] == [True, True, False]
+    tokens = [t for t in tokens if t.ns == ns]
+    assert "$inc" in session.preview_finish(tokens[0]).mongosh
+    outcomes = list(session.finish(tokens))
+    assert [o.kind for o in outcomes] == ["applied", "applied", "skipped"]
+    found = database["stats"].find_one({"_id": "2020-07-04"})
+    assert found == {"_id": "2020-07-04", "count": 43, "pending": [], "applied": [stories.OLD, stories.OLDER]}
+    assert [o.kind for o in session.finish(tokens[:2])] == ["skipped", "skipped"]
+    assert outcomes[1].entry is not None
+    undone = session.undo(outcomes[1].entry)
+    assert undone.kind == "applied"
+    found = database["stats"].find_one({"_id": "2020-07-04"})
+    assert found == {"_id": "2020-07-04", "count": 42, "pending": [stories.OLDER], "applied": [stories.OLD]}
+    assert undone.entry is not None
+    assert session.undo(undone.entry).kind == "applied"
+    found = database["stats"].find_one({"_id": "2020-07-04"})
+    assert found is not None
+    assert (found["count"], found["pending"]) == (43, [])
+
+
+def test_a_young_token_is_touched_only_where_a_person_says_so(
+    session: Session, database: Db, database_name: str
+) -> None:
+    young = [t for t in session.pending(f"{database_name}.stats") if not t.stale]
+    assert [o.kind for o in session.finish(young)] == ["skipped"]
+    assert database["stats"].count_documents({"_id": "today", "count": 3}) == 1
+    assert [o.kind for o in session.finish(young, confirmed=True)] == ["applied"]
+    assert database["stats"].count_documents({"_id": "today", "count": 4, "pending": []}) == 1
+
+
+def test_pending_asks_for_a_collection_that_keeps_tokens(session: Session, contracts: str) -> None:
+    with pytest.raises(Refused, match="No pending tokens were recognised"):
+        list(session.pending(contracts))
+
+
+# --- sources
+
+
+def test_the_sample_opens_and_a_colleague_changes_a_document_behind_ones_back() -> None:
+    with Session.open("sample:") as session:
+        assert (session.is_sample, session.is_local, session.read_only) == (True, True, False)
+        ns, id = "insurance.contracts", Value.of("K-204117")
+        opened = session.open_document(ns, id)
+        assert session.colleague(ns, id).kind == "applied"
+        mine = canonical.put(opened.base.content or b"", ("notes",), Value.of("mine"))
+        assert session.save(ns, id, opened.base, mine).kind == "conflict"
+        assert session.conflict(ns, id, opened.base, mine).theirs is not None
+        entry = session.edit(ns, id, set={"notes": "mine"}).entry
+        assert entry is not None
+    with Session.open("sample:") as another:
+        assert "in memory" in another.journal.entry(entry).why_not
+        with pytest.raises(Refused, match="in memory"):
+            another.undo(entry)
+
+
+def test_a_colleague_exists_in_the_sample_only(session: Session, contracts: str) -> None:
+    with pytest.raises(NotAllowed, match="sample"):
+        session.colleague(contracts, K1)
+
+
+def test_a_dump_is_read_only_unless_opened_into_memory(tmp_path: Path) -> None:
+    dump = tmp_path / "dump" / "shop"
+    dump.mkdir(parents=True)
+    (dump / "orders.bson").write_bytes(canonical.encode({"_id": 1, "n": 1}))
+    with Session.open(str(tmp_path / "dump")) as session:
+        assert (session.read_only, session.name, session.is_local) == (True, "dump", True)
+        session.read_only = False
+        with pytest.raises(NotAllowed, match="into memory"):
+            session.edit("shop.orders", Value.of(1), set={"n": 2})
+    with Session.open(str(tmp_path / "dump"), into_memory=True) as session:
+        assert session.edit("shop.orders", Value.of(1), set={"n": 2}).kind == "applied"
+        raw = session.version("shop.orders", Value.of(1)).raw
+        assert raw == canonical.encode({"_id": 1, "n": 2})
+    assert (dump / "orders.bson").read_bytes() == canonical.encode({"_id": 1, "n": 1})
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("http://db.example/", "mongodb://"),
+        ("mongodb://", ""),
+        ("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200", "127.0.0.1"),
+        ("mongodb://eva@127.0.0.1:1/", "password"),
+        ("mongodb://h/?tls=maybe", "tls"),
+        ("no such folder", "no source"),
+        ("", "no source"),
+    ],
+)
+def test_a_source_that_cannot_be_opened_is_one_sentence(source: str, said: str) -> None:
+    with pytest.raises(Refused, match=said) as caught:
+        Session.open(source)
+    assert "\n" not in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_a_password_reaches_the_server_and_nothing_else(
+    server_uri: str,
+    database: Db,
+    database_name: str,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    secret = "pl4nted-s3cret"
+    stories.archive(database)
+    used: list[str] = []
+
+    def connect(cls: type[Server], uri: str, **options: Any) -> Server:
+        used.append(uri)
+        return real(server_uri, **options)
+
+    real = Server.connect
+    monkeypatch.setattr(sources.Server, "connect", classmethod(connect))
+    caplog.set_level(logging.DEBUG)
+    with Session.open(f"mongodb://eva:{secret}@db.example/{database_name}") as session:
+        assert session.source == f"mongodb://eva@db.example/{database_name}"
+        assert secret not in repr(session.facts) + session.name
+        outcome = session.edit(f"{database_name}.contracts", "K-1", set={"status": "x"})
+        assert outcome.kind == "applied"
+        assert secret not in repr(outcome) + repr(session.journal.entries())
+    assert secret in used[0]
+    assert secret not in caplog.text
+    for path in home.rglob("*"):
+        assert not path.is_file() or secret.encode() not in path.read_bytes()
+
+
+def test_a_password_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_PASSWORD", "from the environment")
+    used: list[str] = []
+
+    def connect(cls: type[Server], uri: str, **options: Any) -> Server:
+        used.append(uri)
+        raise Unreachable("no")
+
+    monkeypatch.setattr(sources.Server, "connect", classmethod(connect))
+    with pytest.raises(Unreachable):
+        Session.open("mongodb://eva@db.example/")
+    assert used == ["mongodb://eva:from%20the%20environment@db.example/"]
+
+
+def test_an_outcome_without_an_entry_cannot_be_settled(session: Session) -> None:
+    with pytest.raises(Refused, match="journal"):
+        session.settle(Outcome("unknown", "a.b", None, "?"))
