@@ -258,7 +258,7 @@ def _check(painter: QPainter, left: float, middle: float, state: Qt.CheckState) 
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), theme.px(4), theme.px(4))
     painter.restore()
     if on:
-        name = "check" if state == Qt.CheckState.Checked else "minus"
+        name = "check-bold" if state == Qt.CheckState.Checked else "minus-bold"
         icons.paint(painter, box.adjusted(2, 2, -2, -2), name, "accText")
     return left + side + theme.px(8)
 

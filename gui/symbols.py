@@ -25,10 +25,10 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-def change(painter: QPainter, rect: QRectF, op: str, token: str = "") -> None:
-    """Draw the symbol of an operation (or ``conflict``: an exclamation mark) centred in a rectangle, 12 wide."""
+def change(painter: QPainter, rect: QRectF, op: str, token: str = "", width: float = 12) -> None:
+    """Draw the symbol of an operation (or ``conflict``: an exclamation mark) centred in a rectangle."""
     ink = theme.colour(token or ("warn" if op == "conflict" else CHANGES[op][0]))
-    half = theme.px(12) / 2
+    half = theme.px(width) / 2
     x, y = rect.center().x(), rect.center().y()
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -48,8 +48,8 @@ def change(painter: QPainter, rect: QRectF, op: str, token: str = "") -> None:
         painter.drawPath(_wave(x, y - 2.6 * u, u))
         painter.drawPath(_wave(x, y + 2.6 * u, u))
     elif op == "retype":
-        _arrow(painter, x - 5.5 * u, y - 2.6 * u, 11 * u, 0, u)
-        _arrow(painter, x + 5.5 * u, y + 2.6 * u, -11 * u, 0, u)
+        painter.drawPolyline(_points(x, y, u, (-5.5, -2.2), (5.5, -2.2), (2.8, -4.9)))
+        painter.drawPolyline(_points(x, y, u, (5.5, 2.2), (-5.5, 2.2), (-2.8, 4.9)))
     elif op == "move":
         _arrow(painter, x - 5.5 * u, y, 11 * u, 0, u * 1.4)
     elif op == "reorder":
@@ -61,10 +61,14 @@ def change(painter: QPainter, rect: QRectF, op: str, token: str = "") -> None:
     painter.restore()
 
 
+def _points(x: float, y: float, u: float, *at: tuple[float, float]) -> QPolygonF:
+    return QPolygonF([QPointF(x + dx * u, y + dy * u) for dx, dy in at])
+
+
 def _wave(x: float, y: float, u: float) -> QPainterPath:
-    path = QPainterPath(QPointF(x - 5.5 * u, y + 1.2 * u))
-    path.cubicTo(QPointF(x - 3 * u, y - 4.2 * u), QPointF(x - 0.8 * u, y - 1.6 * u), QPointF(x, y))
-    path.cubicTo(QPointF(x + 0.8 * u, y + 1.6 * u), QPointF(x + 3 * u, y + 4.2 * u), QPointF(x + 5.5 * u, y - 1.2 * u))
+    path = QPainterPath(QPointF(x - 5.6 * u, y + 1.5 * u))
+    path.cubicTo(QPointF(x - 4 * u, y - 2.8 * u), QPointF(x - 1.9 * u, y - 1.3 * u), QPointF(x, y))
+    path.cubicTo(QPointF(x + 1.9 * u, y + 1.3 * u), QPointF(x + 4 * u, y + 2.8 * u), QPointF(x + 5.6 * u, y - 1.5 * u))
     return path
 
 
@@ -151,7 +155,7 @@ def hatch(painter: QPainter, rect: QRectF, ground: str = "", step: float = 6, to
     if ground:
         painter.fillRect(rect, theme.colour(ground))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(theme.colour(token), 1))
+    painter.setPen(QPen(theme.colour(token), theme.px(14) / 10))
     gap = theme.px(step)
     x = rect.left() - rect.height() - (rect.left() % gap)
     while x < rect.right():
@@ -222,7 +226,7 @@ def badge(
     left = x + theme.px(6)
     if symbol:
         if symbol in CHANGES or symbol == "conflict":
-            change(painter, QRectF(left - theme.px(1), box.top(), theme.px(12), height), symbol, ink)
+            change(painter, QRectF(left - theme.px(1), box.top(), theme.px(12), height), symbol, ink, 10)
         else:
             side = theme.px(12)
             icons.paint(painter, QRectF(left - theme.px(1), middle - side / 2, side, side), symbol, ink)
