@@ -12,8 +12,8 @@ from model.canonical import Value
 
 _NAMES = ["a", "b", "c", "d", "_id", "", "0", "1", "a.b", "$set", "naïve", "\udcff"]
 _TYPED = ["$oid", "$ref", "$id", "$db", "$numberInt", "$date", "$fields", "$raw"]
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
-_cstrings = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=5)
+texts = st.text(st.characters(codec="utf-8"), max_size=8)
+_cstrings = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=5)
 
 
 def names(typed: bool = True) -> st.SearchStrategy[str]:
@@ -106,3 +106,50 @@ def documents(typed: bool = True, unique: bool = False) -> st.SearchStrategy[byt
     by_name = (lambda p: p[0]) if unique else None
     pairs = st.lists(st.tuples(names(typed), values(typed, unique)), max_size=6, unique_by=by_name)
     return pairs.map(c.document)
+
+
+@st.composite
+def changed(draw: st.DrawFn, value: Value) -> Value:
+    """A value with something done to it somewhere: what a person, or a careless program, does to a document."""
+    if not value.is_container or draw(st.integers(0, 5)) == 0:
+        return draw(values(typed=False, unique=True))
+    pairs = c.fields(value.data)
+    for _ in range(draw(st.integers(1, 2))):
+        action = draw(st.sampled_from(["inside", "inside", "remove", "insert", "move", "shuffle"]))
+        at = draw(st.integers(0, max(len(pairs) - 1, 0)))
+        if action == "insert" or not pairs:
+            name = draw(names(typed=False))
+            if value.type == c.ARRAY or all(name != known for known, _ in pairs):
+                pairs.insert(at, (name, draw(values(typed=False, unique=True))))
+        elif action == "inside":
+            pairs[at] = (pairs[at][0], draw(changed(pairs[at][1])))
+        elif action == "remove":
+            del pairs[at]
+        elif action == "move":
+            pairs.insert(draw(st.integers(0, len(pairs) - 1)), pairs.pop(at))
+        else:
+            pairs = draw(st.permutations(pairs))
+    if value.type == c.ARRAY:
+        return c.array(v for _, v in pairs)
+    return Value(c.OBJECT, c.document(pairs))
+
+
+@st.composite
+def keyed_arrays(draw: st.DrawFn) -> Value:
+    """Arrays of sub-documents with an identity key, some without."""
+    ids = draw(st.lists(st.integers(0, 9), max_size=6, unique=True))
+    inner = documents(typed=False, unique=True)
+    elements = [c.document([("_id", Value.of(i)), *(p for p in c.fields(draw(inner)) if p[0] != "_id")]) for i in ids]
+    return c.array(Value(c.OBJECT, raw) for raw in elements)
+
+
+@st.composite
+def related(draw: st.DrawFn, count: int = 2) -> tuple[bytes, ...]:
+    """A document and others that come of it by changes, one each."""
+    pairs = st.tuples(names(False), values(False, True) | keyed_arrays())
+    raw = c.document(draw(st.lists(pairs, max_size=5, unique_by=lambda p: p[0])))
+    others = []
+    for _ in range(count - 1):
+        value = draw(changed(Value(c.OBJECT, raw)))
+        others.append(value.data if value.type == c.OBJECT else c.document([("a", value)]))
+    return raw, *others

@@ -1,0 +1,180 @@
+"""Sequences aligned: which elements of the one are which of the other.
+
+Exact by the cheapest way that is exact: equal ends are trimmed, few differences are found by Myers' method, unique
+elements by their longest increasing subsequence, the rest by a bit-parallel longest common subsequence. Where that
+would be too large, elements that are unique on both sides serve as anchors (patience) and the answer is coarser:
+right, but not the shortest.
+
+Sources: E. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986; B. Cohen, patience diff.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz.distance import LCSseq
+
+MYERS_BOUND = 256  # differences beyond which Myers' method gives up
+MYERS_STEPS = 2_000_000  # and comparisons: many equal elements make its walks long
+LCS_BITS = 10**8  # n·m of the bit-parallel method: its memory in bits
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Pairs of positions, increasing on both sides; ``coarse`` where a longer one may exist."""
+
+    pairs: list[tuple[int, int]]
+    coarse: bool = False
+
+
+def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Alignment:
+    """The longest common subsequence of two sequences, or an honest approximation of it."""
+    head, n, m = 0, len(a), len(b)
+    while head < n and head < m and a[head] == b[head]:
+        head += 1
+    tail = 0
+    while tail < n - head and tail < m - head and a[n - 1 - tail] == b[m - 1 - tail]:
+        tail += 1
+    pairs = [(i, i) for i in range(head)]
+    coarse = False
+    if n - tail > head and m - tail > head:
+        middle, coarse = _middle(a[head : n - tail], b[head : m - tail])
+        pairs += [(i + head, j + head) for i, j in middle]
+    pairs += [(n - k, m - k) for k in range(tail, 0, -1)]
+    return Alignment(pairs, coarse)
+
+
+def _middle(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[list[tuple[int, int]], bool]:
+    """Align what is left between equal ends."""
+    where = {token: j for j, token in enumerate(b)}
+    common = [i for i, token in enumerate(a) if token in where]
+    if not common:
+        return [], False
+    if len(where) == len(b) and len({a[i] for i in common}) == len(common):
+        return increasing([(i, where[a[i]]) for i in common]), False
+    # What only one side has cannot match: leaving it out makes the rest smaller and changes nothing.
+    left = set(a)
+    ai, bj = common, [j for j, token in enumerate(b) if token in left]
+    ta, tb = [a[i] for i in ai], [b[j] for j in bj]
+    found = myers(ta, tb, MYERS_BOUND)
+    coarse = False
+    if found is None:
+        found, coarse = _large(ta, tb)
+    return [(ai[i], bj[j]) for i, j in found], coarse
+
+
+def _large(a: list[Hashable], b: list[Hashable]) -> tuple[list[tuple[int, int]], bool]:
+    if len(a) * len(b) <= LCS_BITS:
+        return lcs(a, b), False
+    anchors = unique_anchors(a, b)
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    for k, m in [*anchors, (len(a), len(b))]:
+        found += [(i + x, j + y) for x, y in _gap(a[i:k], b[j:m])]
+        if k < len(a):
+            found.append((k, m))
+        i, j = k + 1, m + 1
+    return found, True
+
+
+def _gap(a: list[Hashable], b: list[Hashable]) -> list[tuple[int, int]]:
+    """Between anchors: exact where it is small, else only its ends."""
+    if not a or not b:
+        return []
+    if len(a) * len(b) <= LCS_BITS:
+        return lcs(a, b)
+    head = 0
+    while head < len(a) and head < len(b) and a[head] == b[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    return [(i, i) for i in range(head)] + [(len(a) - k, len(b) - k) for k in range(tail, 0, -1)]
+
+
+def lcs(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """The longest common subsequence; memory is ``len(a) * len(b)`` bits."""
+    numbers: dict[Hashable, int] = {}
+    left = [numbers.setdefault(token, len(numbers)) for token in a]
+    right = [numbers.setdefault(token, len(numbers)) for token in b]
+    found: list[tuple[int, int]] = []
+    for op in LCSseq.opcodes(left, right):
+        if op.tag == "equal":
+            found += zip(range(op.src_start, op.src_end), range(op.dest_start, op.dest_end), strict=True)
+    return found
+
+
+def unique_anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Elements that stand once on each side, as many as keep their order."""
+    many_a, many_b = Counter(a), Counter(b)
+    where = {token: j for j, token in enumerate(b) if many_b[token] == 1}
+    return increasing([(i, where[token]) for i, token in enumerate(a) if many_a[token] == 1 and token in where])
+
+
+def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs that increases in its second place; the first increases already."""
+    tails: list[int] = []  # the smallest end of a run of each length
+    ends: list[int] = []  # which pair that end is
+    before: list[int] = []
+    for k, (_, j) in enumerate(pairs):
+        length = bisect_left(tails, j)
+        before.append(ends[length - 1] if length else -1)
+        if length == len(tails):
+            tails.append(j)
+            ends.append(k)
+        else:
+            tails[length] = j
+            ends[length] = k
+    run: list[tuple[int, int]] = []
+    k = ends[-1] if ends else -1
+    while k >= 0:
+        run.append(pairs[k])
+        k = before[k]
+    run.reverse()
+    return run
+
+
+def myers(a: Sequence[Hashable], b: Sequence[Hashable], bound: int) -> list[tuple[int, int]] | None:
+    """The longest common subsequence where at most ``bound`` elements are on one side only; None beyond."""
+    n, m, steps = len(a), len(b), 0
+    if abs(n - m) > bound:
+        return None
+    reach = {1: 0}
+    history: list[dict[int, int]] = []
+    for d in range(bound + 1):
+        history.append(dict(reach))
+        for k in range(-d, d + 1, 2):
+            x = reach[k + 1] if k == -d or (k != d and reach[k - 1] < reach[k + 1]) else reach[k - 1] + 1
+            y = x - k
+            from_x = x
+            while x < n and y < m and a[x] == b[y]:
+                x += 1
+                y += 1
+            reach[k] = x
+            if x >= n and y >= m:
+                return _backtrack(history, n, m)
+            steps += x - from_x
+        if steps > MYERS_STEPS:
+            return None
+    return None
+
+
+def _backtrack(history: list[dict[int, int]], n: int, m: int) -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    x, y = n, m
+    for d in range(len(history) - 1, -1, -1):
+        reach, k = history[d], x - y
+        down = k == -d or (k != d and reach[k - 1] < reach[k + 1])
+        before = k + 1 if down else k - 1
+        start = reach[before] if d else 0
+        left = start if down or not d else start + 1
+        while x > left and y > left - k:
+            x -= 1
+            y -= 1
+            pairs.append((x, y))
+        x, y = start, start - before
+    pairs.reverse()
+    return pairs

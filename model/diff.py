@@ -1,0 +1,291 @@
+"""What changed between two documents, from their bytes: a closed set of operations.
+
+Both sides are walked together without decoding. Stretches that are equal byte for byte are skipped, and only what
+differs becomes an operation, so two documents are the same exactly when their bytes are. Laws::
+
+    patch(a, diff(a, b)) == b          bool(diff(a, b)) == (a != b)          patch(b, diff(a, b).inverse()) == a
+
+A string of which both sides have at least ``LONG_TEXT`` characters, and that keeps at least a third of them, is a
+text edit; a shorter or wholly rewritten one is replaced. Numbers that are equal but of another type, and text that
+became a symbol or code, are a retype. Documents with two fields of one name, and arrays whose stored positions are
+not 0, 1, 2 …, are compared as a whole where they differ there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TypeAlias
+
+from bson.decimal128 import Decimal128
+
+from model import canonical as c
+from model import scalars
+from model.canonical import Path, Value
+from model.edits import compare, text_edits
+from model.matching import Match, match
+from model.operations import (
+    Add,
+    Diff,
+    Move,
+    Operation,
+    Remove,
+    Reorder,
+    Replace,
+    Retype,
+    TextEdit,
+)
+from model.patching import patch
+from model.walk import Pair, Span, spans, value_at
+
+__all__ = [
+    "LONG_TEXT",
+    "Add",
+    "Diff",
+    "Move",
+    "Operation",
+    "Remove",
+    "Reorder",
+    "Replace",
+    "Retype",
+    "TextEdit",
+    "changed_fields",
+    "diff",
+    "leaf_operation",
+    "patch",
+    "same_value",
+    "text_edits",
+]
+
+LONG_TEXT = 200
+
+_Link: TypeAlias = "tuple[_Link, str | int] | None"
+"""A path from its end: the step, and the link to its parent. Deep paths share their beginnings."""
+
+_NUMBERS = frozenset((c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128))
+_TEXTS = frozenset((c.STRING, c.SYMBOL, c.CODE))
+
+
+def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
+    """The operations that lead from document ``a`` to document ``b``.
+
+    ``keys`` name the fields, the first that an element has counts, by which elements of an array that moved or
+    changed are recognised. Raises ``Unreadable`` where one of them is no BSON.
+    """
+    if a == b:
+        return Diff(())
+    return _Differ(Pair(a, b), keys).run()
+
+
+def changed_fields(a: bytes, b: bytes) -> int:
+    """How many operations lead from one document to the other."""
+    return len(diff(a, b))
+
+
+def _path(link: _Link) -> Path:
+    steps: list[str | int] = []
+    while link is not None:
+        link, step = link
+        steps.append(step)
+    steps.reverse()
+    return tuple(steps)
+
+
+_Task: TypeAlias = tuple[int, int, int, int, _Link, _Link]
+"""Two containers to compare: their type, offsets in a and b, whether they start a stretch of known shape, links."""
+
+
+class _Differ:
+    """One comparison. Work waits on a stack, last first, so the operations come out in document order."""
+
+    def __init__(self, pair: Pair, keys: Sequence[str]) -> None:
+        self.pair = pair
+        self.keys = [c.name_bytes(key) for key in keys]
+        self.out: list[Operation] = []
+        self.coarse = False
+
+    def run(self) -> Diff:
+        self.out = []
+        stack: list[Operation | _Task] = [(c.OBJECT, 0, 0, 0, None, None)]
+        while stack:
+            task = stack.pop()
+            if not isinstance(task, tuple):
+                self.out.append(task)
+                continue
+            kind, at, to, _, old, new = task
+            found = self.document(at, to, old, new) if kind == c.OBJECT else self.array(at, to, old, new)
+            found.reverse()
+            stack += found
+        return Diff(tuple(self.out), self.coarse)
+
+    def whole(self, kind: int, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
+        """Two containers that can only be told apart as wholes."""
+        a, b = self.pair.a, self.pair.b
+        return [
+            Replace(
+                _path(old),
+                _path(new),
+                Value(kind, a[at : c.element_end(a, kind, at)]),
+                Value(kind, b[to : c.element_end(b, kind, to)]),
+            )
+        ]
+
+    def document(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
+        left, right = spans(self.pair.a, at), spans(self.pair.b, to)
+        found: list[Operation | _Task] = []
+        equal, a = self.pair.equal, self.pair.a
+        if len(left) == len(right) and all(x[0] == y[0] for x, y in zip(left, right, strict=True)):
+            changed = [
+                (x, y) for x, y in zip(left, right, strict=True) if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3])
+            ]
+            for x, y in changed:
+                if sum(1 for z in left if z[0] == x[0]) > 1:
+                    return self.whole(c.OBJECT, at, to, old, new)
+                self.value(x, y, (old, c.name_of(x[0])), (new, c.name_of(y[0])), found)
+            return found
+        where = {x[0]: x for x in left}
+        there = {y[0]: j for j, y in enumerate(right)}
+        if len(where) < len(left) or len(there) < len(right):
+            return self.whole(c.OBJECT, at, to, old, new)
+        stay = [x[0] for x in left if x[0] in there]
+        if stay != [y[0] for y in right if y[0] in where]:
+            names = tuple(c.name_of(x[0]) for x in left), tuple(c.name_of(y[0]) for y in right)
+            found.append(Reorder(_path(old), _path(new), *names))
+        done = 0  # fields of the new document that were handled: additions appear where they stand
+        for i, x in enumerate(left):
+            j = there.get(x[0])
+            if j is None:
+                found.append(Remove(_path((old, c.name_of(x[0]))), value_at(a, x), i))
+                continue
+            while done < len(right) and right[done][0] not in where:
+                self.added(right[done], done, new, found)
+                done += 1
+            done += j == done
+            y = right[j]
+            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
+                self.value(x, y, (old, c.name_of(x[0])), (new, c.name_of(y[0])), found)
+        for j in range(done, len(right)):
+            if right[j][0] not in where:
+                self.added(right[j], j, new, found)
+        return found
+
+    def added(self, y: Span, at: int, new: _Link, found: list[Operation | _Task]) -> None:
+        found.append(Add(_path((new, c.name_of(y[0]))), value_at(self.pair.b, y), at))
+
+    def value(self, x: Span, y: Span, old: _Link, new: _Link, found: list[Operation | _Task]) -> None:
+        """Two values at the same place that differ."""
+        if x[1] == y[1] and x[1] in (c.OBJECT, c.ARRAY):
+            found.append((x[1], x[2], y[2], 0, old, new))
+            return
+        op, coarse = leaf_operation(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y))
+        self.coarse = self.coarse or coarse
+        found.append(op)
+
+    def array(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
+        a, b = self.pair.a, self.pair.b
+        left, right = spans(a, at), spans(b, to)
+        if not _counted(left) or not _counted(right):
+            return self.whole(c.ARRAY, at, to, old, new)
+        found: list[Operation | _Task] = []
+        equal = self.pair.equal
+        head, n, m = 0, len(left), len(right)
+        while head < n and head < m:
+            x, y = left[head], right[head]
+            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
+                break
+            head += 1
+        tail, most = 0, min(n, m) - head
+        while tail < most:
+            x, y = left[n - 1 - tail], right[m - 1 - tail]
+            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
+                break
+            tail += 1
+        matching = match(a, left[head : n - tail], b, right[head : m - tail], self.keys)
+        self.coarse = self.coarse or matching.coarse
+        source = {head + one.j: one for one in matching.matches}
+        taken = {head + one.i for one in matching.matches}
+        i = head
+        for j in range(head, m - tail):
+            one = source.get(j)
+            end = i if one is None or one.moved else head + one.i
+            while one is None and end < n - tail and end not in taken:
+                end += 1  # what was removed here comes before what was added
+            i = self.removed(left, i, end, taken, old, found)
+            if one is None:
+                found.append(Add(_path((new, j)), value_at(b, right[j]), j))
+            else:
+                self.matched(left[head + one.i], right[j], one, (old, head + one.i), (new, j), found)
+        self.removed(left, i, n - tail, taken, old, found)
+        return found
+
+    def removed(
+        self, left: list[Span], i: int, end: int, taken: set[int], old: _Link, found: list[Operation | _Task]
+    ) -> int:
+        """Add the removals from element ``i`` up to ``end``; gives where it stopped."""
+        while i < end:
+            if i not in taken:
+                found.append(Remove(_path((old, i)), value_at(self.pair.a, left[i]), i))
+            i += 1
+        return i
+
+    def matched(self, x: Span, y: Span, one: Match, old: _Link, new: _Link, found: list[Operation | _Task]) -> None:
+        """An element that is on both sides: moved, changed, both or neither."""
+        if one.whole and x[1] in (c.OBJECT, c.ARRAY):
+            found.append(Replace(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y)))
+            return
+        if one.moved:
+            found.append(Move(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y)))
+        if x[1] != y[1] or not self.pair.equal(x[2], x[3], y[2], y[3]):
+            self.value(x, y, old, new, found)
+
+
+def _counted(found: list[Span]) -> bool:
+    """Whether an array's stored positions are 0, 1, 2 …"""
+    return all(x[0] == b"%d" % i for i, x in enumerate(found))
+
+
+def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[Operation, bool]:
+    """The operation for two different values at one place, and whether it is coarse."""
+    if old.type != new.type:
+        if same_value(old, new):
+            return Retype(path, to_path, old, new), False
+    elif old.type == c.STRING and min(len(old.data), len(new.data)) > LONG_TEXT + 4:
+        before, after = _text(old), _text(new)
+        if before is not None and after is not None and min(len(before), len(after)) >= LONG_TEXT:
+            edits, coarse = compare(before, after)
+            if sum(len(gone) for _, gone, _ in edits) * 3 <= len(before) * 2:
+                return TextEdit(path, to_path, old, new, tuple(edits)), coarse
+    return Replace(path, to_path, old, new), False
+
+
+def _text(value: Value) -> str | None:
+    """A string's text where its bytes are UTF-8 in order."""
+    found = scalars.string_of(value.data)
+    if found is None:
+        return None
+    try:
+        found[0].encode()
+    except UnicodeEncodeError:
+        return None
+    return found[0]
+
+
+def same_value(old: Value, new: Value) -> bool:
+    """Whether two values of different types say the same: equal numbers, or the same text as another kind of text.
+
+    A double counts as the decimal that it is written as: 0.1 and Decimal128 0.1 are the same. Zero and -0.0 are not.
+    """
+    if old.type in _NUMBERS and new.type in _NUMBERS:
+        left, right = _number(old), _number(new)
+        if left.is_nan() or right.is_nan():
+            return left.is_nan() and right.is_nan()
+        return left == right and left.is_signed() == right.is_signed()
+    return old.type in _TEXTS and new.type in _TEXTS and old.data == new.data
+
+
+def _number(value: Value) -> Decimal:
+    if value.type == c.DOUBLE:
+        return Decimal(repr(scalars.double.unpack(value.data)[0]))
+    if value.type == c.DECIMAL128:
+        return Decimal128.from_bid(value.data).to_decimal()
+    return Decimal(int.from_bytes(value.data, "little", signed=True))
