@@ -44,7 +44,7 @@ def compile_filter(raw: bytes) -> Matcher:
     def matches(document: bytes) -> bool:
         try:
             return all(predicate(document) for predicate in predicates)
-        except Unreadable:
+        except (Unreadable, RecursionError):
             return False  # damage where the filter looks: only a filter that does not look there finds it
 
     if predicates:

@@ -190,5 +190,5 @@ def sort_key(raw: bytes, path: tuple[bytes, ...], descending: bool) -> Key:
             inner = items(element[1]) if element is not None and element[0] == c.ARRAY else [element]
             keys.extend([key_of(e) for e in inner] or [(0,)])
         return (max if descending else min)(keys, default=NULL_KEY)
-    except Unreadable:
+    except (Unreadable, RecursionError):
         return NULL_KEY

@@ -6,7 +6,7 @@ A stage, accumulator or expression that is not here is left to mongomock, on dec
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ from model.local.groups import group, sort_by_count
 from model.local.order import Element
 from model.local.refusals import CommandError
 from model.local.store import Collection, Sort, Store
+from model.local.timelimit import UNLIMITED, TimeLimit
 from model.local.updates import Update, checked, with_id
 
 Documents = Iterable[bytes]
@@ -42,7 +43,9 @@ def sorted_documents(documents: Documents, sort: Sort) -> list[bytes]:
     return out
 
 
-def matching(collection: Collection | None, matcher: Matcher, sort: Sort = ()) -> Iterator[bytes]:
+def matching(
+    collection: Collection | None, matcher: Matcher, sort: Sort = (), limit: TimeLimit = UNLIMITED
+) -> Iterator[bytes]:
     """The documents that a filter finds, in order, as lazily as the order allows."""
     if collection is None:
         return iter(())
@@ -50,6 +53,7 @@ def matching(collection: Collection | None, matcher: Matcher, sort: Sort = ()) -
     if natural is not None:
         sort = ()
     found, ordered, _ = collection.find(matcher, sort)
+    found = limit.watch(found)
     hits = (raw for _, raw in found if matcher.matches(raw))
     if natural:
         return reversed(list(hits))
@@ -69,7 +73,9 @@ def stages_of(pipeline: Element | None) -> list[tuple[str, Element]]:
     return out
 
 
-def aggregate(store: Store, db: str, collection: Collection | None, pipeline: Element | None) -> Iterator[bytes]:
+def aggregate(
+    store: Store, db: str, collection: Collection | None, pipeline: Element | None, limit: TimeLimit = UNLIMITED
+) -> Iterator[bytes]:
     """The documents that a pipeline makes of a collection (None: there is none)."""
     stages = stages_of(pipeline)
     first = stages[0][0] if stages else ""
@@ -81,7 +87,7 @@ def aggregate(store: Store, db: str, collection: Collection | None, pipeline: El
             matcher, done = compile_filter(_object(stages[0])), 1
         if len(stages) > done and stages[done][0] == "$sort":
             sort, done = parse_sort(_object(stages[done])), done + 1
-        documents = matching(collection, matcher, sort)
+        documents = matching(collection, matcher, sort, limit)
     return run(store, db, documents, stages[done:])
 
 
@@ -276,12 +282,35 @@ def _lookup(store: Store, db: str, documents: Documents, stage: tuple[str, Eleme
 
 
 def _lookup_pipeline(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Documents:
-    if _member(stage, "let") not in (None, (c.OBJECT, c.EMPTY)) or _member(stage, "localField") is not None:
-        return _mongomock(store, db, documents, stage)
-    target = tuple(_text(stage, "as").split("."))
-    found = list(aggregate(store, db, store.get(db, _text(stage, "from")), _member(stage, "pipeline")))
-    joined = c.array(c.Value.document(raw) for raw in found)
-    return (c.put(raw, target, joined) for raw in documents)
+    other, target = store.get(db, _text(stage, "from")), tuple(_text(stage, "as").split("."))
+    pipeline = _member(stage, "pipeline") or (c.ARRAY, c.EMPTY)
+    bound = _member(stage, "let") or (c.OBJECT, c.EMPTY)
+    names = [(name, expressions.compile_expression((v.type, v.data))) for name, v in c.fields(bound[1])]
+    if _member(stage, "localField") is not None:
+        raise CommandError(238, "$lookup with localField and pipeline together is not supported here: use let")
+
+    def one(raw: bytes) -> bytes:
+        values = {f"$${name}": evaluate(Scope(raw)) for name, evaluate in names}
+        found = aggregate(store, db, other, _bound(pipeline, values))
+        return c.put(raw, target, c.array(c.Value.document(hit) for hit in found))
+
+    return map(one, documents)
+
+
+def _bound(element: Element, values: Mapping[str, Element | None]) -> Element:
+    """A pipeline with the values of variables in their places."""
+    kind, data = element
+    if kind == c.STRING and data[4:6] == b"$$":
+        name, _, rest = data[4:-1].decode("utf-8", "surrogateescape").partition(".")
+        if name not in values:
+            return element
+        value = expressions.walk(values[name], order.path_of(rest) if rest else ())
+        return functions.object_of([("$literal", value)]) if value is not None else arithmetic.string("$$REMOVE")
+    if kind == c.ARRAY:
+        return functions.array_of(_bound(e, values) for e in order.items(data))
+    if kind == c.OBJECT:
+        return functions.object_of((name, _bound((v.type, v.data), values)) for name, v in c.fields(data))
+    return element
 
 
 def _facet(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Documents:

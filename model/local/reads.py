@@ -16,6 +16,7 @@ from model.local.order import Element
 from model.local.projections import compile_projection
 from model.local.refusals import CommandError
 from model.local.store import Collection, Store
+from model.local.timelimit import TimeLimit
 from model.local.wire import Command
 
 BATCH_BYTES = 16 * 1024 * 1024
@@ -115,13 +116,16 @@ class Reads:
             raise CommandError(51024, "BSON field 'skip' value must be >= 0")
         if command.flag("tailable"):
             raise CommandError(2, "error processing query: tailable cursor requested on non capped collection")
-        documents = pipelines.matching(self.collection(command), matcher, sort)
+        allowed = _allowed(command)
+        documents = pipelines.matching(self.collection(command), matcher, sort, allowed)
         if skip or limit:
             documents = islice(documents, skip, skip + abs(limit) if limit else None)
         if projection is not None:
             documents = map(projection, documents)
         count = command.integer("batchSize") if command.get("batchSize") else None
-        return self.cursors.first(f"{command.database}.{command.text('find')}", documents, count, single)
+        reply = self.cursors.first(f"{command.database}.{command.text('find')}", documents, count, single)
+        allowed.lift()
+        return reply
 
     def get_more(self, command: Command) -> bytes:
         """``getMore``."""
@@ -144,11 +148,14 @@ class Reads:
         collection = None if whole else self.store.get(command.database, name)
         if command.flag("explain"):
             return _plan(f"{command.database}.{name}", "", 0)
-        documents = pipelines.aggregate(self.store, command.database, collection, command.get("pipeline"))
+        pipeline, allowed = command.get("pipeline"), _allowed(command)
+        documents = pipelines.aggregate(self.store, command.database, collection, pipeline, allowed)
         cursor = command.document("cursor")
         size = order.field(cursor, b"batchSize\x00")
         count = int(order.number(*size)) if size is not None and size[0] in order.NUMBERS else None
-        return self.cursors.first(f"{command.database}.{name}", documents, count, single=False)
+        reply = self.cursors.first(f"{command.database}.{name}", documents, count, single=False)
+        allowed.lift()
+        return reply
 
     def count(self, command: Command) -> bytes:
         """``count``."""
@@ -158,7 +165,7 @@ class Reads:
         if matcher.everything and collection is not None:
             total = len(collection.docs)
         else:
-            total = sum(1 for _ in pipelines.matching(collection, matcher))
+            total = sum(1 for _ in pipelines.matching(collection, matcher, (), _allowed(command)))
         total = max(0, total - skip)
         return wire.pack(n=min(total, limit) if limit else total, ok=1.0)
 
@@ -166,7 +173,8 @@ class Reads:
         """``distinct``."""
         path = order.path_of(command.text("key"))
         values: dict[order.Key, Element] = {}
-        for raw in pipelines.matching(self.collection(command), compile_filter(command.document("query"))):
+        matcher = compile_filter(command.document("query"))
+        for raw in pipelines.matching(self.collection(command), matcher, (), _allowed(command)):
             for element in order.reach(raw, path):
                 if element is None:
                     continue
@@ -190,6 +198,10 @@ class Reads:
             return _plan(f"{command.database}.{name}", "", 0)
         found, _, index = collection.find(matcher, pipelines.parse_sort(asked.document("sort")))
         return _plan(collection.ns, index, sum(1 for _ in found))
+
+
+def _allowed(command: Command) -> TimeLimit:
+    return TimeLimit(command.integer("maxTimeMS"))
 
 
 def _plan(ns: str, index: str, examined: int) -> bytes:

@@ -17,6 +17,7 @@ NAMES = {
     40: "ConflictingUpdateOperators",
     43: "CursorNotFound",
     48: "NamespaceExists",
+    50: "MaxTimeMSExpired",
     52: "DollarPrefixedFieldName",
     53: "InvalidIdField",
     56: "EmptyFieldName",

@@ -187,7 +187,7 @@ class LocalServer:
             end.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-        self.store = Store()
+        self.store.clear()
 
 
 def _private_folder() -> str:

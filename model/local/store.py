@@ -62,7 +62,7 @@ class Index:
                 self.multikey = self.multikey or any(e is not None and e[0] == c.ARRAY for e in found)
                 flat = order.expanded(found)
                 columns.append([order.key_of(flat[0])] if len(flat) == 1 else list({order.key_of(e) for e in flat}))
-            except Unreadable:
+            except (Unreadable, RecursionError):
                 columns.append([NULL_KEY])
         if self.sparse and not there:
             return []
@@ -313,6 +313,8 @@ def damage(raw: bytes) -> str:
         _walk(raw)
     except (Unreadable, UnicodeDecodeError) as error:
         return str(error)
+    except RecursionError:
+        return "it is nested too deeply"
     return ""
 
 
@@ -345,6 +347,11 @@ class Store:
         """The collections of a database, by name."""
         with self.lock:
             return [coll for _, coll in sorted(self._collections.get(db, {}).items())]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self.lock:
+            self._collections.clear()
 
     def get(self, db: str, name: str) -> Collection | None:
         """A collection, or None."""

@@ -86,6 +86,24 @@ PIPELINES: list[tuple[list[Any], list[Any]]] = [
         [{"_id": 1, "o": [{"_id": 2, "ref": 0}]}],
     ),
     (
+        [
+            {"$match": {"_id": {"$lte": 2}}},
+            {
+                "$lookup": {
+                    "from": "other",
+                    "let": {"n": "$n", "none": "$nothing"},
+                    "pipeline": [
+                        {"$match": {"$expr": {"$and": [{"$eq": ["$_id", "$$n"]}, {"$ne": ["$_id", "$$none"]}]}}},
+                        {"$project": {"z": 1}},
+                    ],
+                    "as": "o",
+                }
+            },
+            {"$project": {"o": 1}},
+        ],
+        [{"_id": 1, "o": [{"_id": 1, "z": "z"}]}, {"_id": 2, "o": [{"_id": 2, "z": "zz"}]}],
+    ),
+    (
         [{"$facet": {"n": [{"$count": "c"}], "first": [{"$limit": 1}, {"$project": {"_id": 1}}]}}],
         [{"n": [{"c": 6}], "first": [{"_id": 1}]}],
     ),

@@ -251,6 +251,19 @@ def test_count_and_distinct_see_what_find_sees(db: Stored) -> None:
     assert db.client.test.command({"count": "nothing"})["n"] == 0
 
 
+def test_a_search_that_takes_longer_than_allowed_says_so(db: Stored) -> None:
+    db.server.load("test.c", [bson.encode({"_id": i, "t": "x" * 50}) for i in range(40_000)])
+    for asked in (
+        {"count": "c", "query": {"t": {"$regex": "^x+x+y$"}}},
+        {"find": "c", "filter": {"t": "y"}, "sort": {"t": 1}},
+        {"aggregate": "c", "pipeline": [{"$group": {"_id": "$t"}}], "cursor": {}},
+        {"distinct": "c", "key": "t", "query": {"_id": {"$ne": 5}}},
+    ):
+        with pytest.raises(OperationFailure) as caught:
+            db.client.test.command({**asked, "maxTimeMS": 1})
+        assert caught.value.code == 50
+
+
 @unix
 def test_unacknowledged_writes_are_done_and_not_answered(db: Stored) -> None:
     with connection(db.server) as made:
