@@ -120,11 +120,7 @@ def _document(value: Value, old: _Node, new: _Node, reorder: Reorder | None) -> 
         added = any(isinstance(op, Add) for op in right.at)
         if left is not _NOTHING or (right is not _NOTHING and not added):
             below[name] = (inner, left, right)
-    for op in sorted(_adds(new), key=lambda op: op.at):
-        step = op.path[-1]
-        if not isinstance(step, str) or any(step == known for known, _ in frame.pairs) or op.at > len(frame.pairs):
-            raise _misfit(op)
-        frame.pairs.insert(op.at, (step, op.new))
+    _insert(frame, _adds(new))
     if reorder is not None:
         by_name = dict(frame.pairs)
         if set(by_name) != set(reorder.names_new) or len(by_name) != len(reorder.names_new):
@@ -135,6 +131,23 @@ def _document(value: Value, old: _Node, new: _Node, reorder: Reorder | None) -> 
     if len(frame.todo) < len(below) or any(step not in below for step in old.below if not _removed(old, step)):
         raise _misfit(next(iter(_all(old))))
     return frame
+
+
+def _insert(frame: _Frame, adds: list[Add]) -> None:
+    """Put the added fields of a document where they stand in the new one."""
+    if not adds:
+        return
+    places: dict[int, tuple[str, Value]] = {}
+    known = {name for name, _ in frame.pairs}
+    size = len(frame.pairs) + len(adds)
+    for op in adds:
+        step = op.path[-1]
+        if not isinstance(step, str) or step in known or op.at in places or not 0 <= op.at < size:
+            raise _misfit(op)
+        places[op.at] = (step, op.new)
+        known.add(step)
+    kept = iter(frame.pairs)
+    frame.pairs = [places[i] if i in places else next(kept) for i in range(size)]
 
 
 def _array(value: Value, old: _Node, new: _Node) -> _Frame:
