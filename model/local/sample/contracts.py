@@ -155,7 +155,7 @@ class Contracts:
         count = 1 + dice.below(3) if dice.chance(0.55) else 1 + dice.below(10)
         if dice.chance(0.01):
             count = 20 + dice.below(60)
-        last = lives.LATEST - dice.below(500) * DAY - dice.below(DAY)
+        last = lives.office(lives.LATEST - (1 + dice.below(500)) * DAY - dice.below(DAY))
         when = lives.times(dice, count, last)
         self._add(id, list(zip(when, _life(id, number, when, 300 + dice.below(900)), strict=True)))
 

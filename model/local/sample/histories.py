@@ -26,7 +26,7 @@ from model.local.sample.ground import (
     own_document,
     stamp,
 )
-from model.local.sample.lives import AUTHORS, LATEST, times
+from model.local.sample.lives import AUTHORS, LATEST, office, times
 from model.local.sample.people import FAMILY, holder, iban, people, phone, street
 from model.local.sample.wording import REMARKS, SURVEY, TERMS
 
@@ -129,7 +129,7 @@ def customers() -> Iterator[bytes]:
     for number, person in enumerate(people()):
         dice = Dice(400_000 + number)
         count = 7 if not number else 64 if number == 20 else 1 + dice.below(5)
-        when = times(dice, count, LATEST - dice.below(400) * DAY)
+        when = times(dice, count, office(LATEST - (1 + dice.below(400)) * DAY - dice.below(DAY)))
         data = holder(person)
         del data["customerId"]
         if number:
@@ -166,7 +166,7 @@ def invoices() -> Iterator[bytes]:
     for number in range(1, INVOICES + 1):
         dice = Dice(500_000 + number)
         person = dice.pick(people())
-        sent = local("2026-01-02 07:00") + number * 11 * 3600
+        sent = office(local("2026-01-02 07:00") + number * 11 * 3600)
         parts = ("Premium", "Rider GLASS", "Rider BIKE")[: 1 + dice.below(3)]
         amounts = [900 + dice.below(40000) for _ in parts]
         invoice: Document = {
@@ -196,7 +196,7 @@ def partners() -> Iterator[bytes]:
     for number in range(1, 41):
         dice = Dice(600_000 + number)
         count = 48 if number == 12 else 1 + dice.below(8)
-        when = times(dice, count, LATEST - dice.below(200) * DAY)
+        when = times(dice, count, office(LATEST - (1 + dice.below(200)) * DAY - dice.below(DAY)))
         where, code = street(dice)
         delta: Document = {
             "name": f"{dice.pick(FAMILY)} {dice.pick(('Glass', 'Roofs', 'Heating', 'Bicycles', 'Assessors'))}",
@@ -229,7 +229,7 @@ def policy_feed() -> tuple[list[bytes], list[bytes]]:
     current, history = [], []
     for number in range(1, 91):
         dice = Dice(700_000 + number)
-        when = times(dice, 1 + dice.below(9), LATEST - dice.below(60) * DAY - dice.below(DAY))
+        when = times(dice, 1 + dice.below(9), office(LATEST - (1 + dice.below(60)) * DAY - dice.below(DAY)))
         policy: Document = {
             "contract": f"K-{204109 + number * 7}",
             "state": "offered",

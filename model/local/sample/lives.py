@@ -124,16 +124,23 @@ STEPS: tuple[Step, ...] = (
 )  # fmt: skip
 
 
+def office(seconds: int) -> int:
+    """A time of the same day at which people are at work, 8 to 18 o'clock in winter."""
+    return seconds - seconds % DAY + 7 * 3600 + seconds % 36_000
+
+
 def times(dice: Dice, count: int, last: int, begins: int | None = None) -> list[int]:
     """The seconds at which ``count`` versions were written; the last one is given."""
     if count == 1:
         return [last]
     if begins is None:
         begins = max(EARLIEST, last - count * (60 + dice.below(240)) * DAY)
-    span = last - begins
-    pace = span / (count - 1)
-    made = [int(begins + pace * (i + (0.6 * dice.below(1000) / 1000 if i else 0))) for i in range(count - 1)]
-    return [*made, last]
+    pace = (last - begins) / (count - 1)
+    thrown = [int(begins + pace * (i + (0.6 * dice.below(1000) / 1000 if i else 0))) for i in range(count - 1)]
+    made: list[int] = []
+    for seconds in map(office, thrown):
+        made.append(max(seconds, made[-1] + 600) if made else seconds)
+    return [*(made if made[-1] < last else thrown), last]
 
 
 def live(dice: Dice, document: Document, when: Sequence[int], author: str | None = None) -> Iterator[bytes]:
