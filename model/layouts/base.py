@@ -6,35 +6,53 @@ A layout is bound to a server and to the profile of one collection. It speaks to
 
 from __future__ import annotations
 
+import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bson import ObjectId
 
+from model import canonical as c
+from model import guards
 from model.canonical import Value
+from model.errors import NotFound, Refused
+from model.guards import Abilities
+from model.layouts import edits, ids
+from model.layouts.fields import unreadable, version_damage
+from model.names import id_name, version_name
 from model.profile import CollectionProfile
 from model.records import Outcome, Outline, Row, Version
-from model.resilient import Port, Terms, Write
+from model.resilient import End, Port, Terms, Write, run
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a write brings along: its token, and who made it (kept where the profile names a field for it)."""
+    """What a write brings along: its token, when, and who made it (where the profile names fields for these)."""
 
-    token: ObjectId
+    token: ObjectId = field(default_factory=ObjectId)
     author: str | None = None
+    at: dt.datetime = field(default_factory=_now)
+    row: ObjectId = field(default_factory=ObjectId)  # the `_id` of a further document that the write makes
 
 
 class Layout(ABC):
     """One collection's documents and their versions. Reads raise ``NotFound`` and the other ``Refused`` errors."""
 
     name: ClassVar[str]
+    numbered: ClassVar[bool] = True
+    """Whether versions are numbers or dates."""
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         self.server = server
         self.profile = profile
+        self.ns = profile.ns
+        self._able: Abilities | None = None
 
     # --- reading
 
@@ -58,12 +76,19 @@ class Layout(ABC):
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents :meth:`page` would list; None where that takes too long."""
 
-    @abstractmethod
     def find_id(self, text: str) -> Value:
         """The stored id meant by a text: plain where one matches, else Extended JSON.
 
         Raises ``NotFound`` where none matches, ``Refused`` with the ids where several do.
         """
+        return ids.pick(text, self.ns, self.exists)
+
+    def exists(self, id: Value) -> bool:
+        """Whether there is a document, or a version of one, with exactly this id."""
+        return self._any(self.ns, guards.exact(self.profile.id, id))
+
+    def _any(self, ns: str, filter: Terms) -> bool:
+        return next(iter(self.server.find(ns, filter, projection={"_id": 1}, limit=1)), None) is not None
 
     @abstractmethod
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
@@ -71,7 +96,10 @@ class Layout(ABC):
 
     @abstractmethod
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
-        """The versions newest first, one for each missing number too; ``content`` only where asked for."""
+        """The versions newest first, one for each missing number too; ``content`` only where asked for.
+
+        Raises ``NotFound`` where there is no version at all.
+        """
 
     @abstractmethod
     def version(self, id: Value, v: Value | None = None) -> Version:
@@ -91,14 +119,29 @@ class Layout(ABC):
         """The top-level names of :meth:`document` that nobody edits: ``_id`` and the layout's own."""
 
     def writable(self, version: Version) -> str:
-        """Why this current version may not be written, one sentence; "" where it may."""
-        raise NotImplementedError
+        """Why this version may not be written over, one sentence; "" where it may."""
+        return self._objection(version) or self.missing_index() or ""
+
+    def _objection(self, version: Version) -> str:
+        """The same as far as the version itself is concerned."""
+        if not version.current:
+            return "Only the current version can be edited; restore this one to work from it."
+        if version.raw is None or version.content is None:
+            return "This document cannot be read, so it can be shown and not written."
+        if damage := unreadable(version.raw):
+            return f"This document {damage}, so it can be shown and not written."
+        if self.numbered and version.v is not None and version_damage(version.v):
+            return f"The version of this document is a {version.v.kind} and no whole number; mend that before editing."
+        return ""
 
     # --- writing
 
     @abstractmethod
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> list[Write]:
-        """The writes that :meth:`swap` sends, in order; raises ``Refused`` where the edit cannot be said."""
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+        """The writes that :meth:`swap` sends, in order; raises ``Refused`` where the edit cannot be said.
+
+        ``v`` is the number that the new version gets, where it has been drawn already.
+        """
 
     @abstractmethod
     def explain(self, base: Version) -> str:
@@ -124,12 +167,11 @@ class Layout(ABC):
         """Every (ns, stored document) that :meth:`delete` would remove, to be kept first."""
 
     @abstractmethod
-    def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert again what a delete removed; ``conflict`` where the id is taken by now."""
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """Whether the write with this token is in the current document or its history; None where nobody can tell.
 
-    @abstractmethod
-    def landed(self, id: Value, token: ObjectId) -> bool | None:
-        """Whether the write with this token is in the current document or its history; None where nobody can tell."""
+        False is certain where ``base``, the version that the write began from, is given and no history is missing.
+        """
 
     def missing_index(self) -> str | None:
         """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
@@ -137,3 +179,109 @@ class Layout(ABC):
 
     def create_index(self) -> None:
         """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
+        raise Refused(f"{self.ns} needs no further index.")
+
+    def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
+        """Insert again what a delete removed; ``conflict`` where the id is taken by now.
+
+        In doubt a document that is there with just these bytes counts as ours. What is there already is left alone.
+        """
+        key: Value | None = None
+        for ns, raw in removed:
+            physical = c.get(raw, ("_id",))
+            assert physical is not None
+            key = key or ids.id_of(raw, self.profile.id) or physical
+
+            def there(ns: str = ns, raw: bytes = raw, physical: Value = physical) -> bool:
+                return next(iter(self.server.find(ns, guards.by_id(physical), limit=1)), None) == raw
+
+            try:
+                if there():
+                    continue
+                end = run(self.server, Write(ns, "insert", {}, raw, "put back what was deleted"), there)
+            except Refused as error:
+                return Outcome("refused", self.ns, key, str(error))
+            if end.kind == "conflict":
+                return Outcome(
+                    "conflict", self.ns, key, "Its place is taken by another document; nothing was put back."
+                )
+            if end.kind != "applied":
+                return Outcome(end.kind, self.ns, key, end.sentence)
+        return Outcome("applied", self.ns, key, "What was deleted is there again.")
+
+    # --- what layouts share
+
+    def _abilities(self, physical: Value) -> Abilities:
+        """What this server's expressions can tell apart, found out once over a document that exists."""
+        if self._able is None:
+            self._able = guards.abilities(self.server, self.ns, physical)
+        return self._able
+
+    def _retypes(self) -> bool:
+        """Whether ``$set`` stores 1.0 over 1; servers that are not MongoDB's own may take that for no change."""
+        return "gitVersion" in self.server.facts().extra
+
+    def _check(self, base: Version) -> tuple[bytes, bytes]:
+        """The stored document and the content of a base that may be written over; else raises ``Refused``."""
+        if reason := self._objection(base):
+            raise Refused(reason)
+        assert base.raw is not None
+        assert base.content is not None
+        return base.raw, base.content
+
+    def _ended(self, end: End, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> Outcome:
+        """The outcome of the write that decides a swap."""
+        if end.kind == "applied":
+            said = f"Saved as {version_name(v)}." if v is not None else "Saved."
+            return Outcome(
+                "applied", self.ns, id, _joined(said, end.sentence, self._read_back(id, base, content, stamp)), v
+            )
+        if end.kind == "conflict":
+            return self._conflict(id, base)
+        if end.kind == "unknown":
+            detail = _joined("It is not known whether the edit was applied.", end.sentence)
+            return Outcome("unknown", self.ns, id, detail, token=str(stamp.token))
+        return Outcome("refused", self.ns, id, end.sentence)
+
+    def _read_back(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> str:
+        """What the server made of the content just written, one sentence or none."""
+        try:
+            now = self.version(id)
+        except Refused:
+            return ""
+        if now.raw is None or now.content is None or not self._bears(now.raw, stamp.token):
+            return ""  # overtaken already, which is no matter of this write
+        return edits.differences(content, now.content, base.content or c.EMPTY)
+
+    def _bears(self, raw: bytes, token: ObjectId) -> bool:
+        """Whether a stored document carries this token."""
+        return bool(self.profile.token) and c.get(raw, (self.profile.token,)) == Value.of(token)
+
+    def _conflict(self, id: Value, base: Version) -> Outcome:
+        """Why a swap met another state than ``base``: a conflict, or a server that cannot evaluate the guard."""
+        try:
+            now = self.version(id)
+        except NotFound:
+            return Outcome(
+                "conflict", self.ns, id, f"{id_name(id)} was deleted since it was opened; nothing was written."
+            )
+        except Refused as error:
+            return Outcome(
+                "conflict", self.ns, id, f"{id_name(id)} is not as it was opened; nothing was written. {error}"
+            )
+        if now.raw == base.raw:
+            return Outcome(
+                "refused",
+                self.ns,
+                id,
+                "This server finds the document changed although it is not: it cannot compare all values exactly, so "
+                "this edit cannot be guarded; nothing was written.",
+            )
+        if now.v == base.v:
+            return Outcome("conflict", self.ns, id, f"{id_name(id)} was changed in place since; nothing was written.")
+        moved = f"{id_name(id)} changed since ({version_name(base.v)} → {version_name(now.v)}); nothing was written."
+        return Outcome("conflict", self.ns, id, moved)
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

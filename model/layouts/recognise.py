@@ -1,13 +1,21 @@
-"""Which layout a collection follows, from samples and indexes: a proposal with its grounds, which a person may overrule."""
+"""Which layout a collection follows: a proposal from samples and indexes, with its grounds; a person decides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from model.layouts.archive import Archive
 from model.layouts.base import Layout
+from model.layouts.embedded import Embedded
+from model.layouts.hashed import Hashed
+from model.layouts.plain import Plain
+from model.layouts.stream import Stream
+from model.layouts.versions import Versions
 from model.profile import CollectionProfile, Profile
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.resilient import Port
+
+LAYOUTS: dict[str, type[Layout]] = {each.name: each for each in (Versions, Embedded, Archive, Stream, Hashed, Plain)}
 
 
 def recognise(
@@ -27,4 +35,4 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
 
 def bind(server: Port, profile: CollectionProfile) -> Layout:
     """The layout object for a profile; the patterns (sequence, pending, processed) are browsed as plain."""
-    raise NotImplementedError
+    return LAYOUTS.get(profile.layout, Plain)(server, profile)

@@ -1,0 +1,181 @@
+"""``archive``: the current version in one collection, earlier ones in a second.
+
+Stored: ``{_id, v, …}`` in the collection; ``{_id: <own>, docId, v, …}`` in the archive, which holds the versions below
+the current one. Indexes: ``_id``, and in the archive a unique one on the document's id and version, without which
+nothing is written.
+
+The swap, step by step:
+
+1. The current document has been read; it is read again, so that an edit overtaken already leaves nothing behind.
+2. It is inserted into the archive under its id and version. Where that place is taken, the row there is read: the same
+   content is the residue of a writer that died or is at work, and does as well; another content is never overwritten,
+   the edit is refused. (An insert, not an upsert with ``$setOnInsert``: servers add the fields of that in an order of
+   their own, and the archived version would not be the version that was.)
+3. A row above the current version would one day stand in the way of a version with that number: refused.
+4. The current document is swapped: filter ``_id``, version and token, by type; operators name only what changed.
+5. In doubt the token is looked for in the current document and in the archive; it is nowhere and the next version has
+   another: not applied. Else the same swap is sent once more; what is not known then is unknown.
+
+Crash points: after 2 the archive holds the current version too (A1), and the next edit absorbs that in its own step 2;
+after 4 everything has happened. An edit in place between the two makes the residue differ (A2): a person decides.
+
+Creating inserts the current document, above what the archive holds of an earlier life of its id. Deleting archives it
+first, then deletes by the same guard; the archive stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import NotFound, Refused
+from model.layouts import edits, numbering
+from model.layouts.archived import WithArchive
+from model.layouts.base import Stamp
+from model.layouts.fields import number_of
+from model.layouts.uniqueness import create_unique, is_unique
+from model.names import id_name, version_name
+from model.records import Outcome, Version
+from model.resilient import Write, run
+
+
+class Archive(WithArchive):
+    """Current documents with an archive that this layout writes itself."""
+
+    name = "archive"
+
+    def missing_index(self) -> str | None:
+        """The archive's unique index is what lets one row of a version in."""
+        p = self.profile
+        if is_unique(self.server, self.archive, (p.archive_id, p.version)):
+            return None
+        return (
+            f"{self.archive} has no unique index on {p.archive_id} and {p.version}, so two writers could archive one "
+            "version twice; create the index to write here."
+        )
+
+    def create_index(self) -> None:
+        """The unique index on the archive, once duplicates are ruled out."""
+        create_unique(self.server, self.archive, (self.profile.archive_id, self.profile.version))
+
+    # --- writing
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+        """The archiving, then the swap."""
+        raw, _ = self._check(base)
+        v = v or numbering.following(base.v, self.profile, stamp.at)
+        values = self._own_values(base, content, stamp, v)
+        copy = Write(self.archive, "insert", {}, self._row_for(id, raw, stamp), f"{version_name(base.v)} is archived")
+        return [copy, self._swap_write(base, content, values, "the swap")]
+
+    def explain(self, base: Version) -> str:
+        """The order of the two writes, and the guard."""
+        token = f" and {self.profile.token} is unchanged" if self.profile.token else ""
+        archive = self.archive.partition(".")[2] or self.archive
+        return (
+            f"First {version_name(base.v)} is copied to {archive}. "
+            f"The swap then applies only if {self.profile.version} is still {_plain(base.v)}{token}."
+        )
+
+    def _row_for(self, id: Value, raw: bytes, stamp: Stamp) -> bytes:
+        """The archive's row for a stored current document: own ``_id``, the document's id, the rest as it is."""
+        p = self.profile
+        rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
+        return c.document([("_id", Value.of(stamp.row)), (p.archive_id, id), *rest])
+
+    def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
+        proposed = numbering.following(base.v, self.profile, stamp.at)
+        return numbering.draw(self.server, self.profile, id, proposed)
+
+    def _prepare(self, write: Write, id: Value, base: Version, content: bytes) -> Outcome | None:
+        try:
+            now = self._raw(id)
+        except NotFound:
+            return self._conflict(id, base)
+        if self._moved(now, base) or self._touched(now, base, content):
+            return self._conflict(id, base)
+        return self._archived(write, id, base)
+
+    def _moved(self, now: bytes, base: Version) -> bool:
+        assert base.raw is not None
+        names = filter(None, (self.own.version, self.own.token))
+        return any(c.get(now, (name,)) != c.get(base.raw, (name,)) for name in names)
+
+    def _touched(self, now: bytes, base: Version, content: bytes) -> bool:
+        """Whether something that the edit replaces was changed in place since it was read."""
+        if now == base.raw:
+            return False
+        edit = edits.operators(base.content or c.EMPTY, content, self._retypes())
+        if edit is None:
+            return True
+        here = self.content(now)
+        return any(c.get(here, tuple(path.split("."))) != value for path, value in edit.before.items())
+
+    def _replaced(self, edit: edits.Operators) -> dict[str, Any]:
+        # Looked at before the archiving instead: a swap that failed on it would leave a residue that differs.
+        return {}
+
+    def _archived(self, write: Write, id: Value, base: Version) -> Outcome | None:
+        """Bring the base into the archive; None once it is there and nothing stands above it."""
+        p = self.profile
+        end = run(self.server, write, lambda: self._row_of(id, base) is not None)
+        if end.kind in ("refused", "unknown"):
+            sure = "nothing was changed" if end.kind == "refused" else "at most a copy is in the archive"
+            raise Refused(f"{version_name(base.v)} could not be archived, so {sure}. {end.sentence}".strip())
+        row = self._row_of(id, base)
+        if row is None:
+            raise Refused(f"{version_name(base.v)} could not be found in {self.archive}, so nothing was changed.")
+        if self.row_own.content(row) != base.content:
+            return self._overtaken(id, base) or Outcome(
+                "refused",
+                self.ns,
+                id,
+                f"{self.archive} already holds another {version_name(base.v)} of {id_name(id)}, and history is never "
+                "overwritten: the document was edited in place. Save it as a new document, or settle it in the repair "
+                "centre.",
+            )
+        above = guards.exact(p.archive_id, id) | {p.version: {"$gt": base.v}}
+        phantom = next(iter(self.server.find(self.archive, above, projection={p.version: 1}, limit=1)), None)
+        if phantom is not None:
+            number = version_name(c.get(phantom, (p.version,)))
+            return self._overtaken(id, base) or Outcome(
+                "refused",
+                self.ns,
+                id,
+                f"{self.archive} holds {number}, above the current {version_name(base.v)}: a phantom that an edit must "
+                "not overwrite. Settle it in the repair centre first.",
+            )
+        return None
+
+    def _overtaken(self, id: Value, base: Version) -> Outcome | None:
+        """The conflict where the archive is ahead because somebody else's swap went through; None where it did not."""
+        try:
+            overtaken = self._moved(self._raw(id), base)
+        except NotFound:
+            overtaken = True
+        return self._conflict(id, base) if overtaken else None
+
+    def _row_of(self, id: Value, base: Version) -> bytes | None:
+        """The archive's row for the base's version."""
+        p = self.profile
+        for raw in self.server.find(self.archive, {p.archive_id: {"$eq": id}, p.version: {"$eq": base.v}}):
+            if c.get(raw, (p.archive_id,)) == id:
+                return raw
+        return None
+
+    # --- creating and deleting
+
+    def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
+        return numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+
+    def _before_delete(self, id: Value, base: Version) -> Outcome | None:
+        assert base.raw is not None
+        row = self._row_for(id, base.raw, Stamp())
+        return self._archived(Write(self.archive, "insert", {}, row, "the last version is archived"), id, base)
+
+
+def _plain(v: Value | None) -> str:
+    number = number_of(v)
+    return str(number) if number is not None else version_name(v)

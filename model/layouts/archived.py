@@ -1,0 +1,283 @@
+"""Collections whose earlier versions are in a second one: how their history is read.
+
+A row of the archive is a version: ``_id`` of its own, the document's id, the version, the content. What it holds of the
+current version, and above it, is told apart here; what that means is the layouts' matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from bson import ObjectId
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import NotFound
+from model.layouts import numbering
+from model.layouts.base import Stamp
+from model.layouts.current import CurrentDocument
+from model.layouts.fields import (
+    Own,
+    hash_damage,
+    made_version,
+    number_of,
+    own_of,
+    place_of,
+    version_damage,
+    whole_number,
+)
+from model.layouts.gaps import newest_first, outlined, with_gaps
+from model.names import id_name, version_name
+from model.records import Outline, Row, State, Stored, Version
+from model.resilient import Terms
+
+PHANTOM = "above the current version"
+
+
+class WithArchive(CurrentDocument):
+    """A layout with a second collection of earlier versions."""
+
+    holds_current: ClassVar[bool] = False
+    """Whether the archive is meant to hold the current version too."""
+
+    @property
+    def own(self) -> Own:
+        """Version, token, hash and time of the current documents."""
+        return own_of(self.profile)
+
+    @property
+    def row_own(self) -> Own:
+        """The same of the archive's rows, which name the document in a field of their own."""
+        return own_of(self.profile, self.profile.id if self.profile.id != "_id" else "", id=self.profile.archive_id)
+
+    @property
+    def archive(self) -> str:
+        """The archive's ns."""
+        return self.profile.archive
+
+    # --- reading
+
+    def exists(self, id: Value) -> bool:
+        """Whether there is a current document, or a version of one that is gone."""
+        return super().exists(id) or self._any(self.archive, guards.exact(self.profile.archive_id, id))
+
+    def _rows(self, filter: Terms, id: Value | None = None) -> Iterator[bytes]:
+        """Rows of the archive, newest first; with ``id`` only those of exactly this document."""
+        for raw in self.server.find(self.archive, filter, sort={self.profile.archive_id: 1, self.profile.version: -1}):
+            if id is None or c.get(raw, (self.profile.archive_id,)) == id:
+                yield raw
+
+    def _row_version(self, raw: bytes) -> Version:
+        times = (self.profile.token, "_id")
+        return made_version(raw, self.row_own, self.profile, "archive", contents=True, times=times)
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """Current and archived versions, and those that neither holds."""
+        try:
+            current: Version | None = self._made(self._raw(id))
+        except NotFound:
+            current = None
+        rows = newest_first(map(self._row_version, self._rows({self.profile.archive_id: {"$eq": id}}, id)))
+        found = False
+        for version in with_gaps(self._joined(current, rows)):
+            found = True
+            yield version if contents else replace(version, content=None, raw=None)
+        if not found:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+
+    def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
+        """The current version among the archive's, which may hold it too, or hold what is above it."""
+        top = place_of(current.v) if current is not None else None
+        before: int | None = None
+        for row in rows:
+            place = place_of(row.v)
+            if current is not None and (top is None or (place is not None and place < top)):
+                yield current
+                current = None
+            if current is not None and top is not None and place == top:
+                current = self._beside_archive(current, row)
+                continue
+            if current is not None and place is not None:
+                row = replace(row, state="damaged", detail=PHANTOM)
+            elif place is not None and place == before:
+                row = replace(row, state="damaged", detail="stored twice")
+            before = place
+            yield row
+        if current is not None:
+            yield current
+
+    def _beside_archive(self, current: Version, row: Version) -> Version:
+        """The current version, with a word on what the archive holds under the same number."""
+        if current.state != "present" or row.content == current.content:
+            detail = current.detail or ("" if self.holds_current else "also in the archive")
+        else:
+            detail = f"the archive holds another {version_name(current.v)}"
+        return replace(current, detail=detail)
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """A version from the collection, or from the archive."""
+        try:
+            current: Version | None = self._made(self._raw(id))
+        except NotFound:
+            if v is None:
+                raise
+            current = None
+        if current is not None and (v is None or _same(v, current.v)):
+            return current
+        for raw in self._rows({self.profile.archive_id: {"$eq": id}, self.profile.version: {"$eq": v}}, id):
+            return self._row_version(raw)
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns} or {self.archive}.")
+
+    # --- in miniature
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """Current and archived versions by their numbers; contents are read only where a hash can be checked."""
+        if not ids:
+            return
+        p = self.profile
+        currents: dict[Value, list[Version]] = {}
+        rows: dict[Value, list[Version]] = {}
+        wanted = list(ids)
+        keys = {name: 1 for name in (p.version, p.hash) if name}
+        for raw in self.server.find(self.ns, {p.id: {"$in": wanted}}, projection={p.id: 1, **keys}):
+            if p.hash and c.get(raw, (p.hash,)) is not None:
+                raw = next(iter(self.server.find(self.ns, guards.by_id(_physical(raw)), limit=1)), raw)
+            self._sort_in(currents, raw, p.id, self.own, current=True)
+        sealed: list[Value] = []
+        for raw in self.server.find(
+            self.archive, {p.archive_id: {"$in": wanted}}, projection={p.archive_id: 1, **keys}
+        ):
+            if p.hash and c.get(raw, (p.hash,)) is not None:
+                sealed.append(c.get(raw, (p.archive_id,)) or Value.of(None))
+            else:
+                self._sort_in(rows, raw, p.archive_id, self.row_own)
+        if sealed:
+            filter: dict[str, Any] = {p.archive_id: {"$in": list(dict.fromkeys(sealed))}, p.hash: {"$exists": True}}
+            for raw in self.server.find(self.archive, filter):
+                self._sort_in(rows, raw, p.archive_id, self.row_own)
+        for id in ids:
+            yield self._outlined(id, currents.get(id, []), rows.get(id, []))
+
+    def _sort_in(
+        self, into: dict[Value, list[Version]], raw: bytes, name: str, own: Own, current: bool = False
+    ) -> None:
+        id = c.get(raw, (name,))
+        if id is not None:
+            v = c.get(raw, (own.version,))
+            damage = version_damage(v) or hash_damage(raw, own.content(raw), self.profile)
+            state: State = "damaged" if damage else "present"
+            stored: Stored = "document" if current else "archive"
+            into.setdefault(id, []).append(Version(v, None, None, stored, state, current, None, None, damage))
+
+    def _outlined(self, id: Value, currents: list[Version], rows: list[Version]) -> Outline:
+        rows.sort(key=lambda row: -(place_of(row.v) or 0))
+        current = currents[0] if currents else None
+        both = [row for row in rows if current is not None and place_of(row.v) == place_of(current.v)]
+        versions = list(with_gaps(self._joined(current, iter(rows))))
+        versions = [replace(each, detail="") if each.current and each.state == "present" else each for each in versions]
+        if both and current is not None and not self.holds_current:
+            versions = [self._compared(id, each) if each.current else each for each in versions]
+        phantoms = [number_of(each.v) or 0 for each in versions if each.detail == PHANTOM]
+        return outlined(id, versions, phantoms)
+
+    def _compared(self, id: Value, current: Version) -> Version:
+        """The current version where the archive holds its number too: the contents decide what to say."""
+        try:
+            whole = self._made(self._raw(id))
+        except NotFound:
+            return current
+        for raw in self._rows({self.profile.archive_id: {"$eq": id}, self.profile.version: {"$eq": current.v}}, id):
+            return replace(current, detail=self._beside_archive(whole, self._row_version(raw)).detail)
+        return current
+
+    # --- lists
+
+    def page(
+        self,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+    ) -> Iterator[Row]:
+        """The current documents that match; with ``any_version`` behind them those that used to."""
+        if not any_version or not filter:
+            yield from super().page(filter, sort, projection, skip, limit)
+            return
+        listed = 0
+        for row in super().page(filter, sort, projection, skip, limit):
+            listed += 1
+            yield row
+        if listed >= limit:
+            return
+        skip = max(0, skip - (self.count(filter, max_ms=60_000) or 0)) if not listed else 0
+        for id in self._once(filter):
+            if skip:
+                skip -= 1
+                continue
+            if listed >= limit:
+                return
+            for row in super().page(guards.exact(self.profile.id, id), None, projection, 0, 1):
+                listed += 1
+                yield row
+
+    def _once(self, filter: Terms) -> Iterator[Value]:
+        """The ids of current documents that do not match, but have an earlier version that does."""
+        p = self.profile
+        last: Value | None = None
+        keys = {p.archive_id: 1}
+        for raw in self.server.find(self.archive, filter, sort=keys, projection=keys):
+            id = c.get(raw, (p.archive_id,))
+            if id is None or id == last:
+                continue
+            last = id
+            here = guards.exact(p.id, id)
+            if not self._any(self.ns, {"$and": [here, filter]}) and self._any(self.ns, here):
+                yield id
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match; None with ``any_version``, which would take reading the archive."""
+        return None if any_version and filter else super().count(filter, False, max_ms)
+
+    # --- writing
+
+    def above_archive(self, id: Value, stamp: Stamp) -> Value:
+        """The version of a new document: above all that the archive holds of an earlier life of its id."""
+        first = numbering.first(self.profile, stamp.at)
+        numbers = (
+            number_of(c.get(raw, (self.profile.version,)))
+            for raw in self._rows({self.profile.archive_id: {"$eq": id}}, id)
+        )
+        highest = next((number for number in numbers if number is not None), None)
+        return first if highest is None else whole_number(highest + 1, first)
+
+    def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
+        p = self.profile
+        rows = guards.exact(p.archive_id, id)
+        if self._any(self.archive, rows | guards.exact(p.token, Value.of(token))):
+            return True
+        number = number_of(base.v) if base is not None else None
+        if base is None or base.raw is None or number is None:
+            return None if self.holds_current else False
+        here = c.get(now, (p.version,)) if now is not None else None
+        if here == base.v and now is not None and c.get(now, (p.token,)) == c.get(base.raw, (p.token,)):
+            return False  # still the base, changed in place
+        # Whoever wrote the next version carried another token; only a version that is missing leaves it open.
+        following = {p.version: {"$eq": whole_number(number + 1)}}
+        if number_of(here) == number + 1 or self._any(self.archive, rows | following):
+            return False
+        return None
+
+
+def _same(a: Value, b: Value | None) -> bool:
+    return a == b or (number_of(a) is not None and number_of(a) == number_of(b))
+
+
+def _physical(raw: bytes) -> Value:
+    found = c.get(raw, ("_id",))
+    assert found is not None
+    return found

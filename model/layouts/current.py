@@ -1,0 +1,311 @@
+"""Collections with one document for the current version of each: how these are listed, swapped, created and deleted.
+
+The swap is one update of that document. Its filter holds ``_id`` and what the layout is guarded by; its operators name
+only what changed. A swap that operators cannot say replaces the document, and is guarded by all that was read.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bson import ObjectId
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import NotFound, Refused
+from model.layouts import edits
+from model.layouts.base import Layout, Stamp
+from model.layouts.edits import Whole, check_size
+from model.layouts.fields import Own, compose, content_hash, made_version, time_of, unreadable
+from model.names import id_name, version_name
+from model.records import Outcome, Row, Version
+from model.resilient import Terms, Write, bson_of, run
+
+
+class CurrentDocument(Layout):
+    """A layout whose collection holds the current versions, one document each."""
+
+    @property
+    @abstractmethod
+    def own(self) -> Own:
+        """The names that the layout keeps for itself in these documents."""
+
+    # --- reading
+
+    def content(self, raw: bytes) -> bytes:
+        """What the users put there."""
+        return self.own.content(raw)
+
+    def document(self, raw: bytes) -> bytes:
+        """The stored document itself: nothing of a history is in it."""
+        return raw
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """``_id`` and the layout's own names."""
+        return tuple(sorted(self.own.names))
+
+    def page(
+        self,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+    ) -> Iterator[Row]:
+        """The documents that match, straight from the collection."""
+        found = self.server.find(
+            self.ns, filter, sort or {self.profile.id: 1}, with_own(projection, self.own), skip, limit
+        )
+        return (self._row(raw) for raw in found)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match."""
+        return self.server.count(self.ns, filter, max_ms)
+
+    def _row(self, raw: bytes) -> Row:
+        own, readable = self.own, not unreadable(raw)
+        try:
+            found = dict(c.fields(raw))
+        except Refused:
+            found, readable = {}, False
+        at = time_of(found.get(own.at)) or time_of(found.get(own.token))
+        return Row(found.get(own.id) or Value.of(None), found.get(own.version), at, len(raw), raw, readable)
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The current version; the only one that there is here."""
+        current = self._made(self._raw(id))
+        if v is not None and v != current.v:
+            raise NotFound(f"{id_name(id)} has no version {version_name(v)}; {self.ns} keeps the current one alone.")
+        return current
+
+    def _raw(self, id: Value) -> bytes:
+        """The stored document with exactly this id; raises ``NotFound``."""
+        for raw in self.server.find(self.ns, {self.profile.id: {"$eq": id}}):
+            if c.get(raw, (self.profile.id,)) == id:
+                return raw
+        raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+
+    def _made(self, raw: bytes, contents: bool = True) -> Version:
+        """The current version out of its stored document."""
+        own = self.own
+        return made_version(raw, own, self.profile, "document", True, contents, (own.token,), counted=self.numbered)
+
+    # --- writing
+
+    def _own_values(self, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> dict[str, Value | None]:
+        """What the layout sets in its own fields when it writes ``content``."""
+        own, profile = self.own, self.profile
+        values: dict[str, Value | None] = {}
+        if own.version and v is not None:
+            values[own.version] = v
+        if own.hash and (own.version == own.hash or (base.raw and c.get(base.raw, (own.hash,)) is not None)):
+            stored = c.get(base.raw or c.EMPTY, (own.hash,))
+            values[own.hash] = Value.of(content_hash(content, profile, stored))
+        if own.at:
+            values[own.at] = Value.of(stamp.at)
+        if own.token:
+            values[own.token] = Value.of(stamp.token)
+        return values
+
+    def _guard(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """The clauses that the document still is the version that was read: version and token, by type.
+
+        ``beside`` is the size of the write itself, which shares the room of one command with its guard.
+        """
+        assert base.raw is not None
+        own = self.own
+        clauses: dict[str, Any] = {}
+        for name in filter(None, (own.version, own.token)):
+            clauses |= guards.exact(name, c.get(base.raw, (name,)))
+        return clauses
+
+    def _replaced(self, edit: edits.Operators) -> dict[str, Any]:
+        """The clauses that what operators replace is still what was read: someone may change it in place."""
+        return edit.guard()
+
+    def _guard_whole(self, base: Version, physical: Value, beside: int) -> dict[str, Any]:
+        """The guard where all of the document goes: all that was read, and nothing added to it.
+
+        Where that cannot be said, it is version and token alone; without these it raises ``Refused``.
+        """
+        assert base.raw is not None
+        try:
+            clauses = guards.whole(base.raw, self._abilities(physical), True, beside).filter
+        except Refused:
+            if not self.own.version:
+                raise
+            clauses = {}
+        return clauses | (self._guard(base) if self.own.version else {})
+
+    def _swap_write(self, base: Version, content: bytes, values: Mapping[str, Value | None], note: str) -> Write:
+        """The one write that makes ``content`` current."""
+        raw, old = self._check(base)
+        physical = c.get(raw, ("_id",))
+        assert physical is not None
+        where = guards.by_id(physical)
+        edit = edits.operators(old, content, self._retypes())
+        if edit is not None:
+            body = edit.body(values)
+            where |= self._guard(base, len(bson_of(body))) | self._replaced(edit)
+            return Write(self.ns, "update", where, body, note)
+        new = compose(raw, self.own.names, content, values)
+        check_size(new)
+        whole = Whole(new)
+        return Write(self.ns, whole.kind, where | self._guard_whole(base, physical, len(new)), whole.body, note)
+
+    def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
+        """Prepare, send the one write that decides, and say how it ended."""
+        stamp = stamp or Stamp()
+        content = self._signed(content, stamp)
+        try:
+            if reason := self.writable(base):
+                raise Refused(reason)
+            v = self._next(id, base, content, stamp)
+            *first, last = self.steps(id, base, content, stamp, v)
+            for write in first:
+                stopped = self._prepare(write, id, base, content)
+                if stopped is not None:
+                    return stopped
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        end = run(self.server, last, self._asks(id, stamp, base))
+        return self._ended(end, id, base, content, stamp, v)
+
+    def _signed(self, content: bytes, stamp: Stamp) -> bytes:
+        if stamp.author and self.profile.author:
+            return c.put(content, (self.profile.author,), Value.of(stamp.author))
+        return content
+
+    def _asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+        return (lambda: self.landed(id, stamp.token, base)) if self.profile.token else None
+
+    def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
+        """The version that the new content gets; None where there are none."""
+        return None
+
+    def _prepare(self, write: Write, id: Value, base: Version, content: bytes) -> Outcome | None:
+        """Send a write that has to be there before the swap; an outcome where the swap must not follow."""
+        raise NotImplementedError
+
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """Whether the current document carries the token, or the history knows of it."""
+        if not self.profile.token:
+            return None
+        try:
+            raw = self._raw(id)
+        except NotFound:
+            return self._landed_before(id, token, base, None)
+        if self._bears(raw, token):
+            return True
+        if base is not None and base.raw is not None and raw == base.raw:
+            return False
+        return self._landed_before(id, token, base, raw)
+
+    def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
+        """The same of the history, once the current document (``now``) says nothing; without one nobody can tell."""
+        return None
+
+    def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
+        """Insert the document; the unique index on ``_id`` lets one creation win."""
+        stamp = stamp or Stamp()
+        id = id if id is not None else Value.of(ObjectId())
+        content = self._signed(content, stamp)
+        try:
+            if reason := self.missing_index():
+                raise Refused(reason)
+            if self._occupied(id):
+                return self._taken(id)
+            v = self._first(id, content, stamp)
+            write = Write(self.ns, "insert", {}, self._new_document(id, content, stamp, v), "the new document")
+            check_size(write.body if isinstance(write.body, bytes) else b"")
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        end = run(self.server, write, self._asks(id, stamp))
+        if end.kind == "conflict":
+            return self._taken(id)
+        if end.kind == "applied":
+            said = f"Created as {version_name(v)}." if v is not None else "Created."
+            return Outcome("applied", self.ns, id, f"{said} {end.sentence}".strip(), v)
+        token = str(stamp.token) if end.kind == "unknown" else None
+        return Outcome(end.kind, self.ns, id, end.sentence, token=token)
+
+    def _occupied(self, id: Value) -> bool:
+        """Whether there is a current document with this id."""
+        return self._any(self.ns, guards.exact(self.profile.id, id))
+
+    def _taken(self, id: Value) -> Outcome:
+        return Outcome("refused", self.ns, id, f"There is a document {id_name(id)} already; choose another id.")
+
+    def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
+        """The version of a new document; None where there are none."""
+        return None
+
+    def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
+        own = self.own
+        values = self._own_values(NOTHING, content, stamp, v)
+        pairs: list[tuple[str, Value]] = (
+            [("_id", id)] if own.id == "_id" else [("_id", Value.of(stamp.token)), (own.id, id)]
+        )
+        behind = [(name, value) for name, value in values.items() if value is not None and name != own.version]
+        if own.version and v is not None and own.version != own.hash:
+            pairs.append((own.version, v))
+        else:
+            behind = [(name, value) for name, value in values.items() if value is not None]
+        return c.document([*pairs, *c.fields(content), *behind])
+
+    def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
+        """One guarded delete of the current document."""
+        stamp = stamp or Stamp()
+        try:
+            if reason := self.writable(base):
+                raise Refused(reason)
+            assert base.raw is not None
+            physical = c.get(base.raw, ("_id",))
+            assert physical is not None
+            where = guards.by_id(physical) | self._guard(base)
+            if not self.numbered:
+                where |= self._guard_whole(base, physical, 0)
+            if stopped := self._before_delete(id, base):
+                return stopped
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        # A document that is gone is what a delete wants, whoever did it.
+        end = run(self.server, Write(self.ns, "delete", where, None, "the document"), lambda: not self._occupied(id))
+        if end.kind == "applied":
+            return Outcome("applied", self.ns, id, f"{id_name(id)} is deleted. {end.sentence}".strip())
+        if end.kind == "conflict":
+            return self._conflict(id, base)
+        token = str(stamp.token) if end.kind == "unknown" else None
+        return Outcome(end.kind, self.ns, id, end.sentence, token=token)
+
+    def _before_delete(self, id: Value, base: Version) -> Outcome | None:
+        """What has to be there before a delete; an outcome where it must not follow."""
+        return None
+
+    def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """The current document."""
+        assert base.raw is not None
+        return ((self.ns, base.raw),)
+
+
+NOTHING = Version(None, None, None, "none", "missing", False, None, None)
+
+
+def with_own(projection: Terms | None, own: Own, *more: str) -> Terms | None:
+    """The fields to list as a person asked for, and always those that a row is made of."""
+    if not projection:
+        return None
+    names = (*own.names, *more)
+    keeps = any(_truthy(value) for name, value in projection.items() if name != "_id")
+    if not keeps:
+        return {name: value for name, value in projection.items() if name not in names} or None
+    return {name: value for name, value in projection.items() if name not in names} | dict.fromkeys(sorted(names), 1)
+
+
+def _truthy(value: Any) -> bool:
+    return bool(value.python() if isinstance(value, Value) else value)

@@ -1,0 +1,212 @@
+"""An edit in the words of a write: operators for just what changed, else a replacement, else a pipeline.
+
+Operators leave alone what they do not name, so that a field which an unversioned writer bumps in the same document
+survives. They cannot say everything: the order of fields that are there stays, new ones go to the end, and several new
+ones in one document are added in an order of the server's own (by name, since MongoDB 5). What they cannot say exactly
+is written whole, and then guarded by the whole content that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import Refused
+from model.guards import NUMBERS, addressable
+from model.resilient import Terms
+
+UNSET = Value.of("")
+GUARDED = 64 << 10
+"""Bytes of old values that an edit by operators is guarded by beside version and token; larger ones are left out."""
+
+
+@dataclass(frozen=True)
+class Operators:
+    """What an edit sets and unsets, by dotted path, and what stood there before (None: nothing)."""
+
+    sets: dict[str, Value]
+    unsets: tuple[str, ...]
+    before: dict[str, Value | None]
+
+    def body(self, others: Mapping[str, Value | None], prefix: str = "") -> dict[str, Any]:
+        """The update document; ``others`` are set too, None unsets them; ``prefix`` goes before each path."""
+        sets = self.sets | {path: value for path, value in others.items() if value is not None}
+        unsets = [*self.unsets, *(path for path, value in others.items() if value is None)]
+        body: dict[str, Any] = {"$set": {f"{prefix}{path}": value for path, value in sets.items()}} if sets else {}
+        if unsets:
+            body["$unset"] = {f"{prefix}{path}": UNSET for path in unsets}
+        return body
+
+    def guard(self, prefix: str = "") -> dict[str, Any]:
+        """The clauses that what this edit replaces is still what was read; without values that are large."""
+        clauses: dict[str, Any] = {}
+        room = GUARDED
+        for path, value in self.before.items():
+            room -= len(value.data) if value is not None else 0
+            if room >= 0:
+                clauses |= guards.nested(f"{prefix}{path}", value)
+        return clauses
+
+
+def operators(old: bytes, new: bytes, retypes: bool = True) -> Operators | None:
+    """The operators that make ``new`` of ``old`` exactly; None where there are none.
+
+    Without ``retypes`` the server takes 1 and 1.0 for the same and would keep the old one: such a change has none.
+    """
+    sets: dict[str, Value] = {}
+    unsets: list[str] = []
+    before: dict[str, Value | None] = {}
+    if not _compare(old, new, "", retypes, sets, unsets, before):
+        return None
+    return Operators(sets, tuple(unsets), before)
+
+
+def _compare(
+    old: bytes,
+    new: bytes,
+    prefix: str,
+    retypes: bool,
+    sets: dict[str, Value],
+    unsets: list[str],
+    before: dict[str, Value | None],
+) -> bool:
+    was, now = c.fields(old), c.fields(new)
+    old_values, new_values = dict(was), dict(now)
+    if len(old_values) != len(was) or len(new_values) != len(now):
+        return False  # a name twice: no path can say which
+    kept = [name for name, _ in was if name in new_values]
+    added = [name for name, _ in now if name not in old_values]
+    if [name for name, _ in now] != kept + added or not _order_is_kept(added):
+        return False
+    for name in [name for name, _ in was if name not in new_values]:
+        if not _reachable(name, prefix):
+            return False
+        unsets.append(prefix + name)
+        before[prefix + name] = old_values[name]
+    for name, value in now:
+        former = old_values.get(name)
+        if former == value:
+            continue
+        if not _reachable(name, prefix):
+            return False
+        path = prefix + name
+        if former is not None and former.type == value.type == c.OBJECT and former.data != c.EMPTY:
+            inner: tuple[dict[str, Value], list[str], dict[str, Value | None]] = ({}, [], {})
+            if _compare(former.data, value.data, path + ".", retypes, *inner):
+                sets.update(inner[0])
+                unsets.extend(inner[1])
+                before.update(inner[2])
+                continue
+        if not retypes and former is not None and equal_numbers(former, value):
+            return False
+        sets[path] = value
+        before[path] = former
+    return True
+
+
+def _reachable(name: str, prefix: str) -> bool:
+    # "a.0" is a field of a document and an element of an array; only the top is a document for certain.
+    return addressable(name) and not (prefix and name.isdigit())
+
+
+def _order_is_kept(added: list[str]) -> bool:
+    if len(added) < 2:
+        return True
+    plain = sorted(name.encode("utf-8", "surrogateescape") for name in added)
+    return not any(name.isdigit() for name in added) and plain == [
+        name.encode("utf-8", "surrogateescape") for name in added
+    ]
+
+
+def equal_numbers(a: Value, b: Value) -> bool:
+    """Whether two values are the same, or differ only in number types, zeros after the point or the sign of zero."""
+    if a.is_container and a.type == b.type:
+        mine, theirs = c.fields(a.data), c.fields(b.data)
+        return [n for n, _ in mine] == [n for n, _ in theirs] and all(
+            x == y or equal_numbers(x, y) for (_, x), (_, y) in zip(mine, theirs, strict=True)
+        )
+    if a.type not in NUMBERS or b.type not in NUMBERS:
+        return a == b
+    try:
+        return Decimal(str(a.python())) == Decimal(str(b.python()))
+    except InvalidOperation:
+        return False
+
+
+# --- writing whole
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A document written whole: as a replacement, or in a pipeline where a replacement may not hold its names."""
+
+    raw: bytes
+
+    @property
+    def pipeline(self) -> bool:
+        """Whether a top-level name begins with a dollar, which no replacement may hold."""
+        return any(name.startswith("$") for name, _ in c.fields(self.raw))
+
+    @property
+    def kind(self) -> Any:
+        """The kind of the write."""
+        return "update" if self.pipeline else "replace"
+
+    @property
+    def body(self) -> bytes | list[Terms]:
+        """The body of the write."""
+        if self.pipeline:
+            return [{"$replaceWith": {"$literal": Value.document(self.raw)}}]
+        return self.raw
+
+
+def check_size(raw: bytes) -> None:
+    """Raise ``Refused`` where a document is larger than any server takes."""
+    if len(raw) > 16 << 20:
+        raise Refused(
+            f"The document would be {len(raw) / (1 << 20):.1f} MB, and a server takes 16 MB at most; make it smaller."
+        )
+
+
+# --- what came back
+
+
+def differences(sent: bytes, stored: bytes, before: bytes) -> str:
+    """What the server made of a content that was sent, one sentence; "" where it stored just that.
+
+    Fields that the edit did not touch (the same in ``before`` and ``sent``) may have been changed by others.
+    """
+    if sent == stored:
+        return ""
+    if reordered(sent, stored):
+        return "The server stored the fields in another order than they were sent in."
+    mine, theirs, was = dict(c.fields(sent)), dict(c.fields(stored)), dict(c.fields(before))
+    touched = [name for name in (*mine, *(n for n in was if n not in mine)) if mine.get(name) != was.get(name)]
+    other = [name for name in touched if mine.get(name) != theirs.get(name)]
+    bumped = [name for name in (*mine, *theirs) if name not in touched and mine.get(name) != theirs.get(name)]
+    if other:
+        return f"The server stored {_listed(other)} differently from what was sent."
+    return f"{_listed(bumped)} changed meanwhile without a new version, and was kept."
+
+
+def reordered(a: bytes, b: bytes) -> bool:
+    """Whether two contents differ in the order of fields only, at any depth."""
+    return a != b and _in_name_order(Value(c.OBJECT, a)) == _in_name_order(Value(c.OBJECT, b))
+
+
+def _in_name_order(value: Value) -> object:
+    if value.type == c.OBJECT:
+        return sorted(((name, _in_name_order(inner)) for name, inner in c.fields(value.data)), key=repr)
+    if value.type == c.ARRAY:
+        return [_in_name_order(inner) for inner in c.items(value)]
+    return (value.type, value.data)
+
+
+def _listed(names: list[str]) -> str:
+    unique = list(dict.fromkeys(names))
+    return ", ".join(unique[:3]) + (f" and {len(unique) - 3} more" if len(unique) > 3 else "")

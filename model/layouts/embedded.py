@@ -1,0 +1,308 @@
+"""``embedded``: all versions of a document inside it, the current one as a sub-document, earlier ones in an array.
+
+Stored: ``{_id, current: {v, …}, prev: [{v, …}, …]}``, oldest first; version, token, hash and time stand inside each
+version. Index: the one on ``_id``. Lists never read the array.
+
+The swap, one write: filter ``_id``, ``current.v`` and ``current._w``, by type, and what the edit replaces; ``$push`` of
+the version that was read onto the array, and the new version in its place: by operators that name only what changed,
+else as a whole sub-document, then guarded by the whole of the old one.
+
+Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
+current version and in the array; it is nowhere and the next version has another: not applied. A document that would
+outgrow 16 MB is refused by the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bson import ObjectId
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import NotFound, Refused
+from model.layouts import edits, numbering
+from model.layouts.base import Stamp
+from model.layouts.current import CurrentDocument, with_own
+from model.layouts.edits import check_size
+from model.layouts.fields import Own, compose, hash_damage, made_version, number_of, place_of, time_of, unreadable
+from model.layouts.fields import version_damage as damage_of_type
+from model.layouts.gaps import newest_first, outlined, with_gaps
+from model.names import id_name, version_name
+from model.records import Outline, Row, Stored, Version
+from model.resilient import Terms, Write, bson_of
+
+LOGICAL = ("$and", "$or", "$nor")
+
+
+class Embedded(CurrentDocument):
+    """Documents that hold their own history."""
+
+    name = "embedded"
+
+    @property
+    def own(self) -> Own:
+        """The names inside a version."""
+        p = self.profile
+        return Own("", p.version, p.token, p.hash, p.at)
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """``_id``, and the layout's own names inside a version."""
+        return tuple(sorted({"_id", self.profile.id} | self.own.names))
+
+    def content(self, raw: bytes) -> bytes:
+        """What the users put into the current version."""
+        return self.own.content(self._current(raw))
+
+    def document(self, raw: bytes) -> bytes:
+        """The id, then the current version; neither the array nor anything else beside it."""
+        id = c.get(raw, (self.profile.id,))
+        inside = [pair for pair in c.fields(self._current(raw)) if pair[0] != self.profile.id]
+        return c.document([*([(self.profile.id, id)] if id is not None else []), *inside])
+
+    def _current(self, raw: bytes) -> bytes:
+        found = c.get(raw, (self.profile.current,))
+        return found.data if found is not None and found.type == c.OBJECT else c.EMPTY
+
+    def _previous(self, raw: bytes) -> list[Value]:
+        found = c.get(raw, (self.profile.prev,))
+        return c.items(found) if found is not None and found.type == c.ARRAY else []
+
+    # --- lists
+
+    def page(
+        self,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+    ) -> Iterator[Row]:
+        """The documents whose current version matches; names in filter, sort and projection are those inside it."""
+        p = self.profile
+        fields = with_own(self._inner(projection), Own(p.id), p.current) if projection else None
+        if fields is not None and _keeps(fields):
+            fields = {name: value for name, value in fields.items() if name != p.current}
+            fields |= {f"{p.current}.{name}": 1 for name in sorted(self.own.names - {"_id"})}
+        else:
+            fields = {**(fields or {}), p.prev: 0}
+        where = self._where(filter, any_version)
+        found = self.server.find(self.ns, where, self._inner(sort) or {p.id: 1}, fields, skip, limit)
+        return (self._row(raw) for raw in found)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match."""
+        return self.server.count(self.ns, self._where(filter, any_version), max_ms)
+
+    def _where(self, filter: Terms | None, any_version: bool) -> Terms | None:
+        inner = self._inner(filter)
+        if inner and any_version:
+            return {"$or": [inner, {self.profile.prev: {"$elemMatch": filter}}]}
+        return inner
+
+    def _inner(self, terms: Terms | None) -> dict[str, Any]:
+        """Terms with each name as the path inside the current version."""
+        p = self.profile
+        outside = (p.id, "_id", p.current, p.prev)
+        moved: dict[str, Any] = {}
+        for name, value in (terms or {}).items():
+            if name in LOGICAL:
+                parts = c.items(value) if isinstance(value, Value) else value
+                moved[name] = [self._inner(dict(c.fields(x.data)) if isinstance(x, Value) else x) for x in parts]
+            elif name.startswith("$") or name.partition(".")[0] in outside:
+                moved[name] = value
+            else:
+                moved[f"{p.current}.{name}"] = value
+        return moved
+
+    def _row(self, raw: bytes) -> Row:
+        readable = not unreadable(raw)
+        try:
+            id = c.get(raw, (self.profile.id,))
+            inside = dict(c.fields(self._current(raw)))
+        except Refused:
+            id, inside, readable = None, {}, False
+        at = time_of(inside.get(self.profile.at)) or time_of(inside.get(self.profile.token))
+        return Row(id or Value.of(None), inside.get(self.profile.version), at, len(raw), raw, readable)
+
+    # --- versions
+
+    def _made(self, raw: bytes, contents: bool = True) -> Version:
+        version = self._part(self._current(raw), "document", contents)
+        if c.get(raw, (self.profile.current,)) is None:
+            version = replace(version, state="damaged", detail=f"has no {self.profile.current}")
+        return replace(version, current=True, raw=raw if contents else None)
+
+    def _part(self, version: bytes, stored: Stored, contents: bool = True) -> Version:
+        return made_version(version, self.own, self.profile, stored, False, contents, (self.profile.token,))
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The current version, then the array from its end."""
+        raw = self._raw(id)
+        current = self._made(raw)
+        for version in with_gaps(self._ordered(current, self._previous(raw))):
+            yield version if contents else replace(version, content=None, raw=None)
+
+    def _ordered(self, current: Version, previous: Sequence[Value]) -> Iterator[Version]:
+        yield current
+        parts = [self._part(value.data if value.type == c.OBJECT else c.EMPTY, "prev") for value in previous]
+        in_order = sorted(parts, key=lambda part: -(place_of(part.v) or 0))
+        seen = {place_of(current.v)}
+        for part in newest_first(in_order):
+            place = place_of(part.v)
+            if place is not None and place in seen and part.state == "present":
+                part = replace(part, state="damaged", detail="stored twice")
+            elif place is not None and part.state == "present" and (top := place_of(current.v)) and place > top:
+                part = replace(part, state="damaged", detail="above the current version")
+            seen.add(place)
+            yield part
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The current version, or one out of the array."""
+        raw = self._raw(id)
+        current = self._made(raw)
+        if v is None or _same(v, current.v):
+            return current
+        for value in self._previous(raw):
+            if value.type == c.OBJECT and _same(v, c.get(value.data, (self.profile.version,))):
+                return self._part(value.data, "prev")
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The numbers inside the documents; contents are read only where a hash can be checked."""
+        if not ids:
+            return
+        p = self.profile
+        names = [name for name in (p.version, p.hash) if name]
+        keys = {p.id: 1} | {f"{part}.{name}": 1 for part in (p.current, p.prev) for name in names}
+        found: dict[Value, bytes] = {}
+        for raw in self.server.find(self.ns, {p.id: {"$in": list(ids)}}, projection=keys):
+            id = c.get(raw, (p.id,))
+            if id is not None:
+                found[id] = raw
+        for id in ids:
+            raw = found.get(id, b"")
+            yield outlined(id, [] if not raw else list(with_gaps(self._lightly(id, raw))))
+
+    def _lightly(self, id: Value, raw: bytes) -> Iterator[Version]:
+        p = self.profile
+        if p.hash and any(
+            part.type == c.OBJECT and c.get(part.data, (p.hash,)) is not None
+            for part in (Value.document(self._current(raw)), *self._previous(raw))
+        ):
+            raw = self._raw(id)
+            return self._ordered(self._made(raw), self._previous(raw))
+        current = self._light(self._current(raw), "document")
+        parts = [
+            self._light(value.data if value.type == c.OBJECT else c.EMPTY, "prev") for value in self._previous(raw)
+        ]
+        return self._in_light(replace(current, current=True), parts)
+
+    def _light(self, version: bytes, stored: Stored) -> Version:
+        v = c.get(version, (self.profile.version,))
+        damage = damage_of_type(v) or hash_damage(c.EMPTY, c.EMPTY, self.profile)
+        return Version(v, None, None, stored, "damaged" if damage else "present", False, None, None, damage)
+
+    def _in_light(self, current: Version, parts: list[Version]) -> Iterator[Version]:
+        yield current
+        seen = {place_of(current.v)}
+        for part in sorted(parts, key=lambda part: -(place_of(part.v) or 0)):
+            place = place_of(part.v)
+            twice = place is not None and place in seen and part.state == "present"
+            seen.add(place)
+            yield replace(part, state="damaged", detail="stored twice") if twice else part
+
+    # --- writing
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+        """The one guarded update of the current version and the array."""
+        raw, _ = self._check(base)
+        v = v or numbering.following(base.v, self.profile, stamp.at)
+        inner = replace(base, raw=self._current(raw))
+        return [self._swap_write(base, content, self._own_values(inner, content, stamp, v), "the swap")]
+
+    def explain(self, base: Version) -> str:
+        """What one update does, and its guard."""
+        p = self.profile
+        token = f" and {p.current}.{p.token} is unchanged" if p.token else ""
+        return (
+            f"One update moves {version_name(base.v)} to the end of {p.prev} and puts the new version in its place. It "
+            f"applies only if {p.current}.{p.version} is still {version_name(base.v).removeprefix('v')}{token}."
+        )
+
+    def _guard(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        p = self.profile
+        assert base.raw is not None
+        clauses: dict[str, Any] = {p.current: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}}
+        for name in filter(None, (p.version, p.token)):
+            clauses |= guards.exact(f"{p.current}.{name}", c.get(base.raw, (p.current, name)))
+        return clauses
+
+    def _swap_write(self, base: Version, content: bytes, values: Mapping[str, Value | None], note: str) -> Write:
+        raw, old = self._check(base)
+        p, physical, was = self.profile, c.get(raw, ("_id",)), self._current(raw)
+        assert physical is not None
+        prefix = f"{p.current}."
+        push = {"$push": {p.prev: Value.document(was)}}
+        edit = edits.operators(old, content, self._retypes())
+        if edit is not None:
+            body = push | edit.body(values, prefix)
+            return Write(self.ns, "update", guards.by_id(physical) | self._guard(base) | edit.guard(prefix), body, note)
+        new = Value.document(compose(was, self.own.names, content, values))
+        check_size(new.data)
+        body = push | {"$set": {p.current: new}}
+        where = guards.by_id(physical) | self._guard(base)
+        whole = guards.nested(p.current, Value.document(was))
+        if len(bson_of(whole)) + len(bson_of(body)) < guards.LARGEST:
+            where = whole | where | {p.current: whole[p.current]}
+        return Write(self.ns, "update", where, body, note)
+
+    def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
+        proposed = numbering.following(base.v, self.profile, stamp.at)
+        return numbering.draw(self.server, self.profile, id, proposed)
+
+    def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
+        return numbering.draw(self.server, self.profile, id, numbering.first(self.profile, stamp.at))
+
+    def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
+        p = self.profile
+        values = {p.version: v} if v is not None else {}
+        if p.token:
+            values[p.token] = Value.of(stamp.token)
+        if p.at:
+            values[p.at] = Value.of(stamp.at)
+        current = c.document(
+            [*((name, value) for name, value in values.items() if value is not None), *c.fields(content)]
+        )
+        ids = [("_id", id)] if p.id == "_id" else [("_id", Value.of(stamp.token)), (p.id, id)]
+        return c.document([*ids, (p.current, Value.document(current)), (p.prev, c.array([]))])
+
+    def _bears(self, raw: bytes, token: ObjectId) -> bool:
+        p = self.profile
+        return bool(p.token) and c.get(raw, (p.current, p.token)) == Value.of(token)
+
+    def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
+        if now is None:
+            return None
+        p = self.profile
+        previous = [value.data for value in self._previous(now) if value.type == c.OBJECT]
+        if any(c.get(each, (p.token,)) == Value.of(token) for each in previous):
+            return True
+        number = number_of(base.v) if base is not None else None
+        if number is None:
+            return False
+        numbers = {number_of(c.get(each, (p.version,))) for each in (self._current(now), *previous)}
+        return False if number + 1 in numbers or number_of(c.get(now, (p.current, p.version))) == number else None
+
+
+def _keeps(projection: Terms) -> bool:
+    return any(bool(v.python() if isinstance(v, Value) else v) for name, v in projection.items() if name != "_id")
+
+
+def _same(a: Value, b: Value | None) -> bool:
+    return a == b or (number_of(a) is not None and number_of(a) == number_of(b))

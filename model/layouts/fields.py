@@ -1,0 +1,249 @@
+"""What a layout keeps in a stored document for itself, apart from what its users put there."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import bson
+from bson import ObjectId
+
+from model import canonical as c
+from model.canonical import Value
+from model.errors import Unreadable
+from model.profile import CollectionProfile
+from model.records import Stored, Version
+
+WHOLE_NUMBERS = (c.INT32, c.INT64)
+INT32_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Own:
+    """The top-level names that a layout keeps for itself in one kind of document; "" names nothing."""
+
+    id: str
+    version: str = ""
+    token: str = ""
+    hash: str = ""
+    at: str = ""
+    others: tuple[str, ...] = ()  # flag, removed paths, histories
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All of them, ``_id`` included."""
+        return frozenset(filter(None, ("_id", self.id, self.version, self.token, self.hash, self.at, *self.others)))
+
+    def content(self, raw: bytes) -> bytes:
+        """What the users put there, in stored order."""
+        return c.without(raw, self.names)
+
+
+def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:
+    """The own names by a profile; ``id`` and ``version`` replace what it says of these."""
+    v = profile.version if version is None else version
+    return Own(id or profile.id, v, profile.token, profile.hash, profile.at, tuple(filter(None, others)))
+
+
+def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[str, Value | None]) -> bytes:
+    """The stored document for a content: the layout's own fields where ``base`` has them, with new values.
+
+    ``values`` replaces own fields, None takes one out; those that ``base`` lacks come last, but ``_id`` first.
+    """
+    behind: dict[str | None, list[tuple[str, Value]]] = {}
+    seen: set[str] = set()
+    kept = {name for name, _ in c.fields(content)}
+    before: str | None = None
+    for name, value in c.fields(base):
+        if name not in own:
+            before = name if name in kept else before
+            continue
+        seen.add(name)
+        now = values.get(name, value) if name in values else value
+        if now is not None:
+            behind.setdefault(before, []).append((name, now))
+    pairs = behind.get(None, [])
+    for name, value in c.fields(content):
+        pairs.append((name, value))
+        pairs += behind.get(name, [])
+    new = [(name, now) for name, now in values.items() if name not in seen and now is not None]
+    first = [pair for pair in new if pair[0] == "_id"]
+    return c.document([*first, *pairs, *(pair for pair in new if pair[0] != "_id")])
+
+
+# --- versions
+
+
+def number_of(v: Value | None) -> int | None:
+    """The number that a version counts as: "3" and 3.0 count as 3. None where it is no number."""
+    if v is None:
+        return None
+    if v.type in WHOLE_NUMBERS:
+        return int.from_bytes(v.data, "little", signed=True)
+    if v.type in (c.DOUBLE, c.STRING, c.DECIMAL128):
+        try:
+            return int(str(v.python())) if v.type == c.STRING else _whole(float(str(v.python())))
+        except (ValueError, OverflowError, Unreadable):
+            return None
+    return None
+
+
+def _whole(number: float) -> int | None:
+    return int(number) if number == int(number) else None
+
+
+def place_of(v: Value | None) -> int | None:
+    """Where a version stands in the order of versions: its number, or a date's milliseconds."""
+    if v is not None and v.type == c.DATE:
+        return int.from_bytes(v.data, "little", signed=True)
+    return number_of(v)
+
+
+def whole_number(number: int, like: Value | None = None) -> Value:
+    """A version number as BSON: Int64 where ``like`` is one or Int32 is too small."""
+    if number > INT32_MAX or (like is not None and like.type == c.INT64):
+        return Value(c.INT64, number.to_bytes(8, "little", signed=True))
+    return Value(c.INT32, number.to_bytes(4, "little", signed=True))
+
+
+def version_damage(v: Value | None) -> str:
+    """What is wrong with a version's type, in a few words; "" where nothing is."""
+    if v is None:
+        return "has no version"
+    if v.type in WHOLE_NUMBERS or v.type == c.DATE:
+        return ""
+    return f"version is a {v.kind}"
+
+
+# --- times
+
+
+def time_of(value: Value | None) -> dt.datetime | None:
+    """The time in a Date or an ObjectId, UTC; None for anything else and for years that nobody means."""
+    if value is None or value.type not in (c.DATE, c.OBJECT_ID):
+        return None
+    found = value.python()
+    if isinstance(found, ObjectId):
+        return found.generation_time
+    return found if isinstance(found, dt.datetime) else None
+
+
+def date(when: dt.datetime) -> Value:
+    """A time as a BSON date, in milliseconds."""
+    return Value.of(when)
+
+
+# --- hashes
+
+
+def content_hash(content: bytes, profile: CollectionProfile, stored: Value | None = None) -> str:
+    """The hash of a content by the profile's fields; SHA-256 where the stored one is that long, else SHA-1."""
+    names = [name for name, _ in c.fields(content)]
+    if profile.hash_include:
+        content = c.only(content, profile.hash_include)
+    elif profile.hash_exclude:
+        content = c.without(content, [name for name in names if name in profile.hash_exclude])
+    long = stored is not None and stored.type == c.STRING and len(stored.data) == 4 + 64 + 1
+    return c.hash_of(content, "sha256" if long else "sha1")
+
+
+def hash_damage(raw: bytes, content: bytes, profile: CollectionProfile) -> str:
+    """ "hash differs" where a stored hash is not the content's; "" where it is, or where there is none."""
+    stored = c.get(raw, (profile.hash,)) if profile.hash else None
+    if stored is None:
+        return ""
+    if stored.type != c.STRING:
+        return f"hash is a {stored.kind}"
+    return "" if stored.python() == content_hash(content, profile, stored) else "hash differs"
+
+
+# --- documents that nobody may write back
+
+
+def unreadable(raw: bytes) -> str:
+    """Why a document does not decode or would not survive a round trip, in a few words; "" where it would."""
+    try:
+        decoded = bson.decode(raw, c.FORGIVING)
+        if len(bson.encode(decoded, codec_options=c.FORGIVING)) == len(raw):
+            return ""
+        # Some types come back in another length and lose nothing here, where bytes are never decoded to be written.
+        return _repeated(Value(c.OBJECT, raw))
+    except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
+        pass
+    try:
+        bson.decode(raw, c.FORGIVING)
+    except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
+        return "does not decode"
+    try:
+        return _repeated(Value(c.OBJECT, raw)) or _no_text(Value(c.OBJECT, raw))
+    except Unreadable:
+        return "does not decode"
+
+
+def _repeated(container: Value) -> str:
+    seen: set[str] = set()
+    for name, value in c.fields(container.data):
+        if name in seen:
+            return f"holds the field {name} twice"
+        seen.add(name)
+        if value.is_container and (inner := _repeated(value)):
+            return inner
+    return ""
+
+
+def _no_text(container: Value) -> str:
+    for name, value in c.fields(container.data):
+        data = value.data[4:-1] if value.type in (c.STRING, c.CODE, c.SYMBOL) else b""
+        try:
+            name.encode("utf-8")
+            data.decode("utf-8")
+        except UnicodeError:
+            return "holds text that is no UTF-8"
+        if value.is_container and (inner := _no_text(value)):
+            return inner
+    return ""
+
+
+# --- putting a version together
+
+
+def made_version(
+    raw: bytes,
+    own: Own,
+    profile: CollectionProfile,
+    stored: Stored,
+    current: bool = False,
+    contents: bool = False,
+    times: Collection[str] = (),
+    v: Value | None = None,
+    counted: bool = True,
+) -> Version:
+    """A stored document as a version, with its time, author and hash, and what is damaged about it.
+
+    ``times`` are the names whose ObjectId tells when it was written, where the profile names no field; ``counted``
+    is False where there are no version numbers. Bytes that are no BSON make a damaged version without content.
+    """
+    try:
+        content = own.content(raw)
+        v = v if v is not None else (c.get(raw, (own.version,)) if own.version else None)
+        author = c.get(raw, (profile.author,)) if profile.author else None
+        at = time_of(c.get(raw, (own.at,))) if own.at else None
+        for name in times:
+            at = at or time_of(c.get(raw, (name,)))
+        damage = unreadable(raw) or (version_damage(v) if counted else "") or hash_damage(raw, content, profile)
+    except Unreadable:
+        return Version(v, None, None, stored, "damaged", current, None, None, "does not decode", None, raw)
+    return Version(
+        v=v,
+        at=at,
+        author=str(author.python()) if author is not None and not author.is_container else None,
+        stored=stored,
+        state="damaged" if damage else "present",
+        current=current,
+        hash=c.hash_of(content),
+        bytes=len(content),
+        detail=damage,
+        content=content if contents else None,
+        raw=raw if contents else None,
+    )

@@ -1,0 +1,132 @@
+"""The numbers that are missing in a history, and what a history's health is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from model.canonical import Value
+from model.layouts.fields import number_of, whole_number
+from model.records import Outline, State, Stored, Version
+
+Mark: TypeAlias = tuple[Stored, State, bool]
+
+LOSS = "retention or loss"
+ONE_BY_ONE = 10_000
+"""Missing numbers are listed one by one up to here; a longer gap is one entry that says how long it is."""
+
+
+def missing(number: int, detail: str = LOSS) -> Version:
+    """A version that is not there."""
+    return Version(whole_number(number), None, None, "none", "missing", False, None, None, detail)
+
+
+def absent(above: int, below: int) -> Iterator[Version]:
+    """The versions between two numbers, newest first, both of them left out."""
+    count = below - above - 1
+    if count > ONE_BY_ONE:
+        yield missing(below - 1, f"{count:,} versions, v{above + 1} to v{below - 1}: {LOSS}")
+        return
+    for number in range(below - 1, above, -1):
+        yield missing(number)
+
+
+def with_gaps(versions: Iterable[Version]) -> Iterator[Version]:
+    """The versions, newest first, with an entry for each number that is not there, down to 1."""
+    lowest: int | None = None
+    for version in versions:
+        number = number_of(version.v)
+        if number is not None:
+            if lowest is not None and number < lowest - 1:
+                yield from absent(number, lowest)
+            lowest = number if lowest is None else min(lowest, number)
+        yield version
+    if lowest is not None and lowest > 1:
+        yield from absent(0, lowest)
+
+
+def newest_first(versions: Iterable[Version]) -> Iterator[Version]:
+    """Versions that a server sorted by type and value, in the order of their numbers.
+
+    A server sorts every text above every number; the few of a wrong type are put where they count.
+    """
+    waiting: list[tuple[int, Version]] = []
+    odd: list[Version] = []
+    for version in versions:
+        number = number_of(version.v)
+        if number is None:
+            if version.v is not None and not version.detail.startswith("version is"):
+                yield version  # a date
+            else:
+                odd.append(version)
+        elif version.detail.startswith("version is"):
+            waiting.append((number, version))
+            waiting.sort(key=lambda pair: -pair[0])
+        else:
+            while waiting and waiting[0][0] > number:
+                yield waiting.pop(0)[1]
+            yield version
+    yield from (version for _, version in waiting)
+    yield from odd
+
+
+# --- in miniature
+
+
+def marks_of(versions: Sequence[Version]) -> tuple[Mark, ...]:
+    """The marks of a history from old to new; a gap too long to list counts once."""
+    return tuple((version.stored, version.state, version.current) for version in reversed(versions))
+
+
+def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = ()) -> Outline:
+    """A history in miniature, and its health in a few words. ``versions`` come newest first."""
+    words: list[str] = []
+    severity: Literal["sound", "warn", "error"] = "sound"
+    gone = sum(_length(version) for version in versions if version.state == "missing")
+    details = [v.detail for v in versions if v.state == "damaged" and number_of(v.v) not in phantoms]
+    hashes = sum(detail.startswith("hash") for detail in details)
+    types = sum(detail.startswith("version is") for detail in details)
+    twice = sum(detail.startswith("stored twice") for detail in details)
+    bytes_ = len(details) - hashes - types - twice
+    currents = sum(version.current for version in versions)
+    unproven = sum(version.state == "unproven" for version in versions)
+    if gone:
+        words.append(f"{gone:,} missing")
+    if hashes:
+        words.append(f"{hashes} hash differs" if hashes == 1 else f"{hashes} hashes differ")
+    if types:
+        words.append(f"{types} of a wrong type")
+    if twice:
+        words.append(f"{twice} stored twice")
+    if unproven:
+        words.append(f"{unproven} unproven")
+    if words or any(v.detail and v.state == "present" and not v.current for v in versions):
+        severity = "warn"
+    if bytes_:
+        words.append(f"{bytes_} unreadable")
+        severity = "error"
+    if phantoms:
+        words.insert(0, _phantoms(phantoms))
+        severity = "error"
+    if versions and not currents:
+        words.insert(0, "No current document")
+        severity = "warn" if severity == "sound" else severity
+    if words == [f"{gone:,} missing"]:
+        words = [f"{gone:,} version{'s' if gone != 1 else ''} missing"]
+    notes = [v.detail for v in versions if v.current and v.state == "present" and v.detail]
+    if notes:
+        words.append(notes[0])
+        severity = "warn" if severity == "sound" else severity
+    health = ", ".join(words) or "Sound"
+    return Outline(id, marks_of(versions), health[:1].upper() + health[1:], severity)
+
+
+def _length(version: Version) -> int:
+    head = version.detail.partition(" ")[0].replace(",", "")
+    return int(head) if head.isdigit() else 1
+
+
+def _phantoms(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"Phantom v{numbers[0]} blocks edits"
+    return f"Phantoms v{min(numbers)}–v{max(numbers)} block edits"

@@ -1,0 +1,68 @@
+"""From what a person types to the stored id."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import math
+import re
+import uuid
+from collections.abc import Callable
+
+from bson import Binary, Decimal128, Int64, ObjectId
+from bson.binary import UUID_SUBTYPE
+
+from model import canonical as c
+from model import text
+from model.canonical import Value
+from model.errors import NotFound, Refused, Unreadable
+
+_INTEGER = re.compile(r"[+-]?\d{1,19}")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def candidates(typed: str) -> list[Value]:
+    """The ids that a text may stand for: the text itself, and all that it is the usual way to write of."""
+    found: list[Value] = []
+    if typed.encode("utf-8", "replace").decode() == typed:
+        found.append(Value.of(typed))
+    with contextlib.suppress(Unreadable):
+        found.append(text.value_from_text(typed))
+    if _INTEGER.fullmatch(typed):
+        number = int(typed)
+        if -(2**31) <= number < 2**31:
+            found.append(Value.of(number))
+        if -(2**63) <= number < 2**63:
+            found.append(Value.of(Int64(number)))
+    if _NUMBER.fullmatch(typed):
+        if math.isfinite(float(typed)):
+            found.append(Value.of(float(typed)))
+        with contextlib.suppress(ArithmeticError):
+            found.append(Value.of(Decimal128(typed)))
+    if ObjectId.is_valid(typed):
+        found.append(Value.of(ObjectId(typed)))
+    with contextlib.suppress(ValueError):
+        found.append(Value.of(Binary(uuid.UUID(typed).bytes, UUID_SUBTYPE)))
+    with contextlib.suppress(ValueError):
+        when = dt.datetime.fromisoformat(typed)
+        found.append(Value.of(when if when.tzinfo else when.replace(tzinfo=dt.UTC)))
+    return list(dict.fromkeys(found))
+
+
+def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
+    """The one stored id that a text stands for; raises ``NotFound``, or ``Refused`` where several are meant."""
+    found = [value for value in candidates(typed.strip()) if exists(value)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(f"No document in {ns} has the id {typed.strip() or 'of no characters'}; check it and its type.")
+    ways = " or ".join(text.value_text(value) for value in found)
+    raise Refused(f"Several ids in {ns} are written {typed}; say which: {ways}.")
+
+
+def id_of(raw: bytes, name: str) -> Value | None:
+    """The id in a stored document."""
+    try:
+        return c.get(raw, (name,))
+    except Unreadable:
+        return None

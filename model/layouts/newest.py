@@ -1,0 +1,310 @@
+"""Collections in which every version is a document of its own: how histories are read, begun and deleted.
+
+A version is written by inserting it; the unique index on id and version lets one writer have each number. Its ``_id``
+is the write token, so that the write is found again even where the collection must gain no field.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from bson import ObjectId
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import NotFound, Refused
+from model.layouts import numbering
+from model.layouts.base import Layout, Stamp
+from model.layouts.current import with_own
+from model.layouts.fields import Own, made_version, number_of, place_of, time_of, unreadable
+from model.layouts.gaps import newest_first, with_gaps
+from model.layouts.heads import Heads
+from model.layouts.uniqueness import create_unique, is_unique
+from model.names import id_name, version_name
+from model.records import Outcome, Row, Stored, Version
+from model.resilient import End, Terms, Write, run
+
+
+class OwnDocuments(Layout):
+    """A layout whose versions are documents of their own."""
+
+    stored: ClassVar[Stored] = "document"
+
+    @property
+    @abstractmethod
+    def own(self) -> Own:
+        """The names that the layout keeps for itself in a version's document."""
+
+    # --- reading
+
+    def content(self, raw: bytes) -> bytes:
+        """What the users put into a version."""
+        return self.own.content(raw)
+
+    def document(self, raw: bytes) -> bytes:
+        """The version's document itself."""
+        return raw
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """``_id`` and the layout's own names."""
+        return tuple(sorted(self.own.names))
+
+    def _of(self, id: Value, **more: Any) -> Iterator[bytes]:
+        """The stored versions of exactly this document, the highest number first."""
+        p = self.profile
+        for raw in self.server.find(self.ns, {p.id: {"$eq": id}}, sort={p.id: 1, p.version: -1}, **more):
+            if c.get(raw, (p.id,)) == id:
+                yield raw
+
+    def _made(self, raw: bytes, current: bool = False, contents: bool = True) -> Version:
+        times = ("_id", self.profile.token)
+        return made_version(raw, self.own, self.profile, self.stored, current, contents, times)
+
+    def _newest(self, id: Value) -> bytes:
+        """The stored newest version; one of a wrong type counts by its number. Raises ``NotFound``."""
+        passed: list[bytes] = []
+        best: bytes | None = None
+        for raw in self._of(id):
+            v = c.get(raw, (self.profile.version,))
+            passed.append(raw)
+            if v is not None and v.type in (c.INT32, c.INT64, c.DATE):
+                break  # all that follow are lower
+        for raw in passed:
+            place = place_of(c.get(raw, (self.profile.version,)))
+            if best is None or (place or 0) > (place_of(c.get(best, (self.profile.version,))) or 0):
+                best = raw
+        if best is None:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        return best
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The versions by number, and those that are missing."""
+        found = False
+        for version in with_gaps(self._marked(newest_first(map(self._made, self._of(id))))):
+            found = True
+            yield version if contents else replace(version, content=None, raw=None)
+        if not found:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+
+    def _marked(self, versions: Iterator[Version]) -> Iterator[Version]:
+        """Which version is current, and which numbers are there twice."""
+        first, before = True, None
+        for version in versions:
+            place = place_of(version.v)
+            if place is not None and place == before:
+                version = replace(version, state="damaged", detail="stored twice")
+            yield replace(version, current=first)
+            first, before = False, place
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The newest version, or one by its number."""
+        newest = self._newest(id)
+        if v is None or _same(v, c.get(newest, (self.profile.version,))):
+            return self._made(newest, current=True)
+        for raw in self._of(id):
+            if _same(v, c.get(raw, (self.profile.version,))):
+                return self._made(raw)
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    # --- lists
+
+    def _row(self, raw: bytes) -> Row:
+        p, readable = self.profile, not unreadable(raw)
+        try:
+            found = dict(c.fields(raw))
+        except Refused:
+            found, readable = {}, False
+        at = time_of(found.get(p.at)) or time_of(found.get("_id")) or time_of(found.get(p.token))
+        return Row(found.get(p.id) or Value.of(None), found.get(p.version), at, len(raw), raw, readable)
+
+    def page(
+        self,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+    ) -> Iterator[Row]:
+        """The newest version of each document that matches; with ``any_version`` of each that ever did."""
+        fields = with_own(projection, self.own)
+        for raw in Heads(self.server, self.profile, self._newest).picked(filter, sort, any_version):
+            if skip:
+                skip -= 1
+                continue
+            if limit <= 0:
+                return
+            limit -= 1
+            physical = c.get(raw, ("_id",))
+            assert physical is not None
+            whole = next(iter(self.server.find(self.ns, guards.by_id(physical), projection=fields, limit=1)), None)
+            if whole is not None:
+                yield self._row(whole)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents; grouped by the server, None where that takes too long."""
+        p = self.profile
+        stages: list[Terms] = []
+        if filter and any_version:
+            stages = [{"$match": filter}, {"$group": {"_id": f"${p.id}"}}]
+        elif filter:
+            stages = [
+                {"$sort": {p.id: 1, p.version: -1}},
+                {"$group": {"_id": f"${p.id}", "newest": {"$first": "$$ROOT"}}},
+                {"$replaceRoot": {"newRoot": "$newest"}},
+                {"$match": filter},
+            ]
+        else:
+            stages = [{"$group": {"_id": f"${p.id}"}}]
+        try:
+            for raw in self.server.aggregate(self.ns, [*stages, {"$count": "n"}], max_ms):
+                return number_of(c.get(raw, ("n",)))
+        except Refused:
+            return None
+        return 0
+
+    # --- writing
+
+    def missing_index(self) -> str | None:
+        """The unique index on id and version is what lets one writer have a version."""
+        p = self.profile
+        if is_unique(self.server, self.ns, (p.id, p.version)):
+            return None
+        return (
+            f"{self.ns} has no unique index on {p.id} and {p.version}, so two writers could both insert the next "
+            "version; create the index to write here."
+        )
+
+    def create_index(self) -> None:
+        """The unique index, once duplicates are ruled out."""
+        create_unique(self.server, self.ns, (self.profile.id, self.profile.version))
+
+    def _next(self, id: Value, base: Version, stamp: Stamp) -> Value:
+        return numbering.draw(self.server, self.profile, id, numbering.following(base.v, self.profile, stamp.at))
+
+    def _overtaken(self, id: Value, base: Version) -> bool:
+        """Whether the newest version is not the base any more, or was changed in place."""
+        assert base.raw is not None
+        try:
+            newest = self._newest(id)
+        except NotFound:
+            return True
+        return newest != base.raw and (self.version(id).content != base.content or not self._is(newest, base.raw))
+
+    def _is(self, a: bytes, b: bytes) -> bool:
+        names = filter(None, ("_id", self.profile.version, self.profile.token))
+        return all(c.get(a, (name,)) == c.get(b, (name,)) for name in names)
+
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """Whether a version of this write is there: every version that is written here has the token as its ``_id``."""
+        return self._any(self.ns, {"_id": Value.of(token)})
+
+    def _bears(self, raw: bytes, token: ObjectId) -> bool:
+        return c.get(raw, ("_id",)) == Value.of(token)
+
+    def _insert(self, id: Value, raw: bytes, stamp: Stamp, note: str) -> End:
+        return run(self.server, Write(self.ns, "insert", {}, raw, note), lambda: self.landed(id, stamp.token))
+
+    def _new_pairs(self, id: Value, stamp: Stamp, v: Value) -> list[tuple[str, Value]]:
+        """The layout's own fields of a document that begins a history."""
+        p = self.profile
+        pairs = [("_id", Value.of(stamp.token)), (p.id, id), (p.version, v)]
+        if p.token:
+            pairs.append((p.token, Value.of(stamp.token)))
+        if p.at:
+            pairs.append((p.at, Value.of(stamp.at)))
+        return pairs
+
+    def _own_values(self, stamp: Stamp, v: Value) -> dict[str, Value | None]:
+        p = self.profile
+        values: dict[str, Value | None] = {"_id": Value.of(stamp.token), p.version: v}
+        if p.token:
+            values[p.token] = Value.of(stamp.token)
+        if p.at:
+            values[p.at] = Value.of(stamp.at)
+        return values
+
+    def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
+        """Insert the first version; the unique index lets one creation win."""
+        stamp = stamp or Stamp()
+        id = id if id is not None else Value.of(ObjectId())
+        if stamp.author and self.profile.author:
+            content = c.put(content, (self.profile.author,), Value.of(stamp.author))
+        try:
+            if reason := self.missing_index():
+                raise Refused(reason)
+            if self.exists(id):
+                return self._taken(id)
+            v = numbering.draw(self.server, self.profile, id, numbering.first(self.profile, stamp.at))
+            raw = self._first_document(self._new_pairs(id, stamp, v), content)
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        end = self._insert(id, raw, stamp, "the first version")
+        if end.kind == "conflict":
+            return self._taken(id)
+        if end.kind == "applied":
+            return Outcome("applied", self.ns, id, f"Created as {version_name(v)}. {end.sentence}".strip(), v)
+        token = str(stamp.token) if end.kind == "unknown" else None
+        return Outcome(end.kind, self.ns, id, end.sentence, token=token)
+
+    def _first_document(self, own: list[tuple[str, Value]], content: bytes) -> bytes:
+        return c.document([*own, *c.fields(content)])
+
+    def _taken(self, id: Value) -> Outcome:
+        return Outcome("refused", self.ns, id, f"There is a document {id_name(id)} already; choose another id.")
+
+    def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """Every version, oldest first."""
+        return tuple((self.ns, raw) for raw in reversed(list(self._of(id))))
+
+    def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
+        """Delete the versions one by one, the current one last, each guarded by its ``_id``, version and token.
+
+        Where somebody has written another version by then, what is deleted already is put back. One that dies on the
+        way leaves the newest versions; deleting again goes on.
+        """
+        try:
+            if reason := self.writable(base):
+                raise Refused(reason)
+            if self._overtaken(id, base):
+                return self._conflict(id, base)
+            doomed = self.removal(id, base)
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        gone: list[tuple[str, bytes]] = []
+        for row in doomed:
+            try:
+                overtaken = row is doomed[-1] and self._overtaken(id, base)
+            except Refused as error:
+                return Outcome("unknown", self.ns, id, f"{error} {len(gone)} of {len(doomed)} versions are deleted.")
+            end = End("conflict") if overtaken else self._delete_one(row[1])
+            if end.kind == "applied":
+                gone.append(row)
+                continue
+            back = self.put_back(gone) if gone else None
+            if back is None or back.kind == "applied":
+                return self._conflict(id, base) if end.kind == "conflict" else self._not_deleted(end, id)
+            return Outcome("unknown", self.ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
+        return Outcome("applied", self.ns, id, f"{id_name(id)} is deleted, all {len(doomed)} versions of it.")
+
+    def _delete_one(self, raw: bytes) -> End:
+        physical = c.get(raw, ("_id",))
+        assert physical is not None
+        one = guards.by_id(physical)
+        where = dict(one)
+        for name in filter(None, (self.profile.id, self.profile.version, self.profile.token)):
+            where |= guards.exact(name, c.get(raw, (name,)))
+        note = f"{version_name(c.get(raw, (self.profile.version,)))} is deleted"
+        return run(self.server, Write(self.ns, "delete", where, None, note), lambda: not self._any(self.ns, one))
+
+    def _not_deleted(self, end: End, id: Value) -> Outcome:
+        return Outcome(end.kind, self.ns, id, end.sentence)
+
+
+def _same(a: Value, b: Value | None) -> bool:
+    return a == b or (number_of(a) is not None and number_of(a) == number_of(b))

@@ -1,0 +1,72 @@
+"""``plain``: no versions are kept; documents are browsed, and edited by swap on the whole content.
+
+Stored: one document each, nothing else. Index: the one on ``_id``.
+
+The swap, one write: an update whose filter holds ``_id`` and every field that was read, by type and exactly; its
+operators name only what changed, and set the write token. A change that operators cannot say replaces the document; the
+filter then also fails where somebody added a field.
+
+Crash points: before the write nothing has happened, after it everything has. A reply that is lost is settled by the
+token; one that another edit has replaced since leaves the outcome unknown, as there is no history to look in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.guards import Abilities
+from model.layouts.base import Stamp
+from model.layouts.current import CurrentDocument
+from model.layouts.fields import Own
+from model.layouts.gaps import outlined
+from model.records import Outline, Version
+from model.resilient import Write
+
+
+class Plain(CurrentDocument):
+    """Documents without versions."""
+
+    name = "plain"
+    numbered = False
+
+    @property
+    def own(self) -> Own:
+        """Only the token, and the time where the profile names it."""
+        return Own(self.profile.id, token=self.profile.token, at=self.profile.at)
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The document as it is: its only version."""
+        yield self._made(self._raw(id), contents)
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """One mark each, for documents that are there; contents are not read."""
+        for id in ids:
+            yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+        """The one guarded update."""
+        values = self._own_values(base, content, stamp, None)
+        return [self._swap_write(base, content, values, "the swap")]
+
+    def explain(self, base: Version) -> str:
+        """What the swap is guarded by."""
+        said = "The swap applies only if every field is still exactly as it was read."
+        if base.raw is not None and guards.needs_expressions(base.raw) and base.current:
+            notes = self._whole(base, 0).notes
+            if notes:
+                said += f" This server cannot tell 1.0 from 1.00, or 0.0 from -0.0, in {', '.join(notes[:3])}."
+        return said
+
+    def _guard(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        return self._whole(base, beside).filter
+
+    def _whole(self, base: Version, beside: int) -> guards.Guard:
+        assert base.raw is not None
+        physical = c.get(base.raw, ("_id",))
+        assert physical is not None
+        able = self._abilities(physical) if guards.needs_expressions(base.raw) else Abilities()
+        return guards.whole(base.raw, able, beside=beside)
