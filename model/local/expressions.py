@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model import canonical as c
+from model.errors import Unreadable
 from model.local import arithmetic as a
 from model.local import order
 from model.local.functions import FUNCTIONS, array_input, array_of, now, object_of, truth
@@ -82,6 +83,13 @@ def _reference(text: str) -> Expression:
 
 def walk(start: Element | None, path: tuple[bytes, ...]) -> Element | None:
     """A field path as expressions follow it: an array on the way gives the array of what its documents hold."""
+    try:
+        return _walked(start, path)
+    except Unreadable:
+        return None  # behind damage nothing can be seen
+
+
+def _walked(start: Element | None, path: tuple[bytes, ...]) -> Element | None:
     here = start
     for depth, name in enumerate(path):
         if here is None:

@@ -8,6 +8,7 @@ writes rest on exactly these distinctions, so filters do not go through it.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -208,7 +209,9 @@ def _pattern(operand: Element, options: Element | None) -> Test:
         bits = re.RegexFlag(0)
         for letter in flags.decode("ascii", "replace"):
             bits |= known.get(letter, re.RegexFlag(0))
-        search = re.compile(source.decode("utf-8", "surrogateescape"), bits).search
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of Python's own syntax, which is not what was meant
+            search = re.compile(source.decode("utf-8", "surrogateescape"), bits).search
     except (re.error, ValueError, OverflowError, RecursionError) as error:
         raise CommandError(51091, f"Regular expression is invalid: {error}") from None
     return lambda e: (

@@ -222,7 +222,8 @@ def _unwind(stage: tuple[str, Element]) -> Stage:
 
     def work(documents: Documents) -> Iterator[bytes]:
         for raw in documents:
-            found = c.get(raw, path)
+            element = expressions.walk((c.OBJECT, raw), (order.path_of(path[0])))
+            found = c.get(raw, path) if element is not None else None
             rows: list[tuple[bytes, int | None]] = []
             if found is None or found.type in (c.NULL, c.UNDEFINED):
                 rows = [(raw, None)] if keep else []

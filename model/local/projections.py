@@ -5,10 +5,12 @@ A field that is kept keeps its bytes and its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from model import canonical as c
+from model.errors import Unreadable
 from model.local import expressions, filters, functions, order
 from model.local.expressions import Scope
 from model.local.order import Element
@@ -53,10 +55,17 @@ def compile_projection(raw: bytes) -> Projection | None:
     computes = _computes(tree)
     if marks == {True} or (not marks and computes and not _only_slices(raw)):
         tree.child("_id").keep = keep_id
-        return lambda document: _include(document, tree, Scope(document))
+        return lambda document: _include(document, tree, Scope(document))  # as far as it can be read
     if not keep_id:
         tree.child("_id").keep = False
-    return lambda document: _exclude(document, tree, Scope(document))
+
+    def exclude(document: bytes) -> bytes:
+        try:
+            return _exclude(document, tree, Scope(document))
+        except Unreadable:
+            return document  # damaged: nothing can be cut out of it safely
+
+    return exclude
 
 
 def _computes(tree: Tree) -> bool:
@@ -137,7 +146,7 @@ def _slice(parts: list[Element]) -> Callable[[Scope, Element | None], Element | 
 def _include(raw: bytes, tree: Tree, scope: Scope) -> bytes:
     pairs: list[tuple[str, Element]] = []
     waiting = {name: child for name, child in tree.children.items() if _computes(child)}
-    for name, kind, a, b in c.elements(raw):
+    for name, kind, a, b in _readable(raw):
         child = tree.children.get(name)
         if child is None or child.keep is False:
             continue
@@ -150,13 +159,18 @@ def _include(raw: bytes, tree: Tree, scope: Scope) -> bytes:
             waiting.pop(name, None)
     for name, child in waiting.items():
         value = (
-            child.compute(scope, order.field(raw, name + b"\x00"))
+            child.compute(scope, expressions.walk((c.OBJECT, raw), (name + b"\x00",)))
             if child.compute is not None
             else (c.OBJECT, _include(c.EMPTY, child, scope))
         )
         if value is not None:
             pairs.append((c.name_of(name), value))
     return functions.object_of(pairs)[1]
+
+
+def _readable(raw: bytes) -> Iterator[tuple[bytes, int, int, int]]:
+    with contextlib.suppress(Unreadable):
+        yield from c.elements(raw)
 
 
 def _exclude(raw: bytes, tree: Tree, scope: Scope) -> bytes:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from model import canonical as c
+from model.errors import Unreadable
 from model.local import order, pipelines, wire
 from model.local.filters import compile_filter
 from model.local.order import Element
@@ -21,6 +22,7 @@ from model.local.wire import Command
 
 BATCH_BYTES = 16 * 1024 * 1024
 FIRST_BATCH = 101
+_LARGEST = wire.MESSAGE_LIMIT - 1_000_000
 _KEPT_CURSORS = 500
 
 
@@ -81,6 +83,8 @@ class Cursors:
             raw = next(cursor.documents, None)
             if raw is None:
                 return batch, False
+            if len(raw) > _LARGEST:
+                raise CommandError(10334, f"BSONObj size: {len(raw)} is invalid: a reply cannot hold it")
             size += len(raw) + 16
             if batch and size > BATCH_BYTES:
                 cursor.documents = itertools.chain([raw], cursor.documents)
@@ -175,7 +179,7 @@ class Reads:
         values: dict[order.Key, Element] = {}
         matcher = compile_filter(command.document("query"))
         for raw in pipelines.matching(self.collection(command), matcher, (), _allowed(command)):
-            for element in order.reach(raw, path):
+            for element in _reached(raw, path):
                 if element is None:
                     continue
                 for e in order.items(element[1]) if element[0] == c.ARRAY else [element]:
@@ -198,6 +202,13 @@ class Reads:
             return _plan(f"{command.database}.{name}", "", 0)
         found, _, index = collection.find(matcher, pipelines.parse_sort(asked.document("sort")))
         return _plan(collection.ns, index, sum(1 for _ in found))
+
+
+def _reached(raw: bytes, path: tuple[bytes, ...]) -> list[Element | None]:
+    try:
+        return order.reach(raw, path)
+    except Unreadable:
+        return []
 
 
 def _allowed(command: Command) -> TimeLimit:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import Any
 
 import bson
@@ -22,6 +23,9 @@ from model.local import order
 from model.local.filters import Matcher, compile_filter
 from model.local.order import ABOVE_ALL, NULL_KEY, Key
 from model.local.refusals import CommandError
+
+_WORTH_AN_INDEX = 1000  # documents
+_MOST_OWN_INDEXES = 6
 
 Sort = Sequence[tuple[str, bool]]
 """Field paths, each with whether it descends."""
@@ -101,6 +105,8 @@ class Collection:
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
         self._next = 0
         self._size = 0
+        self._asked: Counter[tuple[str, ...]] = Counter()
+        self._own: dict[tuple[str, ...], Index] = {}
 
     @property
     def size(self) -> int:
@@ -114,7 +120,7 @@ class Collection:
                 self.docs[self._next] = raw
                 self._next += 1
                 self._size += len(raw)
-            for index in self.indexes.values():
+            for index in self._all():
                 index.entries = None
 
     def insert(self, raw: bytes) -> None:
@@ -146,7 +152,7 @@ class Collection:
         """Delete documents."""
         wanted = list(positions)
         with self.lock:
-            for index in self.indexes.values():
+            for index in self._all():
                 if len(wanted) > 1000:
                     index.entries = None  # built anew when it is needed: dearer than a few cuts, cheaper than many
                 elif index.entries is not None:
@@ -165,7 +171,7 @@ class Collection:
     def _checked(self, raw: bytes, position: int | None) -> list[tuple[Index, list[tuple[Key, ...]]]]:
         """The entries that a document is going to have; raises where a unique index forbids one."""
         out = []
-        for index in self.indexes.values():
+        for index in self._all():
             if not index.unique and index.entries is None:
                 continue
             keys = index.keys_of(raw)
@@ -214,6 +220,8 @@ class Collection:
         """
         with self.lock:
             index, fixed = self._choose(matcher, sort)
+            if fixed == 0 and self._learn(matcher, sort):
+                index, fixed = self._choose(matcher, sort)
             if index is None:
                 return iter(list(self.docs.items())), not sort, ""
             self._built(index)
@@ -241,7 +249,7 @@ class Collection:
         """The index with the most leading fields fixed by the filter, else one that sorts, else one that bounds."""
         best: tuple[int, bool, bool] = (0, False, False)
         chosen: Index | None = None
-        for index in self.indexes.values():
+        for index in self._all():
             if not index.usable:
                 continue
             fixed = 0
@@ -254,6 +262,29 @@ class Collection:
             if (fixed, serves, bounded) > best:
                 best, chosen = (fixed, serves, bounded), index
         return chosen, best[0]
+
+    def _all(self) -> Iterator[Index]:
+        return chain(self.indexes.values(), self._own.values())
+
+    def _learn(self, matcher: Matcher, sort: Sort) -> bool:
+        """Whether an index of the collection's own was made: where none serves what is asked for again and again.
+
+        A dump may lack the index on the document's id; a page must not cost a scan all the same.
+        """
+        wanted = list(matcher.equal)[:1]
+        if len({descends for _, descends in sort}) == 1:
+            wanted += [path for path, _ in sort if path not in wanted]
+        key = tuple(wanted)
+        if not key or len(self.docs) < _WORTH_AN_INDEX or any(_leads(key, index) for index in self._all()):
+            return False
+        self._asked[key] += 1
+        if self._asked[key] < 2:
+            return False
+        while len(self._own) >= _MOST_OWN_INDEXES:
+            del self._own[next(iter(self._own))]
+        self._asked.clear()
+        self._own[key] = Index([(path, 1) for path in key], "(made on demand)")
+        return True
 
     def _stretches(self, index: Index, fixed: int, matcher: Matcher) -> list[int]:
         entries = self._built(index)
@@ -271,6 +302,10 @@ class Collection:
             start, stop = index.span(prefix, low, high)
             out.extend(position for _, position in entries[start:stop])
         return out
+
+
+def _leads(key: tuple[str, ...], index: Index) -> bool:
+    return index.usable and [path for path, _ in index.keys[: len(key)]] == list(key)
 
 
 def _serves(index: Index, fixed: int, sort: Sort) -> bool:

@@ -303,6 +303,23 @@ def test_look_ups_by_id_and_by_indexed_fields_do_not_scan(db: Stored) -> None:
     assert examined({"v": 3}) == 1000
 
 
+def test_what_is_looked_up_again_and_again_gets_an_index_that_nobody_sees(db: Stored) -> None:
+    db.put(*({"_id": i, "docId": i // 10, "v": i % 10} for i in range(2000)))
+    for descending in (False, True, False):
+        found = [d["v"] for d in db.plain.find({"docId": 7}).sort("v", -1 if descending else 1)]
+        assert found == list(range(10))[:: -1 if descending else 1]
+    plan = db.plain.find({"docId": 7}).explain()
+    assert plan["executionStats"]["totalDocsExamined"] == 10
+    assert list(db.plain.index_information()) == ["_id_"]
+    db.plain.update_one({"_id": 70}, {"$set": {"docId": -1}})
+    db.plain.delete_one({"_id": 71})
+    db.plain.insert_one({"_id": 5000, "docId": 7, "v": 50})
+    assert [d["v"] for d in db.plain.find({"docId": 7}).sort("v", 1)] == [*range(2, 10), 50]
+    assert [d["_id"] for d in db.plain.find().sort("v", 1).limit(2)] == [0, 10]
+    for i in range(30):  # more kinds of question than are kept in mind
+        assert [d["_id"] for d in db.plain.find({f"f{i}": None, "_id": {"$lt": 2}}).sort("v", -1)] == [1, 0]
+
+
 def test_a_filter_finds_documents_with_damage_elsewhere(db: Stored) -> None:
     inner = b"\x02bad\x00\xff\x00\x00\x00x\x00"  # a string longer than its document
     body = b"\x10_id\x00\x01\x00\x00\x00" + inner
@@ -312,3 +329,11 @@ def test_a_filter_finds_documents_with_damage_elsewhere(db: Stored) -> None:
     assert db.all({}) == [damaged, bson.encode({"_id": 2, "bad": "x"})]
     assert db.ids({"bad": "x"}) == [2]
     assert db.all({}, sort=[("bad", 1)])[0] == damaged
+    assert db.all({"_id": 1}, projection={"other": 0}) == [damaged], "nothing is cut out of it"
+    assert db.all({"_id": 1}, projection={"bad": 1}) == [bson.encode({"_id": 1})]
+    assert db.plain.distinct("bad") == ["x"]
+    assert list(db.plain.aggregate([{"$group": {"_id": "$bad", "n": {"$sum": 1}}}])) == [
+        {"_id": None, "n": 1},
+        {"_id": "x", "n": 1},
+    ]
+    assert list(db.plain.aggregate([{"$unwind": "$bad"}, {"$project": {"_id": 1}}])) == [{"_id": 2}]
