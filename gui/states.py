@@ -75,6 +75,7 @@ def button(
         made.setProperty(mark, True)
     if icon:
         made.setIcon(icons.icon(icon, token))
+        made.setIconSize(QSize(theme.px(20), theme.px(16)))  # wider than the icon: room before the words
     made.setAutoDefault(True)
     if call is not None:
         made.clicked.connect(lambda: call())
@@ -231,14 +232,15 @@ class StateStack(QWidget):
         self._state = StateView()
         self._busy = BusyLine()
         self._busy.hide()
-        self._stack = QStackedLayout()
+        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        self._stack = QStackedLayout(pages)
         self._stack.addWidget(content)
         self._stack.addWidget(self._state)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._busy)
-        column.addLayout(self._stack, 1)
+        column.addWidget(pages, 1)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._loading_now)

@@ -1,0 +1,49 @@
+"""Values as they are typed: the same value as another type, and text that needs several lines."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from model import text
+from model.canonical import NULL, OBJECT_ID, STRING, UNDEFINED, Value
+from model.errors import Refused
+
+NUMBERS = frozenset(("Int32", "Int64", "Double", "Decimal128"))
+LONG_TEXT = 120  # characters: longer strings are typed into several lines
+
+
+def converted(value: Value, kind: str, zone: str) -> Value:
+    """The same value as another type; raises ``Refused`` where it would be another value."""
+    if value.type in (NULL, UNDEFINED) and kind not in ("Null", "MinKey", "MaxKey"):
+        raise Refused(f"Type the {kind}.")
+    shown = text.editable(value, zone)
+    if value.type == OBJECT_ID and kind == "String":
+        shown = value.data.hex()
+    made = text.parsed(shown, kind, zone)
+    if value.kind in NUMBERS and kind in NUMBERS and _number(shown) != _number(text.editable(made, zone)):
+        raise Refused(f"Not exact as {kind}: it would be {text.shown(made, zone)}. Type the value you mean.")
+    return made
+
+
+def _number(shown: str) -> Decimal | str:
+    try:
+        number = Decimal(shown)
+    except InvalidOperation:
+        return shown
+    return number if number == number else "NaN"
+
+
+def as_lines(value: Value) -> str | None:
+    """A String's own text where it is better typed into several lines; None where one line shows it exactly."""
+    if value.type != STRING:
+        return None
+    try:
+        whole = str(value.python())
+        whole.encode()
+    except (Refused, UnicodeEncodeError):
+        return None
+    # A text document keeps these as something else; the quoted form in one line keeps them as they are.
+    if re.search("[\r\0\u2028\u2029\ufdd0\ufdd1\ufffc]", whole):
+        return None
+    return whole if "\n" in whole or len(whole) > LONG_TEXT else None

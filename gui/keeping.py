@@ -1,0 +1,105 @@
+"""Keeps one document's draft on disk, a moment after each change and at once when its panel closes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import threading
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from gui import tasks
+from model.canonical import Value
+from model.records import Draft, Version
+from model.session import Session
+
+PAUSE = 300  # milliseconds of silence before a draft is written
+
+_log = logging.getLogger(__name__)
+
+
+class Keeper(QObject):
+    """See the module's docstring. ``kept`` carries the time, or None where the draft was forgotten."""
+
+    kept = Signal(object)
+    failed = Signal(str)
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session, self._ns, self._id = session, ns, id
+        self._waiting: Draft | None = None
+        self._forget = False
+        self._order = _Order()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(PAUSE)
+        self._timer.timeout.connect(self._write)
+
+    def keep(self, base: Version, content: bytes) -> None:
+        """Keep this content, soon; the same content as the base's forgets the draft."""
+        self._forget = content == base.content
+        self._waiting = None
+        if not self._forget:
+            self._waiting = self._draft(base, content)
+        self._timer.start()
+
+    def _draft(self, base: Version, content: bytes) -> Draft:
+        now = dt.datetime.now(dt.UTC)
+        return Draft(self._session.source, self._ns, self._id, base.v, base.content or b"", content, now)
+
+    def forget(self) -> None:
+        """The edit is saved or discarded."""
+        self._waiting, self._forget = None, True
+        self._timer.start(0)
+
+    def _write(self) -> None:
+        write = self._next()
+        tasks.run(lambda _: write(), done=self.kept.emit, failed=self._failed, owner=self)
+
+    def _next(self) -> Callable[[], dt.datetime | None]:
+        """What is waiting, as a call that writes it unless something newer was written before it."""
+        draft, forget, session, order = self._waiting, self._forget, self._session, self._order
+        ns, id, number = self._ns, self._id, order.number()
+        self._waiting, self._forget = None, False
+
+        def write() -> dt.datetime | None:
+            with order.lock:
+                if number < order.written:
+                    return None
+                order.written = number
+                if draft is not None:
+                    session.drafts.keep(draft)
+                    return draft.kept_at
+                if forget:
+                    session.drafts.discard(session.source, ns, id)
+                return None
+
+        return write
+
+    def flush(self) -> None:
+        """Write now what is still waiting; for a panel that is about to go."""
+        if not self._timer.isActive():
+            return
+        self._timer.stop()
+        try:
+            self._next()()
+        except OSError as error:
+            _log.warning("The draft of a document in %s could not be kept: %s", self._ns, error)
+
+    def _failed(self, error: BaseException) -> None:
+        self.failed.emit(tasks.describe(error)[0])
+
+
+class _Order:
+    """Two workers may write at the same time; the older draft must not win."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.written = 0
+        self._made = 0
+
+    def number(self) -> int:
+        """The next number; on the UI thread."""
+        self._made += 1
+        return self._made
