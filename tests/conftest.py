@@ -24,18 +24,19 @@ from tests import servers
 pymongo.common.MIN_HEARTBEAT_INTERVAL = 0.02  # a retry waits that long; the default costs half a second each
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _no_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test may read or write what the person who runs it has kept."""
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for all homes; no test may read or write what the person who runs it has kept."""
+    folder = tmp_path_factory.mktemp("homes")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PALIMPSEST_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
+        patch.setenv("PALIMPSEST_HOME", str(folder))
+        yield folder
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of this test's own: journal, drafts, saved connections."""
-    folder = tmp_path / "palimpsest-home"
+    folder = homes / uuid.uuid4().hex
     folder.mkdir()
     monkeypatch.setenv("PALIMPSEST_HOME", str(folder))
     return folder
