@@ -107,12 +107,12 @@ class ClashModel(CellModel):
             return plain("removed", "text2", size=12)
         if change.op == "reorder":
             return plain("in another order", "text2", size=12)
-        spans: tuple[Span, ...] = ()
-        if change.new is not None:
-            spans = (Span(text.shown(change.new, self._zone, 120)),)
         word = {"add": "added", "move": "moved"}.get(change.op, "")
         if change.old is not None and change.new is not None and change.old.type != change.new.type:
             word = change.new.kind
+        spans: tuple[Span, ...] = ()
+        if change.new is not None:  # short where a word follows, which must not be cut off
+            spans = (Span(text.shown(change.new, self._zone, 22 if word else 120)),)
         return Cell(spans=(*spans, Span(f"  {word}", "text2")) if word else spans, mono=True, size=12)
 
 
@@ -198,7 +198,7 @@ class ConflictPrompt(Sheet):
     def _text(self, column: QVBoxLayout, sentence: str) -> None:
         body = words(sentence, "body2", wrap=True)
         self.body = body
-        body.setContentsMargins(theme.px(24), theme.px(16), theme.px(24), theme.px(20))
+        body.setContentsMargins(theme.px(24), theme.px(16) if self.table is not None else 0, theme.px(24), theme.px(20))
         column.addWidget(body)
 
     def _row(self, column: QVBoxLayout) -> QHBoxLayout:
@@ -224,10 +224,14 @@ class ConflictPrompt(Sheet):
             "aba": self._came_back,
         }.get(self.conflict.kind, self._changed)
         ask()
-        if self.isVisible():
+        self._turned()
+
+    def _turned(self) -> None:
+        """Another page is in front: fit the sheet to it."""
+        if self.isVisible() and self._page is not None and self._first is not None:
+            self._page.show()  # else the layout passes it over until the next event
             self._place()
-            if self._first is not None:
-                self._first.setFocus(Qt.FocusReason.PopupFocusReason)
+            self._first.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def _moved(self) -> str:
         was = version(self.conflict.base.v)
@@ -341,8 +345,7 @@ class ConflictPrompt(Sheet):
         row.addStretch(1)
         self._first = self._button(row, "back", "Cancel")
         self._button(row, "overwrite", f"Overwrite {many(len(lost), 'field')}", "danger")
-        self._place()
-        self._first.setFocus(Qt.FocusReason.PopupFocusReason)
+        self._turned()
 
     def _choose(self, name: str) -> None:
         if name == "ask_overwrite":

@@ -75,7 +75,8 @@ class Sheet(QDialog):
         room = self._veil.size()
         width = min(theme.px(self._width), room.width() - theme.px(32))
         self.setFixedWidth(width)
-        height = min(max(self.heightForWidth(width), self.sizeHint().height()), room.height() - theme.px(32))
+        wanted = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
+        height = min(wanted, room.height() - theme.px(32))
         self.setFixedHeight(height)
         self.move((room.width() - width) // 2, max(theme.px(16), int((room.height() - height) * 0.45)))
 
