@@ -107,7 +107,7 @@ class Archive(WithArchive):
         """Whether something that the edit replaces was changed in place since it was read."""
         if now == base.raw:
             return False
-        edit = edits.operators(base.content or c.EMPTY, content, self._retypes())
+        edit = edits.operators(base.content or c.EMPTY, content, self._is_mongodb())
         if edit is None:
             return True
         here = self.content(now)

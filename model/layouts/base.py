@@ -217,8 +217,11 @@ class Layout(ABC):
             self._able = guards.abilities(self.server, self.ns, physical)
         return self._able
 
-    def _retypes(self) -> bool:
-        """Whether ``$set`` stores 1.0 over 1; servers that are not MongoDB's own may take that for no change."""
+    def _is_mongodb(self) -> bool:
+        """Whether the server is MongoDB's own, or the one in this process.
+
+        Others may take 1.0 over 1 for no change at all, and stumble over dots in names.
+        """
         return "gitVersion" in self.server.facts().extra
 
     def _check(self, base: Version) -> tuple[bytes, bytes]:

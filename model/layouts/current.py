@@ -147,8 +147,9 @@ class CurrentDocument(Layout):
         raw, old = self._check(base)
         physical = c.get(raw, ("_id",))
         assert physical is not None
+        self._refuse_dots(raw, content)
         where = guards.by_id(physical)
-        edit = edits.operators(old, content, self._retypes())
+        edit = edits.operators(old, content, self._is_mongodb())
         if edit is not None:
             body = edit.body(values)
             where |= self._guard(base, len(bson_of(body))) | self._replaced(edit)
@@ -157,6 +158,15 @@ class CurrentDocument(Layout):
         check_size(new)
         whole = Whole(new)
         return Write(self.ns, whole.kind, where | self._guard_whole(base, physical, len(new)), whole.body, note)
+
+    def _refuse_dots(self, raw: bytes, content: bytes) -> None:
+        # mongo-java-server applies half of an update to such a document, then fails.
+        dots = [name for name, _ in (*c.fields(raw), *c.fields(content)) if "." in name]
+        if dots and not self._is_mongodb():
+            raise Refused(
+                f"This server is not MongoDB itself, and others damage documents that have a dot in the name of a field, "
+                f"such as {dots[0]!r}; nothing was written."
+            )
 
     def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
         """Prepare, send the one write that decides, and say how it ended."""

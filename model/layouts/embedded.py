@@ -249,7 +249,7 @@ class Embedded(CurrentDocument):
         assert physical is not None
         prefix = f"{p.current}."
         push = {"$push": {p.prev: Value.document(was)}}
-        edit = edits.operators(old, content, self._retypes())
+        edit = edits.operators(old, content, self._is_mongodb())
         if edit is not None:
             body = push | edit.body(values, prefix)
             return Write(self.ns, "update", guards.by_id(physical) | self._guard(base) | edit.guard(prefix), body, note)

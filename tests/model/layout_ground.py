@@ -1,0 +1,44 @@
+"""What the tests of layouts stand on: a layout over a database of its own, and looks at it by plain PyMongo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bson
+
+from model import canonical as c
+from model.canonical import Value
+from model.layouts.base import Layout
+from model.layouts.recognise import bind
+from model.profile import stated
+from model.resilient import Port, Server
+
+NAMES: dict[str, dict[str, str]] = {
+    "default": {},
+    "other": {"version": "rev", "token": "writeToken", "archive_id": "of", "current": "now", "prev": "before"},
+}
+
+
+def layout_of(server: Port, database: str, name: str, indexed: bool = True, **fields: Any) -> Layout:
+    """A layout over ``database.things``, with the index that it needs."""
+    if name in ("archive", "stream"):
+        fields.setdefault("archive", f"{database}.things_past")
+    layout = bind(server, stated(f"{database}.things", name, **fields))
+    if indexed and layout.missing_index():
+        layout.create_index()
+    return layout
+
+
+def doc(**fields: Any) -> bytes:
+    """A content."""
+    return c.encode(fields)
+
+
+def raw_find(server: Server, ns: str, **filter: Any) -> list[dict[str, Any]]:
+    """Decoded documents of a collection, as they are stored."""
+    return [bson.decode(raw) for raw in server.find(ns, filter)]
+
+
+def v(number: int) -> Value:
+    """A version number."""
+    return Value.of(number)
