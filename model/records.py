@@ -19,6 +19,9 @@ Raw: TypeAlias = bytes
 Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
 State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
 
+Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
+State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
+
 Raw: TypeAlias = bytes
 """A document as BSON; the classes below have a length called ``bytes``, which hides the type of that name."""
 
