@@ -13,12 +13,6 @@ from typing import Literal, TypeAlias
 from model.canonical import Value
 
 Kind: TypeAlias = Literal["applied", "refused", "conflict", "unknown", "skipped"]
-Raw: TypeAlias = bytes
-"""A document as BSON; an alias, since some records have a field called ``bytes``."""
-
-Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
-State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
-
 Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
 State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
 
