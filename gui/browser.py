@@ -101,6 +101,11 @@ class BrowserPanel(QWidget):
         """What is shown."""
         return self._page
 
+    @property
+    def is_json(self) -> bool:
+        """Whether the page is shown as JSON."""
+        return self._as_json.isChecked()
+
     def refresh(self) -> None:
         """Read the same page again; selection and place stay."""
         self._run(self._ran, self._skip)

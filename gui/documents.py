@@ -149,7 +149,7 @@ class DocumentsModel(RowsModel[Row]):
         if outline.severity == "sound":
             if "history" not in self.columns and outline.health == "Sound":
                 return Cell()
-            return Cell(spans=(Span(outline.health, "text2"),), size=12, icon="check")
+            return Cell(spans=(Span(outline.health, "text2"),), size=12, icon="check-bold")
         ink = "err" if outline.severity == "error" else "warn"
         return Cell(badges=(Badge(outline.health, ink, f"{ink}T", "conflict"),), tip=outline.health)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QDialog,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import icons, tasks, theme
+from gui.sheet import Sheet
 from gui.states import Choice, Glyph, button, words
 
 SECONDS = 10
@@ -33,6 +33,7 @@ _LOOKS = {
     "failed": ("warning-circle", "err"),
     "unknown": ("question", "warn"),
     "note": ("warning", "warn"),
+    "hint": ("flask", "acc"),
 }
 
 
@@ -160,6 +161,11 @@ def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> Line:
     return area(parent).add("note", text, choices)
 
 
+def hint(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> Line:
+    """Say what can be tried here; stays until it is closed."""
+    return area(parent).add("hint", text, choices)
+
+
 def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] = ()) -> Line:
     """Say what did not happen; a bug's traceback can be copied."""
     if isinstance(error, str):
@@ -177,7 +183,7 @@ def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = 
     return area(parent).add("unknown", text, choices)
 
 
-class Question(QDialog):
+class Question(Sheet):
     """Asks before something that cannot simply be taken back: the verb on the button, Cancel beside it."""
 
     agreed = Signal()
@@ -185,21 +191,17 @@ class Question(QDialog):
     def __init__(
         self, parent: QWidget, title: str, text: str, verb: str, danger: bool, typed: str | None, more: QWidget | None
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Palimpsest")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__(parent, 520)
         self._typed = typed
+        self._danger = danger
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
-        head = words(title, "title", wrap=True)
-        column.addWidget(head)
-        body = words(text, wrap=True)
-        column.addWidget(body)
-        for label in (head, body):
-            label.setMinimumWidth(theme.px(420))
-            label.setMaximumWidth(theme.px(640))
+        self.title, self.text = title, text
+        column.addWidget(words(title, "title", wrap=True))
+        column.addWidget(words(text, wrap=True))
         if more is not None:
+            column.addSpacing(theme.px(4))
             column.addWidget(more, 1)
         self.field: QLineEdit | None = None
         if typed is not None:
@@ -222,9 +224,11 @@ class Question(QDialog):
         row.addWidget(self.verb)
         column.addLayout(row)
         self.verb.setEnabled(typed is None)
-        (self.field or (self.cancel if danger else self.verb)).setFocus()
         self.setAccessibleName(title)
         self.setAccessibleDescription(text)
+
+    def first(self) -> QWidget | None:
+        return self.field or (self.cancel if self._danger else self.verb)
 
     def _typing(self, text: str) -> None:
         self.verb.setEnabled(text.strip() == self._typed)
@@ -232,10 +236,6 @@ class Question(QDialog):
     def _yes(self) -> None:
         self.accept()
         self.agreed.emit()
-
-    def closeEvent(self, event: QCloseEvent) -> None:
-        self.reject()
-        super().closeEvent(event)
 
 
 def confirm(

@@ -123,7 +123,7 @@ class Pager(QWidget):
         self._sizes.setAccessibleName("Documents a page")
         self._sizes.clicked.connect(self._choose_size)
         self._row = row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
+        row.setContentsMargins(theme.px(16), theme.px(2), theme.px(6), theme.px(2))
         row.setSpacing(theme.px(8))
         row.addWidget(self._count)
         row.addWidget(self._took)
@@ -144,8 +144,8 @@ class Pager(QWidget):
         return made
 
     def add_tool(self, tool: QWidget) -> None:
-        """Put a button at the right end."""
-        self._row.addWidget(tool)
+        """Put a button before the arrows."""
+        self._row.insertWidget(self._row.indexOf(self._back), tool)
 
     @property
     def size(self) -> int:  # type: ignore[override]

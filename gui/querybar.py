@@ -68,6 +68,7 @@ class QueryBar(QWidget):
         self._past = tool("funnel", "Earlier filters", self._show_past, 32)
         self.input = QLineEdit()
         self.input.setAccessibleName("Filter")
+        self.input.setProperty("mono", True)
         self.input.setPlaceholderText('Filter, for example { "status": "active" }')
         self.input.returnPressed.connect(self._run)
         self.input.textEdited.connect(self.clear_error)
@@ -112,8 +113,6 @@ class QueryBar(QWidget):
         column.setSpacing(0)
         column.addLayout(row)
         column.addWidget(self._error)
-        self._restyle()
-        theme.signals.changed.connect(self._restyle)
         self.set_info(None)
 
     # --- state
@@ -161,9 +160,6 @@ class QueryBar(QWidget):
             self.input.setProperty("bad", bad)
             self.input.style().unpolish(self.input)
             self.input.style().polish(self.input)
-
-    def _restyle(self) -> None:
-        self.input.setFont(theme.mono(12))
 
     # --- running
 
@@ -286,7 +282,7 @@ def _typed(menu: QMenu, label: str, example: str, now: str, take: object) -> Non
     field = QLineEdit(now)
     field.setPlaceholderText(example)
     field.setAccessibleName(label)
-    field.setFont(theme.mono(12))
+    field.setProperty("mono", True)
     field.setMinimumWidth(theme.px(280))
     box = QWidget()
     column = QVBoxLayout(box)

@@ -36,7 +36,7 @@ from gui.tree import LAYOUTS, Node, TreeModel, plan
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 
-WIDTH = 272
+WIDTH = 273  # with the line at its right
 RAIL = 48
 FOLD = 120  # milliseconds
 
@@ -75,7 +75,7 @@ class Sidebar(QWidget):
         self._pages.addWidget(self._full())
         self._pages.addWidget(self._rail())
         row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
+        row.setContentsMargins(0, 0, 1, 0)  # the line at the right
         row.addWidget(self._pages)
         self.setFixedWidth(theme.px(WIDTH))
         self._motion = QVariantAnimation(self)
@@ -92,7 +92,7 @@ class Sidebar(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         head = QHBoxLayout()
-        head.setContentsMargins(theme.px(16), theme.px(4), theme.px(8), 0)
+        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), 0)
         head.setSpacing(theme.px(2))
         title = words("Connections", "column")
         head.addWidget(title)
@@ -107,10 +107,13 @@ class Sidebar(QWidget):
         self.search.textChanged.connect(self._search)
         self.search.installEventFilter(self)
         edge = QHBoxLayout()
-        edge.setContentsMargins(theme.px(12), theme.px(2), theme.px(12), theme.px(7))
+        edge.setContentsMargins(theme.px(12), theme.px(4), theme.px(11), theme.px(6))
         edge.addWidget(self.search)
         column.addLayout(edge)
-        column.addWidget(self.tree, 1)
+        inset = QHBoxLayout()
+        inset.setContentsMargins(theme.px(4), 0, 0, 0)
+        inset.addWidget(self.tree)
+        column.addLayout(inset, 1)
         column.addWidget(hair())
         foot = QVBoxLayout()
         foot.setContentsMargins(0, theme.px(4), 0, theme.px(4))
@@ -173,6 +176,8 @@ class Sidebar(QWidget):
                 self.tree.expand(self.model.index_of(above))
                 above = above.parent
             index = self.model.index_of(found)
+            if found.children:
+                self.tree.expand(index)
             if index != self.tree.currentIndex():
                 self.tree.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         self.tree.viewport().update()

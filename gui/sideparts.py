@@ -35,7 +35,7 @@ class Tree(CellTree):
         pointed = self.underMouse() and self._pointed() == index
         if chosen or picked or pointed:
             row = QRect(0, option.rect.top(), self.viewport().width(), option.rect.height())
-            box = QRectF(row).adjusted(theme.px(6), 0.5, -theme.px(6), -0.5)
+            box = QRectF(row).adjusted(theme.px(2), 0.5, -theme.px(6), -0.5)
             painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)

@@ -48,7 +48,7 @@ class StatusLine(QWidget):
         self.setObjectName("statusline")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(theme.px(16), 1, theme.px(8), 0)
+        self._row.setContentsMargins(theme.px(16), 1, theme.px(16), 0)
         self._row.setSpacing(theme.px(16))
         self._left: list[_Elided] = []
         self._right: list[QLabel] = []

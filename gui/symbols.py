@@ -171,7 +171,7 @@ def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, b
     """
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    pitch, side = theme.px(8), theme.px(5)
+    pitch, side = theme.px(9), theme.px(5)
     room = max(1, int(rect.width() // pitch) - 1)
     x, y = rect.left(), rect.center().y()
     if len(marks) > room:

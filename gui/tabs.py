@@ -168,11 +168,15 @@ class Tabs(QWidget):
         painter.fillRect(self.rect(), theme.colour("canvas"))
         painter.fillRect(QRect(0, self.height() - 1, self.width(), 1), theme.colour("border"))
 
-    def add(self, title: str, icon: str) -> int:
-        """A further tab at the end; returns its position."""
-        self.bar.icons.append(icon)
-        self.bar.dirty.append(False)
-        return self.bar.addTab(title)
+    def insert(self, at: int, title: str, icon: str) -> None:
+        """A further tab."""
+        self.bar.icons.insert(at, icon)
+        self.bar.dirty.insert(at, False)
+        self.bar.insertTab(at, title)
+
+    def is_dirty(self, at: int) -> bool:
+        """Whether a tab carries the dot."""
+        return self.bar.dirty[at]
 
     def put(self, at: int, title: str, icon: str, dirty: bool, tip: str = "") -> None:
         """Say what a tab stands for now."""

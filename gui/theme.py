@@ -250,6 +250,7 @@ def _sheet(t: Tokens) -> str:
     text = re.sub(r"image\(([a-z-]+),\s*(\w+)\)", image, text)
     for name in sorted((f.name for f in fields(t)), key=len, reverse=True):
         text = text.replace(f"@{name}", getattr(t, name))
+    text = text.replace("@fixed", f'"{mono().family()}"')
     return re.sub(r"\b(\d+(?:\.\d+)?)u\b", lambda m: f"{px(float(m.group(1)))}px", text)
 
 

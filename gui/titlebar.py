@@ -124,9 +124,10 @@ class TitleBar(QWidget):
             return
         facts = session.facts
         self._name.setText(session.name)
-        said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
         if session.is_local:
-            said = [facts.topology]
+            said = ["in memory" if session.is_sample or not session.read_only else "a dump"]
+        else:
+            said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
         said.append(f"{facts.milliseconds} ms")
         self._all_facts = " · ".join(part for part in said if part)
         self._facts.setText(self._all_facts)

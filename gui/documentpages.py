@@ -1,0 +1,274 @@
+"""The pages of one document: its editor, and the merge after somebody else was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QShortcut
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from gui import messages, preferences, tasks, wording
+from gui.conflicts import ConflictPrompt
+from gui.editor import EditorPanel
+from gui.layoutwords import layout_sentence
+from gui.pages import Page, Request
+from gui.resolver import ResolverPanel
+from gui.valuepane import ValuePane
+from gui.writes import Writes
+from model import text
+from model.canonical import Path, Value
+from model.records import CollectionInfo, Draft, Opened, Outcome
+from model.session import Conflict, Session
+
+
+class DocumentPage(Page):
+    """A document in the editor. A failed swap becomes the prompt, and from there a merge."""
+
+    kind = "document"
+    icon = "file-text"
+
+    def __init__(
+        self, session: Session, ns: str, id: Value, draft: Draft | None = None, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(session, ns, id, parent)
+        self._id: Value = id
+        self._opened: Opened | None = None
+        self.layout_words = ""
+        self.prompt: ConflictPrompt | None = None
+        self.editor = EditorPanel(session, ns, id, draft)
+        # The window's actions have these keys; two owners of a key would silence both.
+        taken = ("Ctrl+S", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+F", "F3", "Shift+F3", "Ctrl+D", "Ctrl+Shift+H")
+        for shortcut in self.editor.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if shortcut.key().toString() in taken:
+                shortcut.setEnabled(False)
+        self.writes = Writes(session, ns, self)
+        self.value = ValuePane()
+        self.value.hide()
+        self.value.closed.connect(self._hide_value)
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split.setChildrenCollapsible(False)
+        self._split.setHandleWidth(1)
+        self._split.addWidget(self.editor)
+        self._split.addWidget(self.value)
+        self._split.setStretchFactor(0, 3)
+        self._split.setStretchFactor(1, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._split)
+        self.setFocusProxy(self.editor)
+        self.editor.dirty_changed.connect(self._touched)
+        self.editor.loaded.connect(self._loaded)
+        self.editor.saved.connect(self._saved)
+        self.editor.conflict_found.connect(self.ask_conflict)
+        self.editor.history_asked.connect(partial(self._ask, "history"))
+        self.editor.compare_asked.connect(partial(self._ask, "compare"))
+        self.editor.whole_asked.connect(self._show_value)
+        self.writes.written.connect(self.written)
+        self.writes.merge_asked.connect(self._merge)
+        tasks.run(lambda _: session.info(ns), done=self._info_known, failed=self._info_unknown, owner=self)
+
+    # --- between panels
+
+    def _info_known(self, info: CollectionInfo) -> None:
+        self.layout_words = layout_sentence(info).partition(":")[0]
+        self.changed.emit()
+
+    def _info_unknown(self, error: BaseException) -> None:
+        pass  # the editor says why the collection cannot be read
+
+    def _touched(self, *_: object) -> None:
+        self.changed.emit()
+
+    def _loaded(self, opened: Opened) -> None:
+        self._opened = opened
+        self.changed.emit()
+
+    def _saved(self, outcome: Outcome) -> None:
+        self.writes.ended(outcome)
+        self.changed.emit()
+        if outcome.id is not None and outcome.id != self._id:
+            self.asked.emit(Request("document", self.ns, outcome.id))
+
+    def ask_conflict(self, conflict: Conflict) -> None:
+        """Say that somebody was faster, and ask what to do."""
+        if self.prompt is not None:
+            return
+        self.prompt = ConflictPrompt(self, conflict, self.ns, self._id)
+        self.prompt.chosen.connect(partial(self._conflict_answered, conflict))
+        self.prompt.open()
+
+    def _conflict_answered(self, conflict: Conflict, choice: str) -> None:
+        self.prompt = None
+        if choice == "review":
+            self.editor.keep_now()
+            self._merge(self._id, conflict)
+        elif choice != "cancel":
+            self.editor.act_on(conflict, choice)
+
+    def _merge(self, id: Value, conflict: Conflict) -> None:
+        self.asked.emit(Request("merge", self.ns, id, conflict))
+
+    def _ask(self, kind: str) -> None:
+        self.asked.emit(Request(kind, self.ns, self._id))
+
+    def _show_value(self, value: Value, path: Path) -> None:
+        if self.value.isVisible():
+            self._hide_value()
+            return
+        self.value.show_value(text.path_text(path), value)
+        self.value.show()
+
+    def _hide_value(self) -> None:
+        self.value.hide()
+        self.editor.setFocus()
+
+    # --- what the window asks
+
+    @property
+    def title(self) -> str:
+        return wording.plain(self._id)
+
+    @property
+    def dirty(self) -> bool:
+        return self.editor.is_dirty
+
+    def facts(self) -> set[str]:
+        facts = {"page", "document", "find", "undo", "redo"}
+        if self.editor.is_loaded:
+            facts.add("readable")
+        if self.editor.is_dirty:
+            facts.add("dirty")
+        if not self.session.read_only:
+            facts.add("writable")
+        if self.session.is_sample:
+            facts.add("sample")
+        return facts
+
+    def reasons(self) -> dict[str, str]:
+        said = {"dirty": "Nothing is changed"}
+        if self.session.read_only:
+            said["writable"] = f"{self.session.name} is open read-only"
+        return said
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        left = [f"{self.ns} / {wording.plain(self._id)}"]
+        opened = self._opened
+        if opened is not None and opened.document:
+            left.append(wording.size(len(opened.document)))
+        if self.layout_words:
+            left.append(self.layout_words)
+        return left, [f"Dates shown in {preferences.zone()}, stored in UTC"], True
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.editor.tree, self.editor.side, self.editor.foot.save]
+
+    def after_write(self, outcome: Outcome) -> None:
+        if outcome.ns == self.ns and outcome.id == self._id:
+            self.editor.reload()
+
+    def leave(self) -> None:
+        self.editor.keep_now()
+
+    # --- actions
+
+    def do_refresh(self) -> None:
+        self.editor.reload()
+
+    def do_save(self) -> None:
+        self.editor.save()
+
+    def do_discard(self) -> None:
+        self.editor.foot.discard.click()
+
+    def do_undo(self) -> None:
+        self.editor.undo()
+
+    def do_redo(self) -> None:
+        self.editor.redo()
+
+    def do_find(self) -> None:
+        self.editor.focus_find()
+
+    def do_find_next(self) -> None:
+        self.editor.find_next()
+
+    def do_find_previous(self) -> None:
+        self.editor.find_previous()
+
+    def do_history(self) -> None:
+        self._ask("history")
+
+    def do_compare(self) -> None:
+        self._ask("compare")
+
+    def do_copy_id(self) -> None:
+        QGuiApplication.clipboard().setText(wording.plain(self._id))
+        messages.tell(self, "The id is copied")
+
+    def do_copy_document(self) -> None:
+        if self._opened is not None:
+            QGuiApplication.clipboard().setText(text.to_text(self._opened.document, 2))
+            messages.tell(self, f"{wording.plain(self._id)} is copied as Extended JSON")
+
+    def do_duplicate(self) -> None:
+        self.writes.duplicate(self._id)
+
+    def do_delete(self) -> None:
+        self.writes.delete(self._id)
+
+    def do_colleague(self) -> None:
+        self.writes.colleague(self._id)
+
+
+class MergePage(Page):
+    """An edit and the database's version, merged field by field."""
+
+    kind = "merge"
+    icon = "git-merge"
+    wants_rail = True
+
+    def __init__(self, session: Session, ns: str, id: Value, conflict: Conflict, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self._id: Value = id
+        self.resolver = ResolverPanel(session, ns, id, conflict)
+        self.writes = Writes(session, ns, self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.resolver)
+        self.setFocusProxy(self.resolver)
+        self.resolver.saved.connect(self._saved)
+        self.resolver.moved.connect(self._moved)
+        self.resolver.discarded.connect(self._discarded)
+        self.writes.written.connect(self.written)
+
+    def _saved(self, outcome: Outcome) -> None:
+        self.writes.ended(outcome)
+        self.asked.emit(Request("merged", self.ns, self._id))
+
+    def _moved(self, _: object) -> None:
+        messages.note(self, "The document changed again meanwhile. Nothing was written; your choices are kept.")
+
+    def _discarded(self) -> None:
+        self.asked.emit(Request("discarded", self.ns, self._id))
+
+    @property
+    def title(self) -> str:
+        return f"Merge: {wording.plain(self._id)}"
+
+    @property
+    def dirty(self) -> bool:
+        return True
+
+    def facts(self) -> set[str]:
+        return {"page", "merge", "undo", "redo", "dirty"}
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        left = [f"{self.ns} / {wording.plain(self._id)}", "Your edit is kept as a draft"]
+        keys = ["Ctrl+PgUp and Ctrl+PgDn: previous and next conflict", "Shift with Ctrl+1, 2, 3: all unresolved"]
+        return left, keys, False
+
+    def memory(self) -> dict[str, str]:
+        # The draft is what survives; it opens in the editor, and meets the conflict again on saving.
+        return {"kind": "document", "ns": self.ns, "id": text.value_text(self._id)}

@@ -1,0 +1,255 @@
+"""What the window itself does for the actions' table; ``do_…`` methods that no page has."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+
+from gui import messages, preferences, tasks, theme
+from gui.actions import MENUS, TABLE, keys_text
+from gui.activity import ActivityDialog
+from gui.palette import Hit, Palette
+from gui.settings import SettingsDialog
+from gui.sheet import Sheet
+from gui.states import button, words
+from model.records import ServerFacts
+
+if TYPE_CHECKING:
+    from gui.window import Window
+
+
+class Doing(QObject):
+    """Acts on the window."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self._window = window
+
+    # --- file
+
+    def do_connect(self) -> None:
+        self._window.ask_connection()
+
+    def do_open_dump(self) -> None:
+        self._window.pick_folder()
+
+    def do_open_file(self) -> None:
+        self._window.pick_file()
+
+    def do_open_sample(self) -> None:
+        self._window.open_sample()
+
+    def do_new_tab(self) -> None:
+        """Find a collection and open it in a tab of its own."""
+        hits = self._collections(anew=True)
+        self._window.show_work()
+        Palette(self._window, hits, "Open a collection in a new tab").open()
+
+    def do_close_tab(self) -> None:
+        self._window.desk.close_at(self._window.desk.tabs.bar.currentIndex())
+
+    def do_next_tab(self) -> None:
+        self._step(1)
+
+    def do_previous_tab(self) -> None:
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        bar = self._window.desk.tabs.bar
+        if bar.count():
+            bar.setCurrentIndex((bar.currentIndex() + by) % bar.count())
+
+    def do_allow_writes(self) -> None:
+        """Make the connection in front read-only, or ask before allowing writes again."""
+        session = self._window.session
+        if session is None:
+            return
+        if not session.read_only:
+            session.read_only = True
+            self._window.update_state()
+            messages.tell(self._window, f"{session.name} is read-only now", self._allow)
+            return
+        if session.is_local and not session.is_sample:
+            messages.confirm(
+                self._window,
+                f"Open {session.name} into memory?",
+                "A dump is never written to. In memory edits can be tried; they are thrown away with the window.",
+                "Open into memory",
+                partial(self._window.reopen_into_memory, session),
+            )
+            return
+        marked = " It is marked as production." if self._window.production(session) else ""
+        messages.confirm(
+            self._window,
+            f"Allow writes to {session.name}?",
+            f"Nothing is written until you save or apply, and every write is guarded.{marked}",
+            "Allow writes",
+            self._allow,
+            danger=self._window.production(session),
+        )
+
+    def _allow(self) -> None:
+        session = self._window.session
+        if session is not None:
+            session.read_only = False
+            self._window.update_state()
+
+    def do_disconnect(self) -> None:
+        session = self._window.session
+        if session is not None:
+            self._window.disconnect_session(session)
+
+    def do_settings(self) -> None:
+        SettingsDialog(self._window).open()
+
+    def do_quit(self) -> None:
+        self._window.close()
+
+    # --- edit and view
+
+    def do_palette(self) -> None:
+        """Find a command or a collection by its name."""
+        Palette(self._window, [*self._commands(), *self._collections()], "Find a command or collection").open()
+
+    def _commands(self) -> list[Hit]:
+        trigger = self._window.actions_.trigger
+        return [
+            Hit(action.text().rstrip("…"), partial(trigger, item.id), item.icon, item.menu, keys_text(item))
+            for item, action in self._window.actions_.enabled()
+            if item.id not in ("palette", "next-pane", "previous-pane")
+        ]
+
+    def _collections(self, anew: bool = False) -> list[Hit]:
+        window = self._window
+        hits = []
+        for session in window.sessions:
+            for info in window.sidebar.ns_known(session):
+                db, _, name = info.ns.partition(".")
+                call = partial(window.sidebar.collection_asked.emit, session, info.ns, anew)
+                where = db if len(window.sessions) == 1 else f"{session.name} · {db}"
+                hits.append(Hit(name, call, "table", where, info.layout if info.belongs_to is None else "archive of"))
+        return hits
+
+    def do_refresh(self) -> None:
+        """Read collections and facts again; a page reads itself."""
+        self._window.sidebar.refresh()
+        session = self._window.session
+        if session is not None:
+            tasks.run(
+                lambda _: session.refresh_facts(), done=self._facts, failed=self._facts_failed, owner=self, key="facts"
+            )
+
+    def _facts(self, _: ServerFacts) -> None:
+        self._window.update_state()
+
+    def _facts_failed(self, error: BaseException) -> None:
+        messages.fail(self._window, error)
+
+    def do_toggle_sidebar(self) -> None:
+        self._window.toggle_sidebar()
+
+    def do_next_pane(self) -> None:
+        self._pane(1)
+
+    def do_previous_pane(self) -> None:
+        self._pane(-1)
+
+    def _pane(self, by: int) -> None:
+        window = self._window
+        if window.at_welcome:
+            window.welcome.sample.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            return
+        page = window.desk.page
+        panes: list[QWidget] = [] if window.sidebar.folded else [window.sidebar.tree]
+        panes += list(page.panes()) if page is not None else []
+        panes = [pane for pane in panes if pane.isVisible() and pane.isEnabled()]
+        if not panes:
+            return
+        now = QApplication.focusWidget()
+        at = next(
+            (at for at, pane in enumerate(panes) if now is not None and (pane is now or pane.isAncestorOf(now))), -by
+        )
+        panes[(at + by) % len(panes)].setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def do_drafts(self) -> None:
+        self._window.open_tool("drafts")
+
+    def do_journal(self) -> None:
+        self._window.open_tool("journal")
+
+    def do_pending(self) -> None:
+        self._window.open_tool("pending")
+
+    def do_theme_light(self) -> None:
+        preferences.put("theme", "light")
+
+    def do_theme_dark(self) -> None:
+        preferences.put("theme", "dark")
+
+    def do_theme_system(self) -> None:
+        preferences.put("theme", "system")
+
+    def do_theme_toggle(self) -> None:
+        preferences.put("theme", "light" if theme.is_dark() else "dark")
+
+    def do_tasks(self) -> None:
+        """Show what is being done."""
+        ActivityDialog(self._window).open()
+
+    # --- help
+
+    def do_welcome(self) -> None:
+        self._window.refresh_saved()
+        if self._window.at_welcome and self._window.sessions:
+            self._window.show_work()
+        else:
+            self._window.show_welcome()
+
+    def do_shortcuts(self) -> None:
+        """List the keys."""
+        _Keys(self._window).open()
+
+    def do_about(self) -> None:
+        messages.confirm(
+            self._window,
+            "Palimpsest",
+            "Reads, compares and mends every version of a MongoDB document. Every write is guarded, journalled and "
+            "can be undone.",
+            "Close",
+            lambda: None,
+        ).cancel.hide()
+
+
+class _Keys(Sheet):
+    """Every key of the table, by menu."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, 760)
+        self.setAccessibleName("Keyboard")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(12))
+        column.addWidget(words("Keyboard", "title"))
+        rows = []
+        for menu in MENUS:
+            lines = [item for item in TABLE if item.menu == menu and item.keys]
+            rows += [f"<tr><td style='padding-top:8px'><b>{menu}</b></td></tr>"] if lines else []
+            pairs = [lines[at : at + 2] for at in range(0, len(lines), 2)]
+            for pair in pairs:
+                cells = "".join(
+                    f"<td style='padding-right:14px'>{item.text.rstrip('…')}</td>"
+                    f"<td style='padding-right:28px'><b>{keys_text(item)}</b></td>"
+                    for item in pair
+                )
+                rows.append(f"<tr>{cells}</tr>")
+        label = QLabel(f"<table cellspacing='2'>{''.join(rows)}</table>")
+        label.setTextFormat(Qt.TextFormat.RichText)
+        column.addWidget(label)
+        self._close = button("Close", self.accept, "main")
+        column.addWidget(self._close, 0, Qt.AlignmentFlag.AlignRight)
+
+    def first(self) -> QWidget | None:
+        return self._close

@@ -1,0 +1,336 @@
+"""What stands behind a tab. A page composes panels and wires their signals; panels never know of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QSplitter, QVBoxLayout, QWidget
+
+from gui import messages, preferences, tasks, theme, wording
+from gui.browser import BrowserPanel
+from gui.diffview import DiffPanel
+from gui.layoutwords import guard_sentence, layout_sentence
+from gui.timeline import TimelinePanel
+from gui.writes import Writes
+from model import text
+from model.canonical import Path, Value
+from model.records import Draft, Outcome, Row, Version
+from model.session import Conflict, Session
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a page asks of the window.
+
+    ``document``, ``history``, ``compare``, ``merge``, ``merged``, ``discarded``, ``draft``, ``draft-discarded`` or
+    ``close``.
+    """
+
+    kind: str
+    ns: str = ""
+    id: Value | None = None
+    conflict: Conflict | None = None
+    draft: Draft | None = None
+
+
+class Page(QWidget):
+    """Base of the pages. ``do_…`` methods are what the actions' table names."""
+
+    changed = Signal()  # title, unsaved, facts or status are others now
+    asked = Signal(object)  # Request
+    written = Signal(object)  # Outcome
+
+    kind = ""
+    wants_rail = False
+    icon = ""
+
+    def __init__(self, session: Session, ns: str = "", id: Value | None = None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session, self.ns, self.id = session, ns, id
+        self.setObjectName("surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+    @property
+    def title(self) -> str:
+        """The tab's words."""
+        return self.ns.partition(".")[2]
+
+    @property
+    def tip(self) -> str:
+        """The tab's tooltip."""
+        return self.ns if self.id is None else f"{self.ns} / {wording.plain(self.id)}"
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something is not saved."""
+        return False
+
+    def facts(self) -> set[str]:
+        """What is the case, for the actions' table."""
+        return {"page"}
+
+    def reasons(self) -> dict[str, str]:
+        """Why a fact is not the case, one sentence each."""
+        return {}
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        """Words for the left and the right of the status line, and whether tasks are shown there."""
+        return [], [preferences.zone()], True
+
+    def panes(self) -> Sequence[QWidget]:
+        """Where F6 goes, in order."""
+        return [self]
+
+    def do_refresh(self) -> None:
+        """Read again."""
+
+    def after_write(self, outcome: Outcome) -> None:
+        """Something was written through another page of the same connection."""
+
+    def leave(self) -> None:
+        """The tab closes: keep what must not be lost."""
+
+    def memory(self) -> dict[str, str]:
+        """What brings this page back in a later run."""
+        return {"kind": self.kind, "ns": self.ns, "id": "" if self.id is None else text.value_text(self.id)}
+
+
+class CollectionPage(Page):
+    """The documents of a collection, the history of the one chosen, and two versions of it compared."""
+
+    kind = "collection"
+    icon = "table"
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, parent=parent)
+        self._chosen_row: Row | None = None
+        self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
+        self._missing_index = ""
+        self.browser = BrowserPanel(session, ns)
+        self.timeline = TimelinePanel(session, ns)
+        self.diff = DiffPanel(session, ns)
+        self.writes = Writes(session, ns, self)
+        self.split = QSplitter(Qt.Orientation.Vertical)
+        self.split.setChildrenCollapsible(False)
+        self.split.setHandleWidth(1)
+        for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
+            self.split.addWidget(panel)
+            self.split.setStretchFactor(self.split.count() - 1, stretch)
+        self.diff.setMinimumHeight(theme.px(120))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.split)
+        self.split.setSizes([theme.px(335), theme.px(149), theme.px(311)])
+        if (kept := preferences.shape("split/collection")) is not None:
+            self.split.restoreState(kept)
+        self.split.splitterMoved.connect(self._split_moved)
+        self.setFocusProxy(self.browser)
+        self._wire()
+
+    def _wire(self) -> None:
+        self.browser.chosen.connect(self._choose)
+        self.browser.open_asked.connect(self._open)
+        self.browser.new_asked.connect(self.do_new_document)
+        self.browser.loaded.connect(self._loaded)
+        self.browser.menu_asked.connect(self._fill_menu)
+        self.timeline.loaded.connect(self._history_read)
+        self.timeline.compared.connect(self._compare)
+        self.timeline.cleared.connect(self.diff.clear)
+        self.timeline.restore_asked.connect(self._restore)
+        self.diff.ab_chosen.connect(self.timeline.set_ab)
+        self.diff.restore_asked.connect(self._restore)
+        self.writes.written.connect(self.written)
+        self.writes.merge_asked.connect(self._merge)
+
+    # --- between panels
+
+    def _choose(self, row: Row | None) -> None:
+        before, self._chosen_row = self._chosen_row, row
+        self.id = row.id if row is not None else None
+        if row is None or not row.readable:
+            self.timeline.show_document(None)
+            self.diff.clear()
+        else:
+            same = before is not None and before.id == row.id and before.raw == row.raw
+            self.timeline.show_document(row.id, keep=same)
+            if self._wanted_ab is not None and self._wanted_ab[0] == row.id:
+                self.timeline.set_ab(self._wanted_ab[1], self._wanted_ab[2])
+                self._wanted_ab = None
+        self.changed.emit()
+
+    def _history_read(self, versions: list[Version]) -> None:
+        self.diff.set_ab_choices(versions)
+        self.changed.emit()
+
+    def _compare(self, a: Version | None, b: Version) -> None:
+        if self._chosen_row is not None:
+            self.diff.compare(self._chosen_row.id, a, b)
+            self.changed.emit()
+
+    def _loaded(self, _: object) -> None:
+        self.changed.emit()
+        if self._missing_index or self.session.read_only:
+            return
+        session, ns = self.session, self.ns
+        tasks.run(
+            lambda _: session.missing_index(ns) or "",
+            done=self._index_known,
+            failed=self._index_unknown,
+            owner=self,
+            key="index",
+        )
+
+    def _index_known(self, reason: str) -> None:
+        if reason != self._missing_index:
+            self._missing_index = reason
+            self.changed.emit()
+
+    def _index_unknown(self, error: BaseException) -> None:
+        pass  # a write says it again, with the reason
+
+    def _restore(self, id: Value, v: Value, paths: Sequence[Path] | None) -> None:
+        self.writes.restore(id, v, paths)
+
+    def _merge(self, id: Value, conflict: Conflict) -> None:
+        self.asked.emit(Request("merge", self.ns, id, conflict))
+
+    def _open(self, id: Value) -> None:
+        self.asked.emit(Request("document", self.ns, id))
+
+    def _fill_menu(self, menu: QMenu, row: Row) -> None:
+        if not row.readable or "writable" not in self.facts():
+            return
+        menu.addSeparator()
+        menu.addAction("Duplicate…", partial(self.writes.duplicate, row.id))
+        menu.addAction("Delete…", partial(self.writes.delete, row.id))
+        if self.session.is_sample:
+            menu.addSeparator()
+            menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
+
+    def _split_moved(self, *_: object) -> None:
+        preferences.keep_shape("split/collection", self.split.saveState())
+
+    # --- what the window asks
+
+    def show_document(self, id: Value, a: Value | None = None, b: Value | None = None) -> None:
+        """Choose a document, and two of its versions where they are named."""
+        if a is not None or b is not None:
+            if self._chosen_row is not None and self._chosen_row.id == id:
+                self.timeline.set_ab(a, b)
+                return
+            self._wanted_ab = (id, a, b)
+        self.browser.select(id)
+
+    def facts(self) -> set[str]:
+        facts = {"page", "list", "collection", "find"}
+        row = self._chosen_row
+        if row is not None:
+            facts.add("document")
+            if row.readable:
+                facts.add("readable")
+        info = self.browser.info
+        if not self.session.read_only and (info is None or info.belongs_to is None):
+            facts.add("writable")
+        if self.session.is_sample:
+            facts.add("sample")
+        if self.diff.comparison is not None:
+            facts.add("diff")
+        if self.browser.is_json:
+            facts.add("json")
+        if self._missing_index:
+            facts.add("index-missing")
+        return facts
+
+    def reasons(self) -> dict[str, str]:
+        info = self.browser.info
+        said = {"document": "No document is chosen", "readable": "This document does not decode; it is never written"}
+        if self.session.read_only:
+            said["writable"] = f"{self.session.name} is open read-only"
+        elif info is not None and info.belongs_to is not None:
+            said["writable"] = "An archive is written by saving the current document only"
+        return said
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        info = self.browser.info
+        left = [self.ns]
+        if info is not None:
+            left += [layout_sentence(info), guard_sentence(info, self.session.read_only)]
+        return left, [preferences.zone()], True
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
+
+    def after_write(self, outcome: Outcome) -> None:
+        info = self.browser.info
+        if outcome.ns == self.ns or (info is not None and info.belongs_to == outcome.ns):
+            self.browser.refresh()
+
+    def memory(self) -> dict[str, str]:
+        return {"kind": self.kind, "ns": self.ns, "filter": self.browser.bar.query.filter}
+
+    # --- actions
+
+    def do_refresh(self) -> None:
+        self.browser.refresh()
+
+    def do_find(self) -> None:
+        self.browser.bar.input.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.browser.bar.input.selectAll()
+
+    def do_as_json(self) -> None:
+        self.browser.show_json(not self.browser.is_json)
+        self.changed.emit()
+
+    def do_copy_id(self) -> None:
+        if self._chosen_row is not None:
+            QGuiApplication.clipboard().setText(wording.plain(self._chosen_row.id))
+            messages.tell(self, "The id is copied")
+
+    def do_copy_document(self) -> None:
+        if self._chosen_row is not None and self._chosen_row.readable:
+            QGuiApplication.clipboard().setText(text.to_text(self._chosen_row.raw, 2))
+            messages.tell(self, f"{wording.plain(self._chosen_row.id)} is copied as Extended JSON")
+
+    def do_open_document(self) -> None:
+        if self._chosen_row is not None:
+            self._open(self._chosen_row.id)
+
+    def do_new_document(self) -> None:
+        self.writes.create()
+
+    def do_duplicate(self) -> None:
+        if self._chosen_row is not None:
+            self.writes.duplicate(self._chosen_row.id)
+
+    def do_delete(self) -> None:
+        if self._chosen_row is not None:
+            self.writes.delete(self._chosen_row.id)
+
+    def do_colleague(self) -> None:
+        if self._chosen_row is not None:
+            self.writes.colleague(self._chosen_row.id)
+
+    def do_create_index(self) -> None:
+        self.writes.create_index()
+
+    def do_history(self) -> None:
+        self.timeline.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def do_compare(self) -> None:
+        self.diff.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def do_swap(self) -> None:
+        self.diff.swap.click()
+
+    def do_restore(self) -> None:
+        self.diff.restore.click()
+
+    def do_next_change(self) -> None:
+        self.diff.next_change()
+
+    def do_previous_change(self) -> None:
+        self.diff.previous_change()

@@ -1,0 +1,126 @@
+"""The pages of a whole connection: pending tokens, the journal, drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.draftsview import DraftsPanel
+from gui.journalview import JournalPanel
+from gui.pages import Page, Request
+from gui.pendingview import PendingPanel
+from model import text
+from model.errors import Refused
+from model.records import Draft, Entry, Outcome
+from model.session import Conflict, Session
+
+
+class _ToolPage(Page):
+    words = ""
+
+    def _put(self, panel: QWidget) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(panel)
+        self.setFocusProxy(panel)
+        self._panel = panel
+
+    @property
+    def title(self) -> str:
+        return self.words
+
+    @property
+    def tip(self) -> str:
+        return f"{self.words} of {self.session.name}"
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        _, right, with_tasks = super().status()
+        return [self.tip], right, with_tasks
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self._panel]
+
+
+class PendingPage(_ToolPage):
+    """Tokens between step one and step two of a counter."""
+
+    kind = "pending"
+    icon = "hourglass"
+    words = "Pending tokens"
+
+    def __init__(self, session: Session, ns: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, parent=parent)
+        self.panel = PendingPanel(session, ns or None)
+        self._put(self.panel)
+        self.panel.finished.connect(self._finished)
+        self.panel.closed.connect(self._closed)
+
+    def _finished(self, collections: object) -> None:
+        for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
+            self.written.emit(Outcome("applied", str(ns), None, "Tokens were finished"))
+
+    def _closed(self) -> None:
+        self.asked.emit(Request("close"))
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+
+class JournalPage(_ToolPage):
+    """What was written from here, with the way back."""
+
+    kind = "journal"
+    icon = "notebook"
+    words = "Journal"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent=parent)
+        self.panel = JournalPanel(session)
+        self._put(self.panel)
+        self.panel.undone.connect(self._undone)
+        self.panel.conflict_found.connect(self._conflict)
+
+    def _undone(self, outcome: Outcome) -> None:
+        if outcome.kind == "applied":
+            self.written.emit(outcome)
+
+    def _conflict(self, entry: Entry, conflict: Conflict) -> None:
+        try:
+            id = text.value_from_text(entry.document)
+        except Refused:
+            return
+        self.asked.emit(Request("merge", entry.ns, id, conflict))
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def after_write(self, outcome: Outcome) -> None:
+        self.panel.refresh()
+
+
+class DraftsPage(_ToolPage):
+    """Edits that are not saved."""
+
+    kind = "drafts"
+    icon = "note-pencil"
+    words = "Drafts"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent=parent)
+        self.panel = DraftsPanel(session)
+        self._put(self.panel)
+        self.panel.open_asked.connect(self._open)
+        self.panel.discarded.connect(self._discarded)
+
+    def _open(self, draft: Draft) -> None:
+        self.asked.emit(Request("draft", draft.ns, draft.id, draft=draft))
+
+    def _discarded(self, draft: Draft) -> None:
+        self.asked.emit(Request("draft-discarded", draft.ns, draft.id, draft=draft))
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def after_write(self, outcome: Outcome) -> None:
+        self.panel.refresh()

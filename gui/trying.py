@@ -1,0 +1,116 @@
+"""The five things to try: each opens the sample at the right place and says what to do there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from gui import messages, tasks, wording
+from gui.documentpages import DocumentPage
+from model.canonical import Value
+from model.session import Session, things
+
+if TYPE_CHECKING:
+    from gui.window import Window
+    from model.local.sample.things import Thing
+
+HINTS = {
+    "compare": "Pick any two versions on the timeline: a click sets B, a click with Shift sets A. "
+    "Ctrl+Up and Ctrl+Down go through the changes.",
+    "history": "The hatched breaks are versions that are not kept, by retention or by loss. The arrow keys go along "
+    "the timeline.",
+    "race": "While you read this, a colleague has changed the document. Change any field and save with Ctrl+S.",
+    "restore": "A is the old version. Restore a single field from its menu in the comparison, or more with "
+    "Restore from A…; Undo brings back what was.",
+    "pending": "Each token is between the two steps of a counter. The preview shows what finishing it would write.",
+}
+
+
+@dataclass(frozen=True)
+class _Place:
+    thing: Thing
+    id: Value | None
+    versions: tuple[Value, ...]
+
+
+class Trying(QObject):
+    """Leads to a thing's place in the window."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self._window = window
+
+    def first(self, session: Session) -> None:
+        """What is open when the sample is opened for the first time: the first thing's document."""
+        self._find(session, things()[0], say=False)
+
+    def begin(self, session: Session, thing: Thing) -> None:
+        """Go to a thing's place."""
+        self._window.show_work()
+        if thing.action == "pending":
+            self._window.desk.tool(session, "pending")
+            messages.hint(self._window, HINTS["pending"])
+            return
+        self._find(session, thing, say=True)
+
+    def _find(self, session: Session, thing: Thing, say: bool) -> None:
+        def work(_: tasks.Progress) -> _Place:
+            id = session.find_id(thing.ns, thing.id)
+            return _Place(thing, id, tuple(session.find_version(thing.ns, id, str(v)) for v in thing.versions))
+
+        tasks.run(
+            work,
+            done=partial(self._go, session, say),
+            failed=self._failed,
+            owner=self,
+            key="thing",
+            title=f"Opening {thing.id}",
+        )
+
+    def _go(self, session: Session, say: bool, place: _Place) -> None:
+        thing = place.thing
+        if place.id is None:
+            return
+        if thing.action == "race":
+            page = self._window.desk.document(session, thing.ns, place.id)
+            if isinstance(page, DocumentPage):
+                self._race(page, place.id)
+            return
+        a = place.versions[0] if place.versions else None
+        b = place.versions[1] if len(place.versions) > 1 else None
+        page = self._window.show_document(session, thing.ns, place.id, a, b)
+        if thing.action == "history":
+            page.do_history()
+        if say:
+            messages.hint(self._window, HINTS[thing.action])
+
+    def _race(self, page: DocumentPage, id: Value) -> None:
+        session, ns = page.session, page.ns
+        if page.editor.is_loaded:
+            self._overtake(session, ns, id)
+            return
+
+        # The editor has to begin from what was there before the colleague came.
+        def loaded(_: object) -> None:
+            page.editor.loaded.disconnect(loaded)
+            self._overtake(session, ns, id)
+
+        page.editor.loaded.connect(loaded)
+
+    def _overtake(self, session: Session, ns: str, id: Value) -> None:
+        tasks.run(
+            lambda _: session.colleague(ns, id),
+            done=self._overtaken,
+            failed=self._failed,
+            owner=self,
+            title=f"Editing {wording.plain(id)} as a colleague",
+        )
+
+    def _overtaken(self, _: object) -> None:
+        messages.hint(self._window, HINTS["race"])
+
+    def _failed(self, error: BaseException) -> None:
+        messages.fail(self._window, error)

@@ -1,0 +1,249 @@
+"""Writes that are asked for outside the editor: restore, delete, create, undo, and the sample's colleague.
+
+Each one reads what it is about, asks with the whole of it in sight, runs in a task and says how it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, preferences, tasks, wording
+from gui.newdocument import NewDocument
+from gui.states import words
+from model import canonical, text
+from model.canonical import Path, Value
+from model.diff import diff
+from model.errors import Refused
+from model.records import Outcome, Version
+from model.session import Conflict, Session
+
+SHOWN = 8  # changes listed in a question; the rest is counted
+
+
+@dataclass(frozen=True)
+class _Restoring:
+    """A restore as it was worked out, before it is agreed to."""
+
+    id: Value
+    v: Value
+    paths: Sequence[Path] | None
+    base: Version
+    lines: tuple[str, ...]
+
+
+class Writes(QObject):
+    """The writes of one page; ``written`` carries each applied outcome."""
+
+    written = Signal(object)  # Outcome
+    merge_asked = Signal(object, object)  # id, Conflict
+
+    def __init__(self, session: Session, ns: str, page: QWidget) -> None:
+        super().__init__(page)
+        self._session, self._ns, self._page = session, ns, page
+        self._production = False
+
+    def set_production(self, production: bool) -> None:
+        """Ask for the name to be typed before anything is deleted."""
+        self._production = production
+
+    # --- restore
+
+    def restore(self, id: Value, v: Value, paths: Sequence[Path] | None = None) -> None:
+        """Make an earlier state, or some of its fields, a new version, once it is seen and agreed to."""
+        session, ns, zone = self._session, self._ns, preferences.zone()
+
+        def work(_: tasks.Progress) -> _Restoring:
+            base = session.version(ns, id)
+            content = session.restored(ns, id, v, paths, base)
+            return _Restoring(id, v, paths, base, change_lines(base.content or canonical.EMPTY, content, zone))
+
+        self._run(work, self._ask_restore, f"Reading {wording.version(v)}")
+
+    def _ask_restore(self, plan: _Restoring) -> None:
+        name, old = wording.plain(plan.id), wording.version(plan.v)
+        if not plan.lines:
+            messages.tell(self._page, f"{name} has what {old} had; nothing needs to be written")
+            return
+        if plan.paths is None:
+            saying = f"The content of {old} becomes a new version"
+        else:
+            takes = "takes its value" if len(plan.paths) == 1 else "take their values"
+            saying = f"{wording.many(len(plan.paths), 'field')} {takes} from {old} in a new version"
+        messages.confirm(
+            self._page,
+            f"Restore {old} of {name}?",
+            f"{saying}; {wording.version(plan.base.v) or 'the present content'} stays in the history.",
+            f"Restore {wording.many(len(plan.lines), 'change')}",
+            partial(self._do_restore, plan),
+            more=_listed(plan.lines),
+        )
+
+    def _do_restore(self, plan: _Restoring) -> None:
+        session, ns = self._session, self._ns
+        self._run(
+            lambda _: session.restore(ns, plan.id, plan.v, plan.paths, plan.base),
+            partial(self.ended, again=partial(self.restore, plan.id, plan.v, plan.paths)),
+            f"Restoring {wording.version(plan.v)}",
+        )
+
+    # --- delete
+
+    def delete(self, id: Value) -> None:
+        """Delete a document as it is now, once that is agreed to."""
+        session, ns = self._session, self._ns
+        self._run(lambda _: session.version(ns, id), partial(self._ask_delete, id), f"Reading {wording.plain(id)}")
+
+    def _ask_delete(self, id: Value, base: Version) -> None:
+        name = wording.plain(id)
+        which = f" at {wording.version(base.v)}" if base.v is not None else ""
+        messages.confirm(
+            self._page,
+            f"Delete {name}?",
+            f"{name}{which} is deleted from {self._ns}, unless it changed meanwhile. "
+            "What goes is kept in the journal, from where it can be brought back.",
+            "Delete 1 document",
+            partial(self._do_delete, id, base),
+            danger=True,
+            typed=name if self._production else None,
+        )
+
+    def _do_delete(self, id: Value, base: Version) -> None:
+        session, ns = self._session, self._ns
+        self._run(
+            lambda _: session.delete(ns, id, base),
+            partial(self.ended, again=partial(self.delete, id)),
+            f"Deleting {wording.plain(id)}",
+        )
+
+    # --- create
+
+    def create(self, content: bytes | None = None) -> None:
+        """Ask for a new document, beginning from some content."""
+        asked = NewDocument(self._page, self._ns, content)
+        asked.agreed.connect(partial(self._do_create, asked))
+        asked.open()
+
+    def _do_create(self, asked: NewDocument, id: Value | None, content: bytes) -> None:
+        session, ns = self._session, self._ns
+        tasks.run(
+            lambda _: session.create(ns, content, id),
+            done=partial(self._created, asked),
+            failed=asked.refuse,
+            owner=self,
+            title="Inserting a document",
+        )
+
+    def _created(self, asked: NewDocument, outcome: Outcome) -> None:
+        if outcome.kind in ("refused", "conflict"):
+            asked.refuse(Refused(outcome.detail))
+            return
+        asked.close()
+        self.ended(outcome)
+
+    def duplicate(self, id: Value) -> None:
+        """Ask for a new document that begins as a copy."""
+        session, ns = self._session, self._ns
+        self._run(lambda _: session.version(ns, id), self._copy_read, f"Reading {wording.plain(id)}")
+
+    def _copy_read(self, base: Version) -> None:
+        self.create(base.content)
+
+    # --- the rest
+
+    def colleague(self, id: Value) -> None:
+        """Change a document of the sample as someone else; no page is told, as none would be in life."""
+        session, ns = self._session, self._ns
+        self._run(lambda _: session.colleague(ns, id), self._colleague_done, "Editing as a colleague")
+
+    def _colleague_done(self, outcome: Outcome) -> None:
+        if outcome.kind != "applied":
+            messages.fail(self._page, outcome.detail)
+            return
+        now = f" It is at {wording.version(outcome.version)} now." if outcome.version is not None else ""
+        name = wording.plain(outcome.id) if outcome.id is not None else "the document"
+        messages.tell(self._page, f"A colleague has just changed {name}.{now} Saving an edit of it meets the conflict")
+
+    def create_index(self) -> None:
+        """Create the unique index that safe writing needs, once that is agreed to."""
+        session, ns = self._session, self._ns
+        messages.confirm(
+            self._page,
+            f"Create the unique index on {ns}?",
+            "Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile.",
+            "Create the index",
+            partial(self._run, lambda _: session.create_index(ns), self.ended, "Creating an index"),
+        )
+
+    def undo(self, outcome: Outcome) -> None:
+        """Write the inverse of what was written; where the document moved on, that becomes a merge."""
+        session, entry = self._session, outcome.entry
+        if entry is not None:
+            self._run(lambda _: session.undo(entry), partial(self._undone, outcome), "Undoing")
+
+    def _undone(self, first: Outcome, outcome: Outcome) -> None:
+        entry = first.entry
+        if outcome.kind != "conflict" or entry is None or first.id is None:
+            self.ended(outcome)
+            return
+        session = self._session
+        self._run(
+            lambda _: session.undo_conflict(entry), partial(self._undo_conflict, first.id), "Reading what changed"
+        )
+
+    def _undo_conflict(self, id: Value, conflict: Conflict) -> None:
+        self.merge_asked.emit(id, conflict)
+
+    def settle(self, outcome: Outcome) -> None:
+        """Look again for a write whose outcome is not known."""
+        session = self._session
+        self._run(lambda _: session.settle(outcome), self.ended, "Looking for the write")
+
+    # --- how it ended
+
+    def ended(self, outcome: Outcome, again: object = None) -> None:
+        """Say how a write ended, with the way back or the way on."""
+        if outcome.kind == "applied":
+            messages.tell(self._page, outcome.detail, partial(self.undo, outcome) if outcome.entry else None)
+            self.written.emit(outcome)
+        elif outcome.kind == "skipped":
+            messages.tell(self._page, outcome.detail)
+        elif outcome.kind == "unknown":
+            messages.doubt(self._page, outcome.detail, partial(self.settle, outcome), outcome.token or "")
+        else:
+            messages.fail(self._page, outcome.detail, [("Try again", again)] if callable(again) else [])
+
+    def _run(self, work: object, done: object, title: str) -> None:
+        assert callable(work)
+        assert callable(done)
+        tasks.run(work, done=done, failed=self._failed, owner=self, title=title)
+
+    def _failed(self, error: BaseException) -> None:
+        messages.fail(self._page, error)
+
+
+def change_lines(before: bytes, after: bytes, zone: str) -> tuple[str, ...]:
+    """The differences of two contents, a line each: ``premium.net: 438.60 → 412.80``."""
+    lines = []
+    for op in diff(before, after):
+        path = text.path_text(op.path) or "the order of fields"
+        old = "not there" if op.old is None else text.shown(op.old, zone, 60)
+        new = "not there" if op.new is None else text.shown(op.new, zone, 60)
+        if op.op in ("move", "reorder"):
+            lines.append(f"{path}: {'moved' if op.op == 'move' else 'reordered'}")
+        else:
+            lines.append(f"{path}: {old} → {new}")
+    return tuple(lines)
+
+
+def _listed(lines: Sequence[str]) -> QWidget:
+    shown = list(lines[:SHOWN])
+    if len(lines) > SHOWN:
+        shown.append(f"… and {wording.many(len(lines) - SHOWN, 'further change')}")
+    label = words("\n".join(shown), "values", wrap=True)
+    label.setAccessibleName("What would change")
+    return label
