@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QHeaderView, QSplitter, QVBoxLayout, QWidget
 
-from gui import difftree, messages, states, tasks, theme, wording
+from gui import diffplan, messages, states, tasks, theme, wording
 from gui.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.diffrows import DiffModel
 from gui.paging import RowsModel, refill
@@ -223,15 +223,15 @@ class JournalPanel(QWidget):
             self._inner.show_empty("This write kept no content", entry.detail)
             return
 
-        def work(progress: tasks.Progress) -> difftree.Plan:
+        def work(progress: tasks.Progress) -> diffplan.Plan:
             a = EMPTY if entry.before is None else text.from_text(entry.before)
             b = EMPTY if entry.after is None else text.from_text(entry.after)
-            return difftree.plan(a, b, diff(a, b), progress)
+            return diffplan.plan(a, b, diff(a, b), progress)
 
         self._inner.show_loading("Comparing")
         tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
 
-    def _compared(self, plan: difftree.Plan) -> None:
+    def _compared(self, plan: diffplan.Plan) -> None:
         entry = self.entry
         if entry is None:
             return
