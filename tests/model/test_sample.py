@@ -79,11 +79,7 @@ def test_ids_are_unique_and_every_document_is_whole(built: Built) -> None:
 
 
 def test_versions_follow_one_another_in_time(built: Built) -> None:
-    for ns, name in (
-        ("insurance.contracts_history", "docId"),
-        ("insurance.claims", "docId"),
-        ("insurance.partners", "docId"),
-    ):
+    for ns in ("insurance.contracts_history", "insurance.claims", "insurance.partners"):
         told: dict[str, list[tuple[int, dt.datetime]]] = defaultdict(list)
         for document in map(c.decode, built[ns]):
             if document["docId"] not in contracts.PHANTOMS:
