@@ -164,8 +164,8 @@ class CurrentDocument(Layout):
         dots = [name for name, _ in (*c.fields(raw), *c.fields(content)) if "." in name]
         if dots and not self._is_mongodb():
             raise Refused(
-                f"This server is not MongoDB itself, and others damage documents that have a dot in the name of a field, "
-                f"such as {dots[0]!r}; nothing was written."
+                f"This server is not MongoDB itself, and others damage documents with a dot in a field's name, as in "
+                f"{dots[0]!r}; nothing was written."
             )
 
     def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:

@@ -43,7 +43,7 @@ class Heads:
         p = self.profile
         if (not filter or any_version) and (not sort or list(sort) == [p.id]):
             down = sort is not None and _down(sort)
-            for raw in self._heads(filter, down):
+            for raw in self.heads(filter, down):
                 if not filter:
                     yield raw
                 elif (id := c.get(raw, (p.id,))) is not None:
@@ -78,7 +78,7 @@ class Heads:
         except NotFound:
             return None
 
-    def _heads(self, filter: Terms | None, down: bool = False) -> Iterator[bytes]:
+    def heads(self, filter: Terms | None, down: bool = False) -> Iterator[bytes]:
         """The key of the highest version of each document that matches, by id; long histories are leapt over."""
         p = self.profile
         keys = {p.id: 1, p.version: 1}

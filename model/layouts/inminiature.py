@@ -16,12 +16,21 @@ from model.resilient import Port
 
 
 def outlines(
-    server: Port, profile: CollectionProfile, own: Own, ids: Sequence[Value], stored: Stored, flag: str = ""
+    server: Port,
+    profile: CollectionProfile,
+    own: Own,
+    ids: Sequence[Value],
+    stored: Stored,
+    flag: str = "",
+    checked: bool = True,
 ) -> Iterator[Outline]:
     """The outline of each document; a version that carries a hash is read whole, as only that can be checked.
 
-    With a ``flag`` the versions that carry it are counted: exactly the newest should.
+    With a ``flag`` the versions that carry it are counted: exactly the newest should. Without ``checked`` hashes are
+    left alone.
     """
+    if not checked:
+        profile = replace(profile, hash="")
     found = _keys(server, profile, own, ids, stored, flag) if ids else {}
     for id in ids:
         versions, flagged = found.get(id, ([], []))

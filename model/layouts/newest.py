@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from bson import ObjectId
 
@@ -25,14 +25,16 @@ from model.layouts.gaps import newest_first, with_gaps
 from model.layouts.heads import Heads
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
-from model.records import Outcome, Row, Stored, Version
+from model.records import Kind, Outcome, Row, Stored, Version
 from model.resilient import End, Terms, Write, run
 
 
 class OwnDocuments(Layout):
     """A layout whose versions are documents of their own."""
 
-    stored: ClassVar[Stored] = "document"
+    stored: Stored = "document"
+    newest_goes_first: ClassVar[bool] = False
+    """Whether a delete begins at the newest version, because what is left would mean nothing without the oldest."""
 
     @property
     @abstractmethod
@@ -54,10 +56,10 @@ class OwnDocuments(Layout):
         """``_id`` and the layout's own names."""
         return tuple(sorted(self.own.names))
 
-    def _of(self, id: Value, **more: Any) -> Iterator[bytes]:
-        """The stored versions of exactly this document, the highest number first."""
+    def _of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
+        """The stored versions of exactly this document, the highest number first; only those that meet ``where``."""
         p = self.profile
-        for raw in self.server.find(self.ns, {p.id: {"$eq": id}}, sort={p.id: 1, p.version: -1}, **more):
+        for raw in self.server.find(self.ns, {p.id: {"$eq": id}, **(where or {})}, sort={p.id: 1, p.version: -1}):
             if c.get(raw, (p.id,)) == id:
                 yield raw
 
@@ -274,23 +276,39 @@ class OwnDocuments(Layout):
             if self._overtaken(id, base):
                 return self._conflict(id, base)
             doomed = self.removal(id, base)
+            doomed = doomed[::-1] if self.newest_goes_first else doomed
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
         gone: list[tuple[str, bytes]] = []
         for row in doomed:
             try:
-                overtaken = row is doomed[-1] and self._overtaken(id, base)
+                overtaken = row is doomed[-1] and not self.newest_goes_first and self._overtaken(id, base)
             except Refused as error:
                 return Outcome("unknown", self.ns, id, f"{error} {len(gone)} of {len(doomed)} versions are deleted.")
             end = End("conflict") if overtaken else self._delete_one(row[1])
             if end.kind == "applied":
                 gone.append(row)
                 continue
-            back = self.put_back(gone) if gone else None
+            back = self._restored(gone)
             if back is None or back.kind == "applied":
                 return self._conflict(id, base) if end.kind == "conflict" else self._not_deleted(end, id)
             return Outcome("unknown", self.ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
+        if self._still_there(id):
+            back = self._restored(gone)
+            kind: Kind = "conflict" if back is None or back.kind == "applied" else "unknown"
+            return Outcome(kind, self.ns, id, f"Somebody wrote {id_name(id)} meanwhile; its versions were put back.")
         return Outcome("applied", self.ns, id, f"{id_name(id)} is deleted, all {len(doomed)} versions of it.")
+
+    def _restored(self, gone: list[tuple[str, bytes]]) -> Outcome | None:
+        if not gone:
+            return None
+        return self.put_back(gone[::-1] if self.newest_goes_first else gone)
+
+    def _still_there(self, id: Value) -> bool:
+        try:
+            return self.exists(id)
+        except Refused:
+            return False
 
     def _delete_one(self, raw: bytes) -> End:
         physical = c.get(raw, ("_id",))

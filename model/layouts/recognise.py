@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from model.layouts.archive import Archive
 from model.layouts.base import Layout
+from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
+from model.layouts.flagged import Flagged
 from model.layouts.hashed import Hashed
 from model.layouts.plain import Plain
 from model.layouts.stream import Stream
@@ -16,7 +18,9 @@ from model.profile import CollectionProfile, Profile
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.resilient import Port
 
-LAYOUTS: dict[str, type[Layout]] = {each.name: each for each in (Versions, Embedded, Archive, Stream, Hashed, Plain)}
+LAYOUTS: dict[str, type[Layout]] = {
+    each.name: each for each in (Versions, Flagged, Embedded, Archive, Deltas, Stream, Hashed, Plain)
+}
 
 
 def recognise(

@@ -17,21 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from model import canonical as c
 from model.canonical import Value
-from model.errors import Refused
-from model.layouts import numbering
-from model.layouts.base import Stamp
-from model.layouts.edits import check_size
-from model.layouts.fields import Own, compose, content_hash, own_of
+from model.layouts.fields import Own, own_of
 from model.layouts.inminiature import outlines
-from model.layouts.newest import OwnDocuments
+from model.layouts.inserted import Inserted
 from model.names import version_name
-from model.records import Outcome, Outline, Version
-from model.resilient import Write, run
+from model.records import Outline, Version
 
 
-class Versions(OwnDocuments):
+class Versions(Inserted):
     """Documents whose versions stand beside one another."""
 
     name = "versions"
@@ -45,17 +39,6 @@ class Versions(OwnDocuments):
         """The numbers of each document's versions."""
         return outlines(self.server, self.profile, self.own, ids, self.stored)
 
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
-        """The one insert."""
-        raw, _ = self._check(base)
-        v = v or numbering.following(base.v, self.profile, stamp.at)
-        values = self._own_values(stamp, v)
-        if self.profile.hash and (stored := c.get(raw, (self.profile.hash,))) is not None:
-            values[self.profile.hash] = Value.of(content_hash(content, self.profile, stored))
-        new = compose(raw, self.own.names, content, values)
-        check_size(new)
-        return [Write(self.ns, "insert", {}, new, f"{version_name(v)} is inserted")]
-
     def explain(self, base: Version) -> str:
         """What the insert rests on."""
         p = self.profile
@@ -63,20 +46,3 @@ class Versions(OwnDocuments):
             f"The new version is inserted beside {version_name(base.v)}. The unique index on {p.id} and {p.version} "
             "lets one writer have its number."
         )
-
-    def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
-        """Insert the next version if the base is still the newest."""
-        stamp = stamp or Stamp()
-        if stamp.author and self.profile.author:
-            content = c.put(content, (self.profile.author,), Value.of(stamp.author))
-        try:
-            if reason := self.writable(base):
-                raise Refused(reason)
-            v = self._next(id, base, stamp)
-            (write,) = self.steps(id, base, content, stamp, v)
-            if self._overtaken(id, base):
-                return self._conflict(id, base)
-        except Refused as error:
-            return Outcome("refused", self.ns, id, str(error))
-        end = run(self.server, write, lambda: self.landed(id, stamp.token))
-        return self._ended(end, id, base, content, stamp, v)

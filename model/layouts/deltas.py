@@ -1,0 +1,248 @@
+"""``deltas``: a document for every version, which holds only what that version changed.
+
+Stored: ``{_id: <own>, docId, v, …changed fields whole…}``; the first version is the base. Later fields replace earlier
+ones in place, new ones follow, null is a value. That a field is gone can be said only where the profile names a field
+for removed paths. Index: a unique one on id and version, without which nothing is written.
+
+The swap, step by step:
+
+1. The versions are read and folded again; a newest version or a state other than the base's is a conflict.
+2. The delta is worked out, and folded to see that it gives the new content byte for byte; where none does (a field
+   goes, or moves, and there is no field for removed paths) the edit is refused.
+3. The delta is inserted with the next number, and with the write token as its ``_id``; the unique index decides.
+
+Crash points: before the insert nothing has happened, after it everything has. After a gap, or without a base, every
+state is unproven: it is shown, and called so. A delete begins at the newest, so that what is left still folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from model import canonical as c
+from model.canonical import Value
+from model.errors import NotFound, Refused, Unreadable
+from model.layouts import foldedpage, numbering
+from model.layouts.base import Stamp
+from model.layouts.edits import check_size
+from model.layouts.fields import Own, compose, content_hash, number_of, own_of, place_of
+from model.layouts.folding import Delta, Fold, delta_between, removed_by
+from model.layouts.gaps import newest_first, outlined, with_gaps
+from model.layouts.heads import Heads
+from model.layouts.inminiature import outlines
+from model.layouts.inserted import Inserted
+from model.names import id_name, version_name
+from model.records import Outline, Row, Stored, Version
+from model.resilient import Terms, Write
+
+
+@dataclass(frozen=True)
+class _State:
+    version: Version
+    delta: Delta
+
+
+class Deltas(Inserted):
+    """Documents whose versions hold changes."""
+
+    name = "deltas"
+    stored: Stored = "delta"
+    newest_goes_first = True
+
+    @property
+    def own(self) -> Own:
+        """As ``versions``, and the list of removed paths."""
+        return own_of(self.profile, self.profile.removed)
+
+    def content(self, raw: bytes) -> bytes:
+        """The state that a stored version leads to."""
+        id, v = c.get(raw, (self.profile.id,)), c.get(raw, (self.profile.version,))
+        found = self.version(id, v).content if id is not None and v is not None else None
+        return found if found is not None else self.own.content(raw)
+
+    def document(self, raw: bytes) -> bytes:
+        """The layout's own fields of a stored version, and the state that it leads to."""
+        removed = self.profile.removed
+        return compose(raw, self.own.names, self.content(raw), {removed: None} if removed else {})
+
+    # --- versions
+
+    def _states(self, id: Value) -> list[_State]:
+        """The versions oldest first, each with what it changed; contents are not folded yet."""
+        found = list(newest_first(self._made(raw) for raw in self._of(id)))
+        states: list[_State] = []
+        before, whole, proven = 0, "", True
+        for version in reversed(found):
+            number = number_of(version.v)
+            place = place_of(version.v)
+            twice = bool(states) and place is not None and place == place_of(states[-1].version.v)
+            if number is not None and not twice:
+                if number != before + 1:
+                    proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
+                before = number
+            delta = self._delta(version)
+            if twice:
+                differs = delta != states[-1].delta
+                version = replace(version, state="damaged", detail="stored twice")
+                if differs:
+                    proven, whole = False, "rebuilt over a version stored twice"
+            elif version.state == "present" and not proven:
+                version = replace(version, state="unproven", detail=whole)
+            if version.content is None:
+                proven, whole = False, "rebuilt over a version that cannot be read"
+            states.append(_State(version, delta))
+        return states
+
+    def _delta(self, version: Version) -> Delta:
+        try:
+            raw, name = version.raw or c.EMPTY, self.profile.removed
+            fields = tuple(c.fields(self.own.content(raw)))
+            removed = tuple(removed_by(c.get(raw, (name,)))) if name else ()
+        except Unreadable:
+            return Delta(())
+        return Delta(fields, removed)
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The states by number, and those that are missing."""
+        states = self._states(id)
+        if not states:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+        for version in with_gaps(self._folded(states)):
+            yield version if contents else replace(version, content=None, raw=None)
+
+    def _folded(self, states: Sequence[_State]) -> Iterator[Version]:
+        fold = Fold()
+        for state in states:
+            fold.apply(state.delta)
+        for i, state in enumerate(reversed(states)):
+            yield self._with_state(replace(state.version, current=i == 0), fold.content())
+            fold.take_back()
+
+    def _with_state(self, version: Version, content: bytes) -> Version:
+        """The version with the state it leads to, in place of what it changed."""
+        p = self.profile
+        sealed = c.get(version.raw or c.EMPTY, (p.hash,)) if p.hash and version.content is not None else None
+        damage = version.detail if not version.detail.startswith("hash") else ""
+        if sealed is not None and not damage and sealed != Value.of(content_hash(content, p, sealed)):
+            damage = "hash differs"
+        state = version.state
+        if version.detail.startswith("hash") or damage == "hash differs":
+            state = "damaged" if damage else "present"
+        readable = version.content is not None
+        return replace(
+            version,
+            content=content if readable else None,
+            hash=c.hash_of(content) if readable else None,
+            bytes=len(content) if readable else None,
+            state=state,
+            detail=damage,
+        )
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The newest state, or that of one version."""
+        states = self._states(id)
+        if not states:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        for version in self._folded(states):
+            if v is None or v == version.v or (number_of(v) is not None and number_of(v) == number_of(version.v)):
+                return version
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The numbers of each document's versions; behind a gap they are unproven."""
+        for outline in outlines(self.server, self.profile, self.own, ids, self.stored, checked=False):
+            if all(state == "present" for _, state, _ in outline.marks):
+                yield outline
+                continue
+            try:
+                yield outlined(outline.id, list(self.history(outline.id)))
+            except Refused:
+                yield outline
+
+    # --- lists
+
+    def page(
+        self,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+    ) -> Iterator[Row]:
+        """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
+        matches = foldedpage.matcher(filter)
+
+        def states() -> Iterator[tuple[Value, bytes]]:
+            for key in Heads(self.server, self.profile, self._newest).heads(None):
+                id = c.get(key, (self.profile.id,))
+                if id is None:
+                    continue
+                try:
+                    versions = [v for v in self.history(id, contents=True) if v.content is not None]
+                except NotFound:
+                    continue
+                looked_at = versions if any_version else versions[:1]
+                if any(matches(v.content or c.EMPTY, id, self.profile.id) for v in looked_at):
+                    own = versions[0].raw or c.EMPTY
+                    yield id, compose(own, self.own.names, versions[0].content or c.EMPTY, {})
+
+        listed = foldedpage.ordered(states(), sort, self.profile.id)
+        for place, (_, raw) in enumerate(listed):
+            if place >= skip + limit:
+                return
+            if place >= skip:
+                yield self._row(foldedpage.projected(raw, projection, self.own))
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents there are; None with a filter, which would take rebuilding all of them."""
+        return None if filter else super().count(None, any_version, max_ms)
+
+    # --- writing
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+        """The one insert, of what changed."""
+        raw, old = self._check(base)
+        p = self.profile
+        v = v or numbering.following(base.v, p, stamp.at)
+        delta = delta_between(old, content, bool(p.removed))
+        if delta is None or any("." in name for name in delta.removed):
+            raise Refused(_inexpressible(old, content, p.removed))
+        values = self._own_values(stamp, v)
+        if p.removed:
+            values[p.removed] = c.array(Value.of(name) for name in delta.removed) if delta.removed else None
+        if p.hash and (sealed := c.get(raw, (p.hash,))) is not None:
+            values[p.hash] = Value.of(content_hash(content, p, sealed))
+        new = compose(raw, self.own.names, c.document(delta.fields), values)
+        check_size(new)
+        return [Write(self.ns, "insert", {}, new, f"{version_name(v)} is inserted, with what changed")]
+
+    def explain(self, base: Version) -> str:
+        """What the insert holds and rests on."""
+        p = self.profile
+        return (
+            f"Only what differs from {version_name(base.v)} is inserted. The unique index on {p.id} and {p.version} "
+            "lets one writer have the next number."
+        )
+
+    def _overtaken(self, id: Value, base: Version) -> bool:
+        try:
+            now = self.version(id)
+        except NotFound:
+            return True
+        assert base.raw is not None
+        return now.content != base.content or now.raw is None or not self._is(now.raw, base.raw)
+
+
+def _inexpressible(old: bytes, new: bytes, removed: str) -> str:
+    names = {name for name, _ in c.fields(new)}
+    gone = [name for name, _ in c.fields(old) if name not in names]
+    if gone and not removed:
+        return (
+            f"A delta cannot say that {gone[0]} is removed, as this collection has no field for removed paths; name "
+            "one in a profile (removed), or set the field to null."
+        )
+    if gone:
+        return f"The list of removed paths cannot name {gone[0]!r} without ambiguity; nothing was written."
+    return "A delta cannot say that fields have moved: later versions only replace in place or add at the end."

@@ -1,0 +1,125 @@
+"""``flagged``: a document for every version; the newest carries a flag, by which applications find it.
+
+Stored: ``{_id: <own>, docId, v, current: true, …}`` for the newest version, without the flag (or with it false, where
+that is the custom) for the others. Index: a unique one on id and version, without which nothing is written. No partial
+unique index on the flag: it would turn the new version away while the old one still carries it.
+
+The swap, step by step:
+
+1. The newest version by number, flagged or not, is read again; another one than the base, or the base changed in place,
+   is a conflict.
+2. The new version is inserted with the next number and the flag, and with the write token as its ``_id``. This decides.
+3. The flag is taken from every version below, one guarded write each: what a dead writer left is absorbed with it.
+
+Crash points: before 2 nothing has happened; after it two versions carry the flag until the next edit, or the repair,
+takes it from the lower one. The newest by number is current here all the while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import Refused
+from model.layouts.base import Stamp
+from model.layouts.fields import Own, own_of, place_of
+from model.layouts.inminiature import is_flagged, outlines
+from model.layouts.inserted import Inserted
+from model.names import version_name
+from model.records import Outcome, Outline, Version
+from model.resilient import Write, run
+
+
+class Flagged(Inserted):
+    """Documents whose newest version carries a flag."""
+
+    name = "flagged"
+
+    @property
+    def own(self) -> Own:
+        """As ``versions``, and the flag."""
+        return own_of(self.profile, self.profile.current)
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The numbers of each document's versions, and whether just the newest carries the flag."""
+        return outlines(self.server, self.profile, self.own, ids, self.stored, self.profile.current)
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+        """The insert, then the flag taken from the base; :meth:`swap` takes it from whatever else carries it."""
+        raw, _ = self._check(base)
+        writes = super().steps(id, base, content, stamp, v)
+        return [*writes, self._unflag(raw)] if is_flagged(c.get(raw, (self.profile.current,))) else writes
+
+    def explain(self, base: Version) -> str:
+        """The order of the two writes, and what the first rests on."""
+        p = self.profile
+        return (
+            f"First the new version is inserted with {p.current}; the unique index on {p.id} and {p.version} lets one "
+            f"writer have its number. Then {version_name(base.v)} and all below it lose {p.current}."
+        )
+
+    def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
+        """Insert the next version if the base is still the newest, then take the flag from all below it."""
+        outcome = super().swap(id, base, content, stamp)
+        if outcome.kind != "applied" or outcome.version is None:
+            return outcome
+        return replace(outcome, detail=f"{outcome.detail} {self._lower(id, outcome.version)}".strip())
+
+    def _values(self, stamp: Stamp, v: Value, raw: bytes) -> dict[str, Value | None]:
+        flag = c.get(raw, (self.profile.current,))
+        raised = flag if flag is not None and is_flagged(flag) else Value.of(True)
+        return super()._values(stamp, v, raw) | {self.profile.current: raised}
+
+    def _first_document(self, own: list[tuple[str, Value]], content: bytes) -> bytes:
+        return c.document([*own, *c.fields(content), (self.profile.current, Value.of(True))])
+
+    def _lower(self, id: Value, top: Value) -> str:
+        """Take the flag from every version below ``top``; a sentence on what still carries it, or none."""
+        p = self.profile
+        left: list[str] = []
+        try:
+            flagged = list(self._of(id, where={p.current: {"$exists": True}}))
+        except Refused as error:
+            return f"Earlier versions may still carry {p.current}: {error}"
+        highest = place_of(top)
+        for raw in flagged:
+            v = c.get(raw, (p.version,))
+            place = place_of(v)
+            if place is None or highest is None or place >= highest or not is_flagged(c.get(raw, (p.current,))):
+                continue
+            write = self._unflag(raw)
+            physical = c.get(raw, ("_id",))
+            assert physical is not None
+            end = run(self.server, write, partial(self._without_flag, physical))
+            if end.kind not in ("applied", "conflict"):  # a conflict: somebody else has taken it, or the version, away
+                left.append(version_name(v))
+        if not left:
+            return ""
+        return f"{', '.join(left)} may still carry {p.current}; the next edit takes it away."
+
+    def _unflag(self, raw: bytes) -> Write:
+        """The guarded write that takes the flag from one version, as this collection writes that."""
+        p = self.profile
+        physical, flag = c.get(raw, ("_id",)), c.get(raw, (p.current,))
+        assert physical is not None
+        where = guards.by_id(physical)
+        for name in (p.id, p.version, p.current):
+            where |= guards.exact(name, c.get(raw, (name,)))
+        note = f"{version_name(c.get(raw, (p.version,)))} loses {p.current}"
+        if flag is not None and self._lowers_to_false(raw):
+            return Write(self.ns, "update", where, {"$set": {p.current: Value.of(False)}}, note)
+        return Write(self.ns, "update", where, {"$unset": {p.current: Value.of("")}}, note)
+
+    def _lowers_to_false(self, raw: bytes) -> bool:
+        """Whether earlier versions of this document say false instead of nothing."""
+        p = self.profile
+        id = c.get(raw, (p.id,))
+        return id is not None and self._any(self.ns, {p.id: {"$eq": id}, p.current: {"$eq": Value.of(False)}})
+
+    def _without_flag(self, physical: Value) -> bool:
+        raw = next(iter(self.server.find(self.ns, guards.by_id(physical), limit=1)), None)
+        return raw is None or not is_flagged(c.get(raw, (self.profile.current,)))

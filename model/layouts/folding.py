@@ -1,0 +1,125 @@
+"""Deltas folded into states: later fields replace earlier ones in place, new ones follow, null is a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from model import canonical as c
+from model.canonical import Path, Value
+from model.errors import Unreadable
+
+
+@dataclass(frozen=True)
+class Delta:
+    """What one version changed: fields with their values, and paths that it removed before these were set."""
+
+    fields: tuple[tuple[str, Value], ...]
+    removed: tuple[str, ...] = ()
+
+
+class Fold:
+    """A state that deltas are applied to, and taken from again in the opposite order."""
+
+    def __init__(self) -> None:
+        self._state: dict[str, Value] = {}
+        self._undo: list[dict[str, Value] | list[tuple[str, Value | None]]] = []
+
+    def content(self) -> bytes:
+        """The state as a document."""
+        return c.document(self._state.items())
+
+    def apply(self, delta: Delta) -> None:
+        """Go on by one delta."""
+        if delta.removed:
+            self._undo.append(dict(self._state))  # what is taken out leaves its place, which no value tells
+            for path in delta.removed:
+                self._remove(path)
+        else:
+            self._undo.append([(name, self._state.get(name)) for name, _ in delta.fields])
+        for name, value in delta.fields:
+            self._state[name] = value
+
+    def take_back(self) -> None:
+        """Go back by one delta."""
+        undo = self._undo.pop()
+        if isinstance(undo, dict):
+            self._state = undo
+            return
+        for name, former in reversed(undo):
+            if former is None:
+                del self._state[name]
+            else:
+                self._state[name] = former
+
+    def _remove(self, path: str) -> None:
+        """Take a field out: the one of this very name, else the one that the dots lead to."""
+        if self._state.pop(path, None) is not None:
+            return
+        head, _, rest = path.partition(".")
+        inner = self._state.get(head)
+        if rest and inner is not None and inner.is_container:
+            steps: Path = (head, *_steps(inner, rest))
+            try:
+                changed = c.get(c.drop(c.document([(head, inner)]), steps), (head,))
+            except Unreadable:
+                return
+            if changed is not None:
+                self._state[head] = changed
+
+
+def _steps(value: Value, rest: str) -> list[str | int]:
+    steps: list[str | int] = []
+    here: Value | None = value
+    for name in rest.split("."):
+        step: str | int = int(name) if here is not None and here.type == c.ARRAY and name.isdigit() else name
+        steps.append(step)
+        here = c.get(c.document([("", here)]), ("", step)) if here is not None else None
+    return steps
+
+
+def folded(deltas: Iterable[Delta]) -> bytes:
+    """The state after some deltas, oldest first."""
+    fold = Fold()
+    for delta in deltas:
+        fold.apply(delta)
+    return fold.content()
+
+
+def delta_between(old: bytes, new: bytes, removes: bool) -> Delta | None:
+    """The smallest delta that makes ``new`` of ``old``, byte for byte; None where there is none.
+
+    Without ``removes`` there is no way to say that a field is gone, or that it has moved. A field that moves is removed
+    and set again, as are all behind it.
+    """
+    was, now = dict(c.fields(old)), c.fields(new)
+    names = [name for name, _ in now]
+    if len(set(names)) != len(names):
+        return None
+    changed = tuple((name, value) for name, value in now if was.get(name) != value)
+    if _gives(old, Delta(changed), new):
+        return Delta(changed)
+    if not removes:
+        return None
+    gone = tuple(name for name in was if name not in set(names))
+    if _gives(old, Delta(changed, gone), new):
+        return Delta(changed, gone)
+    for kept in range(len(names) - 1, -1, -1):
+        still = set(names[:kept])
+        out = tuple(name for name in was if name not in still)
+        fields = tuple((name, value) for i, (name, value) in enumerate(now) if i >= kept or was.get(name) != value)
+        if _gives(old, Delta(fields, out), new):
+            return Delta(fields, out)
+    return None
+
+
+def _gives(old: bytes, delta: Delta, new: bytes) -> bool:
+    return folded([Delta(tuple(c.fields(old))), delta]) == new
+
+
+def removed_by(value: Value | None) -> Sequence[str]:
+    """The paths that a version's list of removed paths names; anything but a list of texts names none."""
+    if value is None:
+        return ()
+    parts = c.items(value) if value.type == c.ARRAY else [value]
+    return [str(part.python()) for part in parts if part.type == c.STRING]
