@@ -85,14 +85,17 @@ class _Ring(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        width = theme.px(WIDTH)
-        painter.setPen(QPen(theme.colour("acc"), width))
-        radius = theme.px(8)
-        painter.drawRoundedRect(
-            QRectF(self.rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2), radius, radius
-        )
+        paint(QPainter(self), QRectF(self.rect()))
+
+
+def paint(painter: QPainter, box: QRectF) -> None:
+    """Draw the ring just inside a rectangle."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    width = theme.px(WIDTH)
+    painter.setPen(QPen(theme.colour("acc"), width))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    radius = theme.px(8)
+    painter.drawRoundedRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2), radius, radius)
 
 
 def install(app: QApplication) -> None:

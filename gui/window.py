@@ -463,6 +463,10 @@ class Window(QMainWindow):
         super().closeEvent(event)
 
     def _close_anyway(self) -> None:
+        self.close_quietly()
+
+    def close_quietly(self) -> None:
+        """Close without asking; drafts are kept all the same."""
         self._closing = True
         self.close()
 

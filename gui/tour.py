@@ -1,0 +1,117 @@
+"""``palimpsest tour DIR``: every view over the sample data as a picture, without a display.
+
+It works in a home of its own, so neither the journal nor the drafts of the person who runs it are touched or shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+THEMES = ("light", "dark")
+
+# Qt chooses its platform when the application is made: nothing of it is imported before that is decided.
+
+
+def main(argv: Sequence[str]) -> int:
+    """Render the views; returns 0, or 2 after one sentence on standard error."""
+    parser = argparse.ArgumentParser(prog="palimpsest tour", description="Every view, over the sample data, as a PNG.")
+    parser.add_argument("dir", metavar="DIR", type=Path, help="the folder for the pictures; made where it is missing")
+    parser.add_argument("--theme", choices=THEMES, help="one of the themes; both without it")
+    parser.add_argument("--size", default="1440x900", type=_size, help="width and height (default: 1440x900)")
+    parser.add_argument(
+        "--ratio", default=1.0, type=_ratio, help="pixels of the picture per pixel of the window, 1 to 4"
+    )
+    try:
+        wanted = parser.parse_args(list(argv))
+    except SystemExit as end:
+        return 0 if end.code in (0, None) else 2
+    try:
+        wanted.dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return _trouble(f"The folder {wanted.dir} cannot be made ({error.strerror}); name another one.")
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    with _own_home():
+        return _render(wanted.dir, [wanted.theme] if wanted.theme else THEMES, wanted.size, wanted.ratio)
+
+
+def _size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{3,5})x(\d{3,5})", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text} is no size; write it as 1440x900")
+    return int(found.group(1)), int(found.group(2))
+
+
+def _ratio(text: str) -> float:
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = 0.0
+    if not 1 <= ratio <= 4:
+        raise argparse.ArgumentTypeError(f"{text} is no ratio; write a number from 1 to 4")
+    return ratio
+
+
+def _trouble(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return 2
+
+
+@contextmanager
+def _own_home() -> Iterator[None]:
+    before = os.environ.get("PALIMPSEST_HOME")
+    with tempfile.TemporaryDirectory(prefix="palimpsest-tour-", ignore_cleanup_errors=True) as home:
+        os.environ["PALIMPSEST_HOME"] = home
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["PALIMPSEST_HOME"]
+            else:
+                os.environ["PALIMPSEST_HOME"] = before
+
+
+def _render(folder: Path, themes: Sequence[str], size: tuple[int, int], ratio: float) -> int:
+    from gui import app, preferences
+
+    app.application(["palimpsest"])
+    if not app.has_fonts():
+        return _trouble("No font can be loaded, so the pictures would be boxes; install one, for example fonts-inter.")
+    preferences.put("zone", "Europe/Berlin")
+    preferences.put("reduce_motion", True)
+    from gui.tourviews import Tour
+
+    for name in themes:
+        preferences.put("theme", name)
+        tour = Tour(size)
+        try:
+            for view, widget in tour.views():
+                path = folder / f"{view}-{name}.png"
+                if not _picture(widget, ratio, path):
+                    return _trouble(f"{path} cannot be written; make room or allow writing there.")
+                print(path)
+        except Exception as error:
+            from gui import tasks
+
+            return _trouble(f"The tour ended early: {tasks.describe(error)[0]}")
+        finally:
+            tour.close()
+    return 0
+
+
+def _picture(widget: object, ratio: float, path: Path) -> bool:
+    from PySide6.QtCore import QPoint
+    from PySide6.QtGui import QPixmap
+    from PySide6.QtWidgets import QWidget
+
+    assert isinstance(widget, QWidget)
+    made = QPixmap(widget.size() * ratio)
+    made.setDevicePixelRatio(ratio)
+    widget.render(made, QPoint(0, 0))
+    return bool(made.save(str(path), "PNG"))

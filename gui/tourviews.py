@@ -1,0 +1,188 @@
+"""The views of the tour, each brought about as a person would, in one window over the sample."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+
+from PySide6.QtCore import QEvent, QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+
+from gui import tasks
+from gui.documentpages import DocumentPage, MergePage
+from gui.gallery import Gallery
+from gui.opening import Opening
+from gui.pages import CollectionPage
+from gui.window import Window
+from model import canonical, text
+from model.canonical import Value
+from model.errors import Refused
+from model.records import Draft
+from model.session import Connections, SavedConnection, Session
+
+NS, ID = "insurance.contracts", "K-204117"
+BASE = "12"  # the version that the unsaved edit began from
+EDITS = {
+    ("billing", "interval"): '"quarterly"',
+    ("deductible",): '{"$numberDecimal": "250.00"}',
+    ("notes",): '"Roof redone 2024. Call ahead."',
+}
+LONGEST = 60_000  # milliseconds that one view may take
+QUIET = 60  # milliseconds without a task before a view counts as complete
+
+
+def settle(done: Callable[[], bool] | None = None) -> None:
+    """Wait until nothing is being done, and ``done`` holds; raises ``Refused`` after a minute."""
+    loop = QEventLoop()
+    quiet, limit = QTimer(), QTimer()
+    quiet.setInterval(QUIET)
+    limit.setSingleShot(True)
+    late: list[bool] = []
+
+    def look() -> None:
+        if not tasks.tasks.running and (done is None or done()):
+            loop.quit()
+
+    def give_up() -> None:
+        late.append(True)
+        loop.quit()
+
+    quiet.timeout.connect(look)
+    limit.timeout.connect(give_up)
+    quiet.start()
+    limit.start(LONGEST)
+    loop.exec()
+    if late:
+        raise Refused("A view was not complete within a minute; this computer is too busy for the tour.")
+
+
+class Tour:
+    """One window, led through its views."""
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self._size = size
+        now = dt.datetime.now(dt.UTC)
+        self._saved = (
+            SavedConnection("staging", "mongodb://stg-db-1,stg-db-2,stg-db-3/", last_used=now),
+            SavedConnection("production", "mongodb+srv://claims.db.example/", True, True, now - dt.timedelta(days=1)),
+            SavedConnection("dump 2026-11-19", "~/dumps/2026-11-19/insurance", last_used=now - dt.timedelta(days=2)),
+        )
+        for saved in reversed(self._saved):
+            Connections().save(saved)
+        self.window = Window()
+        self.window.resize(*size)
+        self.window.show()
+        self._gallery: Gallery | None = None
+
+    def close(self) -> None:
+        """Let go of the window and of the sample."""
+        self.window.close_quietly()
+        if self._gallery is not None:
+            self._gallery.deleteLater()
+
+    @property
+    def _session(self) -> Session:
+        return self.window.sessions[0]
+
+    def views(self) -> Iterator[tuple[str, QWidget]]:
+        """Each view's name and the widget that shows it now."""
+        window = self.window
+        window.resize(*self._size)
+        window.welcome.set_recent(self._saved)
+        window.show_welcome()
+        settle()
+        yield "welcome", window
+        window.ask_connection(Opening("mongodb+srv://claims.db.example/", "production", True, True))
+        settle()
+        yield "connect", window
+        self._close_sheets()
+        window.open_sample()
+        settle(lambda: bool(window.sessions) and isinstance(window.desk.page, CollectionPage))
+        yield "main", window
+        yield from self._browsing()
+        yield from self._editing()
+        yield from self._tools()
+        window.do.do_settings()
+        yield "settings", self._still()
+        self._close_sheets()
+        window.do.do_palette()
+        yield "palette", self._still()
+        self._close_sheets()
+        self._gallery = Gallery()
+        self._gallery.resize(*self._size)
+        self._gallery.show()
+        settle()
+        yield "states", self._gallery
+        self._gallery.hide()
+
+    def _browsing(self) -> Iterator[tuple[str, QWidget]]:
+        page = self.window.desk.page
+        assert isinstance(page, CollectionPage)
+        page.timeline.as_list.click()
+        yield "history", self._still()
+        page.timeline.as_list.click()
+        page.browser.show_json(True)
+        yield "json", self._still()
+        page.browser.show_json(False)
+        page.browser.set_filter('{ "status": "activ" }')
+        settle()
+        yield "empty", self.window
+        page.browser.bar.set_filter('{ "status": "active"')
+        page.browser.bar.run_button.click()
+        yield "bad-filter", self._still()
+        page.browser.clear_filter()
+        settle()
+
+    def _editing(self) -> Iterator[tuple[str, QWidget]]:
+        session, window = self._session, self.window
+        id = session.find_id(NS, ID)
+        base = session.version(NS, id, session.find_version(NS, id, BASE))
+        content = base.content or canonical.EMPTY
+        edited = content
+        for path, value in EDITS.items():
+            edited = canonical.put(edited, path, text.value_from_text(value))
+        session.drafts.keep(Draft(session.source, NS, id, base.v, content, edited, dt.datetime.now(dt.UTC)))
+        page = window.desk.document(session, NS, id)
+        assert isinstance(page, DocumentPage)
+        settle(lambda: page.editor.is_loaded)
+        yield "editor", window
+        page.editor.show_json(True)
+        yield "editor-json", self._still()
+        page.editor.show_json(False)
+        window.desk.tool(session, "drafts")
+        yield "drafts", self._still()
+        window.do.do_close_tab()
+        window.desk.show_page(page)
+        page.do_save()
+        settle(lambda: page.prompt is not None)
+        yield "prompt", window
+        prompt = page.prompt
+        assert prompt is not None
+        prompt.buttons["review"].click()
+        settle(lambda: isinstance(window.desk.page, MergePage))
+        yield "resolver", window
+        merge = window.desk.page
+        assert merge is not None
+        merge.leave()
+
+    def _tools(self) -> Iterator[tuple[str, QWidget]]:
+        session, window = self._session, self.window
+        session.edit(NS, "K-204118", set={"status": "suspended"})
+        outcome = session.edit(NS, "K-204111", set={("billing", "interval"): Value.of("monthly")})
+        if outcome.entry is not None:
+            session.undo(outcome.entry)
+        window.desk.tool(session, "pending")
+        yield "pending", self._still()
+        window.desk.tool(session, "journal")
+        yield "journal", self._still()
+
+    def _still(self) -> QWidget:
+        settle()
+        return self.window
+
+    def _close_sheets(self) -> None:
+        from gui.sheet import Sheet
+
+        for sheet in self.window.findChildren(Sheet):
+            sheet.reject()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
