@@ -23,7 +23,7 @@ from model import canonical as c
 from model import scalars
 from model.canonical import Path, Value
 from model.edits import compare, text_edits
-from model.matching import Match, match
+from model.matching import Match, counted, match, trim
 from model.operations import (
     Add,
     Diff,
@@ -184,22 +184,11 @@ class _Differ:
     def array(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
         a, b = self.pair.a, self.pair.b
         left, right = spans(a, at), spans(b, to)
-        if not _counted(left) or not _counted(right):
+        if not counted(left) or not counted(right):
             return self.whole(c.ARRAY, at, to, old, new)
         found: list[Operation | _Task] = []
-        equal = self.pair.equal
-        head, n, m = 0, len(left), len(right)
-        while head < n and head < m:
-            x, y = left[head], right[head]
-            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
-                break
-            head += 1
-        tail, most = 0, min(n, m) - head
-        while tail < most:
-            x, y = left[n - 1 - tail], right[m - 1 - tail]
-            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
-                break
-            tail += 1
+        head, tail = trim(self.pair, left, right)
+        n, m = len(left), len(right)
         matching = match(a, left[head : n - tail], b, right[head : m - tail], self.keys)
         self.coarse = self.coarse or matching.coarse
         source = {head + one.j: one for one in matching.matches}
@@ -237,11 +226,6 @@ class _Differ:
             found.append(Move(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y)))
         if x[1] != y[1] or not self.pair.equal(x[2], x[3], y[2], y[3]):
             self.value(x, y, old, new, found)
-
-
-def _counted(found: list[Span]) -> bool:
-    """Whether an array's stored positions are 0, 1, 2 …"""
-    return all(x[0] == b"%d" % i for i, x in enumerate(found))
 
 
 def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[Operation, bool]:

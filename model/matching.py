@@ -16,7 +16,7 @@ from rapidfuzz.distance import Indel
 
 from model import canonical as c
 from model.arrays import align, increasing
-from model.walk import Span, spans
+from model.walk import Pair, Span, spans
 
 GAP_CELLS = 2500  # resemblances computed between two neighbours; beyond, elements pair in order
 _LONG = 2000  # bytes of strings beyond which their resemblance is not computed
@@ -37,10 +37,15 @@ class Match:
 
 @dataclass
 class Matching:
-    """All matches; ``coarse`` where more may exist."""
+    """All matches; ``coarse`` where more may exist.
+
+    ``unsure`` are old elements between two neighbours where a different number of elements without key went and
+    came: which became which is a guess, good enough to show and not to merge by.
+    """
 
     matches: list[Match] = field(default_factory=list)
     coarse: bool = False
+    unsure: set[int] = field(default_factory=set)
 
 
 def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
@@ -63,7 +68,10 @@ def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
 
 
 def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes]) -> Matching:
-    """Match the elements ``left`` of one array in ``a`` with the elements ``right`` of another in ``b``."""
+    """Match the elements ``left`` of one array in ``a`` with the elements ``right`` of another in ``b``.
+
+    Equal ends are best trimmed before.
+    """
     if not left or not right:
         return Matching()
     if len(left) == len(right) == 1:
@@ -91,8 +99,34 @@ def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys:
     for some, others in between.values():
         if some and others:
             found.matches += gaps.paired(some, others)
+            nameless = [i for i in some if identity(a, left[i], keys) is None]
+            if len(nameless) != sum(1 for j in others if identity(b, right[j], keys) is None):
+                found.unsure.update(nameless)
     found.coarse = found.coarse or gaps.coarse
     return found
+
+
+def trim(pair: Pair, left: Sequence[Span], right: Sequence[Span]) -> tuple[int, int]:
+    """How many elements are equal at the beginning, and, apart from these, at the end."""
+    equal = pair.equal
+    head, n, m = 0, len(left), len(right)
+    while head < n and head < m:
+        x, y = left[head], right[head]
+        if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
+            break
+        head += 1
+    tail, most = 0, min(n, m) - head
+    while tail < most:
+        x, y = left[n - 1 - tail], right[m - 1 - tail]
+        if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
+            break
+        tail += 1
+    return head, tail
+
+
+def counted(found: Sequence[Span]) -> bool:
+    """Whether an array's stored positions are 0, 1, 2 …"""
+    return all(x[0] == b"%d" % i for i, x in enumerate(found))
 
 
 def _others(count: int, taken: set[int]) -> list[int]:

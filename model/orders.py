@@ -1,0 +1,125 @@
+"""Sequences brought into one order: three that hold the same things, and what each side put between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeVar
+
+BLOCKS = 1000  # stretches that all three keep together; with more of them, two new orders do not merge
+
+T = TypeVar("T", bound=Hashable)
+
+
+def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T] | None:
+    """The order that both sides want, pair by pair; None where they contradict each other.
+
+    All three hold the same things, each once. A pair that one side turned round is turned round.
+    """
+    if mine == theirs or theirs == base:
+        return list(mine)
+    if mine == base:
+        return list(theirs)
+    blocks = _blocks(base, mine, theirs)
+    if len(blocks) > BLOCKS:
+        return None
+    first = {block[0]: i for i, block in enumerate(blocks)}
+    in_mine = {first[x]: k for k, x in enumerate(x for x in mine if x in first)}
+    in_theirs = {first[x]: k for k, x in enumerate(x for x in theirs if x in first)}
+    count = len(blocks)
+    followers = [0] * count
+    for i in range(count):
+        for j in range(i + 1, count):
+            # Either side may turn a pair round; both of them only agree then.
+            before = in_mine[i] < in_mine[j] and in_theirs[i] < in_theirs[j]
+            followers[i if before else j] += 1
+    if sorted(followers) != list(range(count)):
+        return None
+    ranked = sorted(range(count), key=lambda i: -followers[i])
+    return [x for i in ranked for x in blocks[i]]
+
+
+def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[list[T]]:
+    """The base cut into stretches that follow one another in all three."""
+    next_mine = dict(pairwise(mine))
+    next_theirs = dict(pairwise(theirs))
+    blocks: list[list[T]] = []
+    for i, x in enumerate(base):
+        before = base[i - 1] if i else None
+        if i and before is not None and next_mine.get(before) == x and next_theirs.get(before) == x:
+            blocks[-1].append(x)
+        else:
+            blocks.append([x])
+    return blocks
+
+
+@dataclass
+class Run:
+    """Things that one side put in a row, and after which of the base's they stand (-1: before all)."""
+
+    after: int
+    inside: list[Any] = field(default_factory=list)
+
+
+_START, _END = object(), object()
+
+
+def arranged(
+    skeleton: Sequence[T],
+    sides: Sequence[Sequence[T]],
+    extra: Mapping[T, int],
+    rank: Mapping[T, int],
+    weight: Callable[[T], Any] = lambda _: 0,
+) -> list[T]:
+    """The skeleton with everything ``extra`` put in, each where the side that it is given with has it.
+
+    What a side has last stays last. ``rank`` is a thing's place in the base. Where two sides put things in one
+    place, ``weight`` of the first of them decides, then the order of the sides.
+    """
+    if not extra:
+        return list(skeleton)
+    kept = set(skeleton)
+    at: dict[object, list[Run]] = {}
+    for number, side in enumerate(sides):
+        last = max((i for i, x in enumerate(side) if x in kept), default=-1)
+        anchor: object = _START
+        after = -1
+        runs: dict[object, list[Run]] = {}
+        for i, x in enumerate(side):
+            if x in kept:
+                anchor = x
+            elif extra.get(x) == number:
+                here = runs.setdefault(_END if i > last else anchor, [])
+                if not here or here[-1].after != after:
+                    here.append(Run(after))
+                here[-1].inside.append(x)
+            if x in rank:
+                after = rank[x]
+        for key, found in runs.items():
+            at[key] = _merged(at[key], found, weight) if key in at else found
+    result: list[T] = _flat(at.get(_START))
+    for x in skeleton:
+        result.append(x)
+        if x in at:
+            result += _flat(at[x])
+    return result + _flat(at.get(_END))
+
+
+def _flat(runs: list[Run] | None) -> list[Any]:
+    return [x for run in runs or () for x in run.inside]
+
+
+def _merged(left: list[Run], right: list[Run], weight: Callable[[Any], Any]) -> list[Run]:
+    """Two lists of runs as one; each keeps its own order."""
+    result: list[Run] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        x, y = left[i], right[j]
+        if (x.after, weight(x.inside[0])) <= (y.after, weight(y.inside[0])):
+            result.append(x)
+            i += 1
+        else:
+            result.append(y)
+            j += 1
+    return result + left[i:] + right[j:]

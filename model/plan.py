@@ -1,0 +1,168 @@
+"""The shape of a merged document: what is certain, what depends on a decision, and how it is put together.
+
+The leaves are stretches of the three documents, or decisions; a container knows its parts and the orders in which
+its sides have them. Building walks with a stack of its own, so depth does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from model import canonical as c
+from model.canonical import Value
+from model.decisions import Decision
+from model.orders import arranged
+from model.walk import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A value as it stands in one of the three documents; ``side`` is 0 for base, 1 for mine, 2 for theirs."""
+
+    raw: bytes
+    side: int
+    kind: int
+    start: int
+    end: int
+
+    def value(self) -> Value:
+        """The value, copied."""
+        return Value(self.kind, self.raw[self.start : self.end])
+
+
+Side: TypeAlias = "Stretch | None"
+
+
+class Three:
+    """The three documents, and whether stretches of two of them are equal."""
+
+    def __init__(self, base: bytes, mine: bytes, theirs: bytes) -> None:
+        first, second, third = Pair(base, mine), Pair(base, theirs), Pair(mine, theirs)
+        self.pairs = {(0, 1): first, (0, 2): second, (1, 2): third}
+        self.tops = (
+            Stretch(base, 0, c.OBJECT, 0, len(base)),
+            Stretch(mine, 1, c.OBJECT, 0, len(mine)),
+            Stretch(theirs, 2, c.OBJECT, 0, len(theirs)),
+        )
+
+    def same(self, x: Side, y: Side) -> bool:
+        """Whether two stretches, ``x`` of an earlier side than ``y``, are equal byte for byte, or both nothing."""
+        if x is None or y is None:
+            return x is y
+        return x.kind == y.kind and self.pairs[x.side, y.side].equal(x.start, x.end, y.start, y.end)
+
+    def all_same(self, base: Side, mine: Side, theirs: Side) -> bool:
+        """Whether nobody changed it."""
+        return self.same(base, mine) and self.same(base, theirs)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that a decision gives; ``many``: an array of the elements to put in."""
+
+    index: int
+    many: bool = False
+
+
+Key: TypeAlias = Hashable
+Part: TypeAlias = "Stretch | Choice | Container"
+
+
+@dataclass(slots=True)
+class Container:
+    """A document, its parts by name, or an array, its parts by an element's number.
+
+    ``orders`` are the sides' orders of the parts that all three have, by action; ``order`` is the decision about
+    them. ``sides`` are all parts in the order of mine, theirs and base.
+    """
+
+    kind: int
+    parts: dict[Key, Part] = field(default_factory=dict)
+    sides: tuple[Sequence[Key], ...] = ()
+    orders: dict[str, list[Key]] = field(default_factory=dict)
+    order: int | None = None
+    rank: dict[Key, int] = field(default_factory=dict)
+    weight: Callable[[Any], Any] = lambda _: 0
+    _members: dict[int, frozenset[Key]] = field(default_factory=dict, compare=False)
+
+    def members(self, side: int) -> frozenset[Key]:
+        """The parts that a side has."""
+        if side not in self._members:
+            self._members[side] = frozenset(self.sides[side])
+        return self._members[side]
+
+
+@dataclass(slots=True)
+class _Frame:
+    container: Container
+    todo: list[tuple[Key, Part]]
+    done: dict[Key, list[Value]] = field(default_factory=dict)
+    key: Key = None  # in the parent
+
+
+def build(top: Part, decisions: Sequence[Decision]) -> Value | None:
+    """The value that the decisions make; None for nothing."""
+    if not isinstance(top, Container):
+        return next(iter(_values(top, decisions)), None)
+    stack = [_Frame(top, list(top.parts.items()))]
+    while True:
+        frame = stack[-1]
+        while frame.todo:
+            key, part = frame.todo.pop()
+            if isinstance(part, Container):
+                stack.append(_Frame(part, list(part.parts.items()), key=key))
+                break
+            frame.done[key] = _values(part, decisions)
+        else:
+            stack.pop()
+            built = _built(frame, decisions)
+            if not stack:
+                return built
+            stack[-1].done[frame.key] = [built]
+
+
+def _values(part: Stretch | Choice, decisions: Sequence[Decision]) -> list[Value]:
+    if isinstance(part, Stretch):
+        return [part.value()]
+    result = decisions[part.index].result
+    if result is None:
+        return []
+    return c.items(result) if part.many else [result]
+
+
+def _built(frame: _Frame, decisions: Sequence[Decision]) -> Value:
+    container, done = frame.container, frame.done
+    skeleton = [key for key in _skeleton(container, decisions) if done[key]]
+    others = done.keys() - skeleton if len(done) > len(skeleton) else ()
+    extra = {key: _origin(container, key, decisions) for key in others if done[key]}
+    order = arranged(skeleton, container.sides, extra, container.rank, container.weight)
+    if container.kind == c.OBJECT:
+        return Value(c.OBJECT, c.document((str(key), done[key][0]) for key in order))
+    return c.array(value for key in order for value in done[key])
+
+
+def _origin(container: Container, key: Key, decisions: Sequence[Decision]) -> int:
+    """Whose place for it counts: the side whose value is taken, else the first that has it."""
+    part = container.parts[key]
+    action = decisions[part.index].action if isinstance(part, Choice) else ""
+    wanted = {"mine": 0, "theirs": 1, "base": 2}.get(action, 0) if isinstance(action, str) else 0
+    if key in container.members(wanted):
+        return wanted
+    return next(i for i in range(len(container.sides)) if key in container.members(i))
+
+
+def _skeleton(container: Container, decisions: Sequence[Decision]) -> list[Key]:
+    """The parts that all three have, in the order decided."""
+    if container.order is None:
+        return container.orders["base"]
+    decision = decisions[container.order]
+    if not isinstance(decision.action, Value):
+        return container.orders[decision.action]
+    # Equal names of elements stand for them in the order of the base.
+    waiting: dict[Value, list[Key]] = {}
+    shown = c.items(decision.base) if decision.base is not None else []
+    for value, key in zip(shown, container.orders["base"], strict=True):
+        waiting.setdefault(value, []).append(key)
+    return [waiting[value].pop(0) for value in c.items(decision.action)]
