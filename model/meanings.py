@@ -146,12 +146,14 @@ def cannot_connect(error: Exception, uri: str) -> Refused:
 def _connecting(error: Exception, uri: str) -> Refused:
     text, host = str(error), host_of(uri)
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
-        if option := re.search(r"\b([a-z]{4,}) must be", text, re.IGNORECASE):
-            name = option.group(1)
-            return Unreachable(f"The address has an option with a wrong value: {name}; correct or remove it.")
         # The driver's own words may quote what it took for a port out of a badly written password.
         if "@" in uri and ("RFC 3986" in text or "escaped" in text or "Port" in text):
             return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
+        if "Port" in text:
+            return Unreachable("The port in the address is no number from 1 to 65535; write it as host:27017.")
+        if option := re.search(r"\b([a-z]{3,}) must be", text, re.IGNORECASE):
+            name = option.group(1)
+            return Unreachable(f"The address has an option with a wrong value: {name}; correct or remove it.")
         return Unreachable(
             "This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
         )

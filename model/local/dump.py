@@ -185,7 +185,12 @@ def _lines(stream: IO[bytes], path: Path) -> Iterator[bytes]:
             yield text.from_text(_decoded(line).strip())
         except Unreadable as error:
             if first and line.strip()[:1] in (b"{", b"["):
-                yield from _spread(_decoded(line + stream.read()), path, number, error)
+                whole = line + stream.read()
+                try:
+                    written = _decoded(whole)
+                except Unreadable as no_text:
+                    raise _bad_line(path, number, no_text) from None
+                yield from _spread(written, path, number, error)
                 return
             raise _bad_line(path, number, error) from None
         first = False
