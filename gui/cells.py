@@ -46,6 +46,7 @@ class Span:
     token: str = "text"
     mark: str = ""
     weight: int = 0  # 0: the cell's
+    sans: bool = False  # a word of ours beside a value, not in fixed width
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Cell:
     change: str = ""  # an operation's symbol (or "conflict"), painted in place of text
     badges: tuple[Badge, ...] = ()
     badges_right: bool = False
+    badges_left: bool = False  # before the text
     bar: str = ""  # a 3 px bar at the left edge
     caret: bool = False  # a drop-down can be opened here
     tick: bool = False
@@ -144,7 +146,7 @@ class CellDelegate(QStyledItemDelegate):
         middle = rect.center().y()
         left, right = rect.left() + theme.px(cell.indent), rect.right()
         if cell.change:
-            symbols.change(painter, QRectF(rect.left(), rect.top(), theme.px(14), rect.height()), cell.change)
+            symbols.change(painter, QRectF(left, rect.top(), theme.px(14), rect.height()), cell.change)
             left += theme.px(20)
         if cell.check is not None:
             left = _check(painter, left, middle, cell.check)
@@ -168,11 +170,15 @@ class CellDelegate(QStyledItemDelegate):
                 right -= symbols.badge_width(badge.text, badge.symbol)
                 symbols.badge(painter, right, middle, badge.text, badge.ink, badge.ground, badge.symbol)
                 right -= theme.px(6)
+        if cell.badges_left:
+            for badge in cell.badges:
+                left = symbols.badge(painter, left, middle, badge.text, badge.ink, badge.ground, badge.symbol)
+                left += theme.px(8)
         room = right - left
-        if cell.badges and not cell.badges_right:
+        if cell.badges and not cell.badges_right and not cell.badges_left:
             room -= sum(symbols.badge_width(b.text, b.symbol) + theme.px(8) for b in cell.badges)
         end = self._text(painter, QRectF(left, rect.top(), max(0.0, room), rect.height()), cell)
-        if not cell.badges_right:
+        if not cell.badges_right and not cell.badges_left:
             x = end + (theme.px(8) if cell.spans else 0)
             for badge in cell.badges:
                 x = symbols.badge(painter, x, middle, badge.text, badge.ink, badge.ground, badge.symbol) + theme.px(6)
@@ -183,7 +189,9 @@ class CellDelegate(QStyledItemDelegate):
         metrics = QFontMetricsF(font)
         width = sum(_advance(metrics, font, span) for span in spans)
         if width > rect.width() + 0.5:
-            spans = _elided(spans, metrics, rect.width(), cell.middle)
+            behind = spans[-1:] if len(spans) > 1 and spans[-1].sans else ()  # a word behind a value is not cut off
+            room = rect.width() - sum(_advance(metrics, font, span) for span in behind)
+            spans = (*_elided(spans[:-1] if behind else spans, metrics, room, cell.middle), *behind)
             width = sum(_advance(metrics, font, span) for span in spans)
         x = rect.right() - width if cell.right else rect.left()
         for span in spans:
@@ -200,8 +208,8 @@ class CellDelegate(QStyledItemDelegate):
                 )
                 painter.restore()
             drawn = theme.mono(cell.size, span.weight) if cell.mono and span.weight else font
-            if span.weight and not cell.mono:
-                drawn = theme.font(cell.size, span.weight)
+            if span.sans or (span.weight and not cell.mono):
+                drawn = theme.font(cell.size, span.weight or cell.weight)
             painter.setFont(drawn)
             painter.setPen(theme.colour(span.token))
             painter.drawText(
@@ -224,6 +232,10 @@ class CellDelegate(QStyledItemDelegate):
 
 
 def _advance(metrics: QFontMetricsF, font: Any, span: Span) -> float:
+    if span.sans:
+        words = theme.font(13, span.weight or 400)
+        words.setPixelSize(font.pixelSize())
+        return QFontMetricsF(words).horizontalAdvance(span.text)
     if span.weight:
         heavier = type(font)(font)
         heavier.setWeight(type(font).Weight(span.weight))

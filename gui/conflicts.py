@@ -6,7 +6,6 @@ The prompt writes nothing; it says what was chosen. Overwriting asks a second ti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -63,7 +62,7 @@ def _touches(a: Path, b: Path) -> bool:
 class ClashModel(CellModel):
     """The prompt's table."""
 
-    headers: ClassVar[tuple[str, ...]] = ("Changed in the database", "Your edit", "In the database", "")  # type: ignore[misc]
+    headers = ("Changed in the database", "Your edit", "In the database", "")
 
     def __init__(self, rows: list[Clash], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -111,9 +110,9 @@ class ClashModel(CellModel):
         if change.old is not None and change.new is not None and change.old.type != change.new.type:
             word = change.new.kind
         spans: tuple[Span, ...] = ()
-        if change.new is not None:  # short where a word follows, which must not be cut off
-            spans = (Span(text.shown(change.new, self._zone, 22 if word else 120)),)
-        return Cell(spans=(*spans, Span(f"  {word}", "text2")) if word else spans, mono=True, size=12)
+        if change.new is not None:
+            spans = (Span(text.shown(change.new, self._zone, 120)),)
+        return Cell(spans=(*spans, Span(f"  {word}", "text2", sans=True)) if word else spans, mono=True, size=12)
 
 
 class ConflictPrompt(Sheet):

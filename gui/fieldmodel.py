@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
@@ -59,7 +58,7 @@ class _Entry:
 class FieldModel(CellModel):
     """The tree of one content; see the module's docstring."""
 
-    headers: ClassVar[tuple[str, ...]] = ("", "Field", "Value", "Type", "")  # type: ignore[misc]
+    headers = ("", "Field", "Value", "Type", "")
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
         super().__init__(parent)
@@ -343,7 +342,7 @@ class FieldModel(CellModel):
 
     def _symbol(self, node: Node, change: Change | None) -> Cell:
         if change is not None:
-            return Cell(change=change.op, accessible=symbols.CHANGES[change.op][3])
+            return Cell(change=change.op, indent=4, accessible=symbols.CHANGES[change.op][3])
         return Cell()
 
     def _field(self, node: Node, change: Change | None) -> Cell:

@@ -99,6 +99,7 @@ class FieldTree(CellTree):
     key_asked = Signal(object, object)  # Node, what: remove, add, up, down, revert, copy
     whole_asked = Signal(object)  # Node: Space
     typing_changed = Signal()
+    has_actions = True  # whether the last column is something to press
 
     def __init__(self, model: FieldModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -330,6 +331,8 @@ class FieldTree(CellTree):
 
     def _act(self, node: Node) -> None:
         cell = self.fields.drawn(node, ACTION)
+        if not self.has_actions:
+            return
         if cell.text == "Load anyway":
             self.fields.load_anyway(self.fields.index_of(node, ACTION))
         elif cell.text:
@@ -345,7 +348,7 @@ class FieldTree(CellTree):
                 self.setCurrentIndex(index)
                 self.choose_kind(index)
                 return
-            if index.column() == ACTION and self.fields.drawn(node, ACTION).text:
+            if self.has_actions and index.column() == ACTION and self.fields.drawn(node, ACTION).text:
                 self.setCurrentIndex(index)
                 self._act(node)
                 return
