@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import struct
 from collections.abc import Sequence
 
@@ -16,7 +17,6 @@ SHOWN = 200  # characters of a long value
 LEAD = 12  # characters kept before the first difference where a row is cut
 HUGE = 1 << 20  # above which a string is only named by its size
 _WALKED = 1 << 16  # bytes of a container whose fields are still counted to word it
-_NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMAL128)
 
 Range = tuple[int, int]
 
@@ -81,13 +81,34 @@ def marked(
             return (Span(f"{shown(a, zone)}, Space to see it"),), (Span(f"{shown(b, zone)}, Space to see it"),)
         return _strings(a, b, op, room, strong)
     left, right = shown(a, zone), shown(b, zone)
+    if (a.type == b.type == canonical.BINARY and max(len(left), len(right)) > room) or _sizes_only(a, b, left, right):
+        return _bytes(a, b, room, strong)
     if a.type != b.type or isinstance(op, Move) or a.is_container:
         return (Span(left),), (Span(right),)
-    if a.type in _NUMBERS:
-        head = valuetext.common(left, right)
-        return _runs(left, [(head, len(left))], strong), _runs(right, [(head, len(right))], strong)
-    before, after = _ranges(text_edits(left, right))
+    before, after = valuetext.numbers(left, right) if valuetext.is_number(a) else _ranges(text_edits(left, right))
     return _runs(left, before, strong), _runs(right, after, strong)
+
+
+def _sizes_only(a: Value, b: Value, left: str, right: str) -> bool:
+    return a.type == b.type == canonical.BINARY and '"' not in left + right
+
+
+def _bytes(a: Value, b: Value, room: int, strong: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Two binaries by their size and the bytes around the first that differs."""
+    old, new = valuetext.content_bytes(a), valuetext.content_bytes(b)
+    first = valuetext.common_bytes(old, new)
+    return _hex(old, new, first, room, strong), _hex(new, old, first, room, strong)
+
+
+def _hex(mine: bytes, other: bytes, first: int, room: int, strong: str) -> tuple[Span, ...]:
+    lead = wording.size(len(mine))
+    start = 0 if first * 3 + len(lead) < room // 2 else max(0, first - 3)
+    spans = [Span(f"{lead}  ", "text2"), Span("… " if start else "")]
+    for at in range(start, min(len(mine), start + SHOWN // 3)):
+        same = at < len(other) and mine[at] == other[at]
+        spans.append(Span(f"{mine[at]:02x}", mark="" if same else strong))
+        spans.append(Span(" "))
+    return tuple(span for span in spans if span.text)
 
 
 def _ranges(edits: Sequence[tuple[int, str, str]]) -> tuple[list[Range], list[Range]]:
@@ -162,19 +183,37 @@ def _orders(op: Reorder, room: int) -> tuple[Cell, Cell]:
     both = set(op.names_old) & set(op.names_new)
     old, new = ([n for n in names if n in both] for names in (op.names_old, op.names_new))
     first = next((i for i, (x, y) in enumerate(zip(old, new, strict=True)) if x != y), 0)
-    last = next((i for i, (x, y) in enumerate(zip(reversed(old), reversed(new), strict=True)) if x != y), 0)
-    return tuple(  # type: ignore[return-value]
-        value_spans(_order(names, first, len(old) - last, room, strong), ground) for names in (old, new)
-    )
+    moved = _moved(old, new)
+    left, right = (value_spans(_order(names, first, moved, room, strong), ground) for names in (old, new))
+    return left, right
 
 
-def _order(names: list[str], first: int, last: int, room: int, strong: str) -> tuple[Span, ...]:
+def _moved(old: list[str], new: list[str]) -> set[str]:
+    """The fewest names that have to change places: all but a longest run that stayed in order."""
+    at = {name: i for i, name in enumerate(old)}
+    ends: list[int] = []  # the least last position of a run of each length
+    before: list[tuple[int, str]] = []  # for each name, the run it continues
+    holders: list[int] = []
+    for i, name in enumerate(new):
+        length = bisect.bisect_left(ends, at[name])
+        before.append((holders[length - 1], name) if length else (-1, name))
+        ends[length : length + 1] = [at[name]]
+        holders[length : length + 1] = [i]
+    stayed: set[str] = set()
+    i = holders[-1] if holders else -1
+    while i >= 0:
+        i, name = before[i]
+        stayed.add(name)
+    return set(new) - stayed
+
+
+def _order(names: list[str], first: int, moved: set[str], room: int, strong: str) -> tuple[Span, ...]:
     words = [text.name_text(name) for name in names]
     start = 0 if sum(len(w) + 2 for w in words[: first + 1]) <= room else max(0, first - 1)
     end = start + 40
     spans = [Span("… " if start else "")]
     for i, word in enumerate(words[start:end], start):
-        spans.append(Span(word, mark=strong if first <= i < last else ""))
+        spans.append(Span(word, mark=strong if names[i] in moved else ""))
         if i + 1 < len(words):
             spans.append(Span(", ", "text2"))
     if end < len(words):

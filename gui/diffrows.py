@@ -8,7 +8,8 @@ from PySide6.QtCore import QModelIndex, QObject, Signal
 
 from gui import diffcells, preferences, symbols, wording
 from gui.cells import Cell, CellModel, Index, Span, plain
-from gui.difftree import Node, Plan, kids_of, open_root
+from gui.diffplan import Plan
+from gui.difftree import Node, kids_of, open_root
 from model.diff import Move
 
 SYMBOL, FIELD, A, B, TYPE = range(5)
@@ -223,8 +224,7 @@ class DiffModel(CellModel):
 
     def _field(self, node: Node) -> Cell:
         if node.kind == "fold":
-            assert self.plan is not None
-            words = wording.many(self.plan.unchanged, "unchanged field")
+            words = wording.many(node.count, "unchanged field")
             return plain(words, "text2", size=12)
         if node.parent is self._root and not node.path:
             return plain("order of the fields", "text2", size=12)

@@ -13,6 +13,7 @@ from gui.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
 INDENT, GAP = 16, 4
 _SYMBOL_WIDTH = 40
 _SHARES = (0.2, 0.32, 0.32, 0.16)  # field, A, B, type
+_TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
 
 
 class _Delegate(CellDelegate):
@@ -68,7 +69,7 @@ class DiffTable(CellTree):
         header.sectionResized.connect(self._resized_by_hand)
         kept = preferences.remembered("diff-columns")
         fits = isinstance(kept, list) and len(kept) == len(_SHARES) and all(isinstance(n, float | int) for n in kept)
-        self._shares: tuple[float, ...] = tuple(float(n) for n in kept) if fits else _SHARES
+        self._shares: tuple[float, ...] = tuple(float(n) for n in kept) if fits else ()
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(0)
@@ -95,8 +96,11 @@ class DiffTable(CellTree):
         if not hasattr(self, "_shares"):
             return
         room = self.viewport().width() - theme.px(_SYMBOL_WIDTH)
-        total = sum(self._shares)
-        widths = [max(theme.px(60), int(room * share / total)) for share in self._shares]
+        shares = self._shares or _SHARES
+        last = 0 if self._shares else min(theme.px(_TYPE_WIDTH), room // 4)
+        inner = room - last if last > room * shares[-1] else room
+        total = sum(shares[:-1]) if inner < room else sum(shares)
+        widths = [max(theme.px(60), int(inner * share / total)) for share in shares]
         widths[-1] = max(theme.px(60), room - sum(widths[:-1]))
         self._laying = True
         self.header().resizeSection(SYMBOL, theme.px(_SYMBOL_WIDTH))

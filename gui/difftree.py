@@ -1,6 +1,5 @@
-"""What a comparison shows, as a tree: changed places from the operations, everything else fetched when it is looked at.
+"""What a comparison shows, row by row: what changed at once, everything else fetched when it is looked at.
 
-:func:`plan` runs in a task: it groups the operations by the containers that they are in, and walks only these.
 :class:`Node` is one row. Its children come out of an iterator in chunks, so a container of a million elements costs
 no more than what is scrolled through. Values stay slices of the two documents until they are drawn.
 """
@@ -8,220 +7,17 @@ no more than what is scrolled through. Values stay slices of the two documents u
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
+from gui.diffplan import Place, Plan, Slot
 from model import canonical, text
 from model.canonical import ARRAY, OBJECT, Path, Value
-from model.diff import Add, Diff, Move, Operation, Remove, Reorder
-from model.records import Checkpoint, no_checkpoint
+from model.diff import Add, Move, Operation, Remove, Reorder
 
-CHUNK = 256
-
-Slot: TypeAlias = tuple[bytes, int, int, int]
-"""A value where it lies: the document, its type, where its payload begins and ends."""
-
-
-@dataclass(eq=False, slots=True)
-class Place:
-    """A place that changed or has changes inside. ``first`` and ``count`` number the operations in it, in order."""
-
-    path_a: Path
-    path_b: Path
-    op: Operation | None = None
-    also: Operation | None = None  # what else happened to an element that moved
-    first: int = 0
-    count: int = 0
-    inside: list[Place] = field(default_factory=list)
-    a: Slot | None = None
-    b: Slot | None = None
-    size_a: int = 0
-    size_b: int = 0
-    # Names or positions of the places inside, in each document.
-    by_a: dict[str | int, Place] = field(default_factory=dict)
-    by_b: dict[str | int, Place] = field(default_factory=dict)
-
-    @property
-    def is_array(self) -> bool:
-        """Whether what is inside are elements."""
-        slot = self.b or self.a
-        return slot is not None and slot[1] == ARRAY
-
-    @property
-    def reorder(self) -> Reorder | None:
-        """The operation that put its fields in another order."""
-        return next((op for op in (self.op, self.also) if isinstance(op, Reorder)), None)
-
-    @property
-    def unchanged(self) -> int:
-        """How many of its own fields or elements are the same in both documents."""
-        return self.size_b - len(self.by_b)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A comparison that is ready to be shown."""
-
-    a: bytes
-    b: bytes
-    root: Place
-    changes: tuple[Operation, ...]
-    unchanged: int
-    coarse: bool
-
-
-class _Alignment:
-    """Which element of an array became which, from what was removed, added and moved in it."""
-
-    def __init__(self, removed: list[int], added: list[int], moved: dict[int, int]) -> None:
-        self._gone = sorted({*removed, *moved})
-        self._come = sorted({*added, *moved.values()})
-        self._moved = moved
-        self._back = {new: old for old, new in moved.items()}
-
-    def to_b(self, at: int) -> int:
-        """Where the old element ``at`` is now."""
-        return self._moved[at] if at in self._moved else _beyond(self._come, at - bisect_left(self._gone, at))
-
-    def to_a(self, at: int) -> int:
-        """Where the new element ``at`` was."""
-        return self._back[at] if at in self._back else _beyond(self._gone, at - bisect_left(self._come, at))
-
-
-def _beyond(skipped: list[int], rank: int) -> int:
-    """The position with ``rank`` others before it that are not in ``skipped`` (in order)."""
-    low, high = 0, len(skipped)
-    while low < high:
-        middle = (low + high) // 2
-        if skipped[middle] - middle <= rank:
-            low = middle + 1
-        else:
-            high = middle
-    return rank + low
-
-
-def plan(a: bytes, b: bytes, diff: Diff, checkpoint: Checkpoint = no_checkpoint) -> Plan:
-    """Group the operations of a diff by where they are; takes time, so it is for a task."""
-    places = _Places(diff)
-    for number, op in enumerate(diff.operations):
-        if number % 1000 == 0:
-            checkpoint(number, len(diff.operations))
-        places.take(number, op)
-    root = places.root
-    unchanged = _locate(root, (a, OBJECT, 0, len(a)), (b, OBJECT, 0, len(b)), checkpoint)
-    return Plan(a, b, root, diff.operations, unchanged, diff.coarse)
-
-
-class _Places:
-    """Builds the places out of operations, which come in document order."""
-
-    def __init__(self, diff: Diff) -> None:
-        self.root = Place((), ())
-        self._open = [self.root]  # from the root to the place of the last operation
-        self._removed: dict[Path, list[int]] = defaultdict(list)  # by the array's path in the old document
-        self._added: dict[Path, list[int]] = defaultdict(list)  # in the new one
-        self._moved: dict[Path, dict[int, int]] = defaultdict(dict)
-        self._alignments: dict[Path, _Alignment] = {}
-        for op in diff.operations:
-            last = op.path[-1] if op.path else ""
-            if not isinstance(last, int):
-                continue
-            if isinstance(op, Remove):
-                self._removed[op.path[:-1]].append(last)
-            elif isinstance(op, Add):
-                self._added[op.path[:-1]].append(last)
-            elif isinstance(op, Move):
-                to = op.to_path[-1]
-                assert isinstance(to, int)
-                self._moved[op.path[:-1]][last] = to
-
-    def take(self, number: int, op: Operation) -> None:
-        """Enter one operation at its place."""
-        steps = op.path
-        both = None if isinstance(op, Add | Remove) else op.to_path
-        depth = 0
-        while depth < len(steps):
-            here = self._open[depth]
-            step, last = steps[depth], depth == len(steps) - 1
-            known = (here.by_b if isinstance(op, Add) else here.by_a).get(step)
-            if known is None or (last and isinstance(op, Add | Remove)):
-                known = self._enter(here, op, step, None if both is None else both[depth], last)
-            if len(self._open) <= depth + 1 or self._open[depth + 1] is not known:
-                del self._open[depth + 1 :]
-                self._open.append(known)
-            depth += 1
-        del self._open[depth + 1 :]
-        if self._open[depth].op is None:
-            self._open[depth].op = op
-        else:
-            self._open[depth].also = op
-        for place in self._open:
-            if not place.count:
-                place.first = number
-            place.count += 1
-
-    def _enter(self, here: Place, op: Operation, step: str | int, other: str | int | None, last: bool) -> Place:
-        if last and isinstance(op, Remove):
-            made = Place((*here.path_a, step), ())
-            here.by_a[step] = made
-        elif last and isinstance(op, Add):
-            made = Place((), (*here.path_b, step))
-            here.by_b[step] = made
-        else:
-            in_a, in_b = step, other
-            if in_b is None:
-                in_a, in_b = self._paired(here, step, isinstance(op, Add))
-            made = Place((*here.path_a, in_a), (*here.path_b, in_b))
-            here.by_a[in_a] = here.by_b[in_b] = made
-        here.inside.append(made)
-        return made
-
-    def _paired(self, here: Place, step: str | int, new: bool) -> tuple[str | int, str | int]:
-        """The same field or element in both documents; ``step`` is of the new one or of the old one."""
-        if isinstance(step, str):
-            return step, step
-        found = self._alignments.get(here.path_a)
-        if found is None:
-            found = self._alignments[here.path_a] = _Alignment(
-                self._removed[here.path_a], self._added[here.path_b], self._moved[here.path_a]
-            )
-        return (found.to_a(step), step) if new else (step, found.to_b(step))
-
-
-def _locate(root: Place, a: Slot, b: Slot, checkpoint: Checkpoint) -> int:
-    """Find every container with changes inside in both documents; returns how many places in them are unchanged."""
-    unchanged = 0
-    root.a, root.b = a, b
-    stack = [root]
-    while stack:
-        place = stack.pop()
-        checkpoint(0, None)
-        assert place.a is not None
-        assert place.b is not None
-        place.size_a = _walk(place.a, place.by_a, "a")
-        place.size_b = _walk(place.b, place.by_b, "b")
-        unchanged += place.unchanged
-        stack.extend(inner for inner in place.inside if inner.inside or inner.reorder)
-    return unchanged
-
-
-def _walk(slot: Slot, wanted: dict[str | int, Place], side: str) -> int:
-    """Count what a container holds, and give the places inside their slots."""
-    raw, kind, start, _ = slot
-    names: dict[bytes | int, Place]
-    if kind == ARRAY:
-        names = {step: place for step, place in wanted.items() if isinstance(step, int)}
-    else:
-        names = {canonical.name_bytes(step): place for step, place in wanted.items() if isinstance(step, str)}
-    count = -1
-    for count, (name, inner, begin, end) in enumerate(canonical.elements(raw, start)):
-        place = names.get(count if kind == ARRAY else name)
-        if place is not None:
-            setattr(place, side, (raw, inner, begin, end))
-    return count + 1
+CHUNK = 100
+RUN = 400  # unchanged neighbours that are listed one by one where everything is shown
 
 
 class Node:
@@ -244,6 +40,7 @@ class Node:
     ) -> None:
         self.parent, self.kind, self.label = parent, kind, label
         self.at = -1
+        self.count = 0  # of a fold: how many rows are in it
         self.path_a, self.path_b = path_a, path_b
         self.a, self.b = a, b
         self.place = place
@@ -327,6 +124,7 @@ def _root_rows(root: Node, ready: Plan, only_changes: bool) -> Iterator[Node]:
         yield from _changed_rows(root, ready.root)
         if ready.unchanged:
             fold = Node(root, "fold", "", None, None, None, None)
+            fold.count = ready.unchanged
             fold.begin(_unchanged_rows(fold, ready.root))
             yield fold
     else:
@@ -366,27 +164,93 @@ def _place_node(parent: Node, place: Place, depth: int) -> Node:
 
 
 def _unchanged_rows(fold: Node, place: Place) -> Iterator[Node]:
-    """Everything that is the same in both, at the highest level at which it is."""
-    stack = [place]
+    """Everything that is the same in both, at the highest level at which it is, in document order."""
+    stack = [_pairs(place)]
     while stack:
-        here = stack.pop()
-        assert here.b is not None
-        for path_a, path_b, a, b, known in _pairs(here):
-            if known is None:
-                yield Node(fold, "same", text.path_text(path_b or ()), path_a, path_b, a, b)
-        stack.extend(inner for inner in reversed(here.inside) if inner.inside or inner.reorder)
+        found = next(stack[-1], None)
+        if found is None:
+            stack.pop()
+            continue
+        path_a, path_b, a, b, known = found
+        if known is None:
+            yield Node(fold, "same", text.path_text(path_b or ()), path_a, path_b, a, b)
+        elif known.inside or known.reorder:
+            stack.append(_pairs(known))
 
 
 def _all_rows(parent: Node) -> Iterator[Node]:
-    """All fields or elements of a place that has changes inside, in order."""
+    """All fields or elements of a place that has changes inside, in order.
+
+    What lies between two changes is counted by their positions and not walked, however much it is.
+    """
     place = parent.place
     assert place is not None
-    depth = len(place.path_b)
-    for path_a, path_b, a, b, known in _pairs(place):
-        if known is not None:
-            yield _place_node(parent, known, len(known.path_b or known.path_a) - 1)
-        else:
-            yield Node(parent, "same", text.path_text((path_b or ())[depth:]), path_a, path_b, a, b)
+    assert place.b is not None
+    if place.reorder is not None:
+        for path_a, path_b, a, b, known in _pairs(place):
+            if known is not None:
+                yield _place_node(parent, known, len(known.path_b or known.path_a) - 1)
+            else:
+                yield Node(parent, "same", text.path_text((path_b or ())[-1:]), path_a, path_b, a, b)
+        return
+    left = sorted(inner.at_a for inner in place.inside if isinstance(inner.op, Move))
+    cursor = _Cursor(place.b)
+    stayed = gone = come = 0
+    for inner in place.inside:
+        removed, new = isinstance(inner.op, Remove), isinstance(inner.op, Add | Move)
+        rank = inner.at_a - gone - bisect_left(left, inner.at_a) if removed else inner.at_b - come
+        if rank > stayed:
+            yield from _run(parent, cursor, rank - stayed)
+            stayed = rank
+        gone, come, stayed = gone + removed, come + new, stayed + (not removed and not new)
+        if inner.b is not None:
+            cursor.skip(inner.b)
+        yield _place_node(parent, inner, len(inner.path_b or inner.path_a) - 1)
+    yield from _run(parent, cursor, place.size_b - cursor.ordinal)
+
+
+class _Cursor:
+    """A place between two fields or elements of a container."""
+
+    def __init__(self, slot: Slot, offset: int = 0, ordinal: int = 0) -> None:
+        self.slot, self.offset, self.ordinal = slot, offset or slot[2] + 4, ordinal
+
+    def skip(self, slot: Slot) -> None:
+        """Go behind a value."""
+        self.offset, self.ordinal = slot[3], self.ordinal + 1
+
+    def take(self, count: int) -> Iterator[tuple[str | int, Slot]]:
+        """The next so many."""
+        raw, kind, _, end = self.slot
+        for _ in range(count):
+            if self.offset >= end - 1:
+                return
+            name_end = raw.index(0, self.offset + 1)
+            inner, stop = raw[self.offset], canonical.element_end(raw, raw[self.offset], name_end + 1)
+            step = self.ordinal if kind == ARRAY else canonical.name_of(raw[self.offset + 1 : name_end])
+            self.offset, self.ordinal = stop, self.ordinal + 1
+            yield step, (raw, inner, name_end + 1, stop)
+
+
+def _run(parent: Node, cursor: _Cursor, count: int) -> Iterator[Node]:
+    """Unchanged neighbours; most of a long run is folded."""
+    if count <= RUN:
+        yield from _same(parent, parent, cursor, count)
+        return
+    yield from _same(parent, parent, cursor, RUN // 4)
+    fold = Node(parent, "fold", "", None, None, None, None)
+    fold.count = count - RUN // 4
+    fold.begin(_same(fold, parent, _Cursor(cursor.slot, cursor.offset, cursor.ordinal), fold.count))
+    cursor.ordinal += fold.count  # where that is in the document is known again behind the next change
+    yield fold
+
+
+def _same(above: Node, owner: Node, cursor: _Cursor, count: int) -> Iterator[Node]:
+    place = owner.place
+    assert place is not None
+    for step, slot in cursor.take(count):
+        path_a = (*place.path_a, step) if isinstance(step, str) else None
+        yield Node(above, "same", text.path_text((step,)), path_a, (*place.path_b, step), slot, slot)
 
 
 _Row: TypeAlias = tuple[Path | None, Path | None, Slot | None, Slot | None, Place | None]

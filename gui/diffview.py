@@ -7,85 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QCheckBox,
-    QHBoxLayout,
     QMenu,
-    QSizePolicy,
     QSplitter,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from gui import icons, preferences, states, symbols, tasks, theme, valuetext, wording
+from gui import preferences, states, symbols, tasks, valuetext, wording
+from gui.diffplan import Plan, plan
 from gui.diffrows import FIELD, DiffModel
 from gui.difftable import DiffTable
-from gui.difftree import Node, Plan, plan
+from gui.difftools import DiffTools
+from gui.difftree import Node
 from gui.history import name_of
 from gui.valuepane import ValuePane
-from gui.versionbox import VersionBox, VersionChoices
+from gui.versionbox import VersionChoices
 from model import text
 from model.canonical import Path, Value
 from model.diff import Add, Diff, Move, Remove
 from model.records import Version
 from model.session import Comparison, Session
 
-COUNTED = (
-    ("add", "added"), ("remove", "removed"), ("replace", "changed"), ("retype", "retyped"),
-    ("move", "moved"), ("reorder", "reordered"), ("text", "text edited"),
-)  # fmt: skip
-
-
 NOTHING = ("Nothing is compared yet", "Choose a document, then two of its versions.")
 COARSE = "Right, but not the shortest: an exact answer would take too long."
 
 
-class Counts(QWidget):
-    """How many changes there are of each kind, as badges; those that do not fit are in the tooltip."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._badges: list[tuple[str, str]] = []
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.setMinimumHeight(theme.px(26))
-
-    def put(self, counts: dict[str, int]) -> None:
-        """Show other counts."""
-        self._badges = [(op, f"{counts[op]:,} {word}") for op, word in COUNTED if counts.get(op)]
-        words = ", ".join(label for _, label in self._badges)
-        self.setToolTip(words)
-        self.setAccessibleName(words or "no changes")
-        self.update()
-
-    @property
-    def words(self) -> list[str]:
-        """The badges' texts."""
-        return [label for _, label in self._badges]
-
-    def sizeHint(self) -> QSize:
-        return QSize(theme.px(320), theme.px(26))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme.px(20), theme.px(26))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        x, middle = 0.0, self.height() / 2
-        for op, label in self._badges:
-            ink, ground, _, _ = symbols.CHANGES[op]
-            if x + symbols.badge_width(label, op) > self.width():
-                break
-            x = symbols.badge(painter, x, middle, label, ink, ground, op) + theme.px(8)
-        painter.end()
-
-
 class DiffPanel(QWidget):
-    """Compares two versions. ``restore_asked`` carries id, version number and the paths or None for all of it;
-    ``ab_chosen`` carries the numbers of the versions that were picked for A and B."""
+    """Compares two versions.
+
+    ``restore_asked`` carries id, version number, and the paths or None for all of it. ``ab_chosen`` carries the numbers
+    of the versions that were picked for A and B.
+    """
 
     restore_asked = Signal(object, object, object)
     ab_chosen = Signal(object, object)
@@ -107,6 +63,16 @@ class DiffPanel(QWidget):
         self._say()
 
     def _build(self) -> None:
+        self.tools = tools = DiffTools(self.choices)
+        self.box_a, self.box_b, self.counts, self.only = tools.box_a, tools.box_b, tools.counts, tools.only
+        self.swap, self.up, self.down, self.restore = tools.swap, tools.up, tools.down, tools.restore
+        self.box_a.picked.connect(self._picked_a)
+        self.box_b.picked.connect(self._picked_b)
+        self.swap.clicked.connect(self._swap)
+        self.up.clicked.connect(self.previous_change)
+        self.down.clicked.connect(self.next_change)
+        self.only.toggled.connect(self._show_rows)
+        self.restore.clicked.connect(self._restore_all)
         self.table = DiffTable(self.model)
         self.value = ValuePane()
         self.value.hide()
@@ -120,7 +86,7 @@ class DiffPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._tools())
+        column.addWidget(self.tools)
         column.addWidget(states.hair())
         column.addWidget(self._stack, 1)
         self.table.value_asked.connect(self.toggle_value)
@@ -133,49 +99,6 @@ class DiffPanel(QWidget):
         self.table.clicked.connect(self._clicked)
         self.value.closed.connect(self.hide_value)
         self.setFocusProxy(self.table)
-
-    def _tools(self) -> QWidget:
-        tools = QWidget()
-        row = QHBoxLayout(tools)
-        row.setContentsMargins(theme.px(16), theme.px(7), theme.px(16), theme.px(7))
-        row.setSpacing(theme.px(8))
-        self.box_a, self.box_b = VersionBox("A", self.choices), VersionBox("B", self.choices)
-        self.swap = self._tool("arrows-left-right", "Swap A and B", self._swap, boxed=False)
-        self.counts = Counts()
-        self._position = states.words("", "second")
-        self.up = self._tool("arrow-up", "Previous change (Ctrl+Up)", self.previous_change)
-        self.down = self._tool("arrow-down", "Next change (Ctrl+Down)", self.next_change)
-        self.only = QCheckBox("Only changes")
-        self.only.setProperty("small", True)
-        self.only.setChecked(True)
-        self.restore = states.button("Restore from A…", self._restore_all, "small", icon="arrow-counter-clockwise")
-        row.addWidget(states.words("Compare", "head"))
-        row.addWidget(self.box_a)
-        row.addWidget(self.swap)
-        row.addWidget(self.box_b)
-        row.addSpacing(theme.px(12))
-        row.addWidget(self.counts, 1)
-        for made in (self._position, self.up, self.down):
-            row.addWidget(made)
-        row.addSpacing(theme.px(4))
-        row.addWidget(self.only)
-        row.addSpacing(theme.px(4))
-        row.addWidget(self.restore)
-        self.box_a.picked.connect(self._picked_a)
-        self.box_b.picked.connect(self._picked_b)
-        self.only.toggled.connect(self._show_rows)
-        return tools
-
-    def _tool(self, icon: str, words: str, call: Callable[[], object], boxed: bool = True) -> QToolButton:
-        made = QToolButton()
-        made.setIcon(icons.icon(icon))
-        made.setIconSize(QSize(theme.px(14), theme.px(14)))
-        made.setToolTip(words)
-        made.setAccessibleName(words)
-        made.setProperty("boxed", boxed)
-        made.setFixedSize(theme.px(26), theme.px(26))
-        made.clicked.connect(lambda: call())
-        return made
 
     # --- what is compared
 
@@ -288,13 +211,10 @@ class DiffPanel(QWidget):
     def _say(self) -> None:
         ready = self._plan
         total = 0 if ready is None else len(ready.changes)
-        self.counts.put({} if self.comparison is None else self.comparison.diff.counts())
+        self.counts.put({} if ready is None else ready.counts)
         if ready is not None and ready.coarse:
             self.counts.setToolTip(f"{self.counts.toolTip()}\n{COARSE}")
-        number = self.model.current + 1
-        self._position.setText(f"Change {number:,} of {total:,}" if total else "")
-        self.up.setEnabled(number > 1)
-        self.down.setEnabled(number < total)
+        self.tools.say(self.model.current + 1, total)
         self.only.setEnabled(ready is not None)
         self.swap.setEnabled(self.comparison is not None and not self._is_alone())
         why = self.why_not_restore()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPainterPath, QPen
@@ -68,13 +69,20 @@ class Layout:
         times = [mark.newest.at.timestamp() if mark.newest.at else None for mark in marks]
         known = [t for t in times if t is not None]
         scale = span / max(1.0, known[0] - known[-1]) if known else 0.0
-        least, wide = 2.6 * self.radius, theme.px(44)
-        away, before, latest = [0.0], marks[0].missing, known[0] if known else 0.0
-        for mark, t in zip(marks[1:], times[1:], strict=True):
-            near = wide if mark.missing or before else least
-            at = (latest - t) * scale if t is not None else 0.0
-            away.append(max(away[-1] + near, at))
-            before = mark.missing
+        least, wide, halo = 2.6 * self.radius, float(theme.px(44)), 3.4 * self.radius
+        near = [
+            wide if older.missing or newer.missing else halo if newer.newest.current or older.newest.current else least
+            for newer, older in pairwise(marks)
+        ]
+        latest = known[0] if known else 0.0
+        for _ in range(4 if len(marks) < 2000 else 1):
+            away = [0.0]
+            for apart, t in zip(near, times[1:], strict=True):
+                at = (latest - t) * scale if t is not None else 0.0
+                away.append(max(away[-1] + apart, at))
+            if away[-1] <= span + 1 or sum(near) >= span:
+                break
+            scale *= span / away[-1]  # marks that had to be set apart took room: the rest gives way
         self._away, self._made_for = away, (len(marks), span)
 
     @property
@@ -125,6 +133,11 @@ class Layout:
         older = (here - self.x(row + 1)) / 2 if row + 1 < len(marks) else most
         newer = (self.x(row - 1) - here) / 2 if row else most
         return min(most, older), min(most, newer)
+
+    def middle(self, row: int) -> float:
+        """Where a row's label is centred: its mark, or the middle of a gap."""
+        left, right = self.reach(row) if self.model.marks[row].missing else (0.0, 0.0)
+        return self.x(row) + (right - left) / 2
 
     def box(self, row: int, height: int) -> QRectF:
         """A row's place in the content, labels included."""
@@ -281,7 +294,7 @@ def _labels(painter: QPainter, layout: Layout, rows: range) -> None:
         for row in sorted(rows, key=lambda row: _rank(model, row)):
             words, token, font = _words(layout, row, line)
             width = QFontMetricsF(font).horizontalAdvance(words)
-            left = layout.x(row) - width / 2
+            left = layout.middle(row) - width / 2
             spare = theme.px(6)
             if not words or any(left < end + spare and left + width > start - spare for start, end in taken):
                 continue

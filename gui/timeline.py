@@ -74,11 +74,15 @@ class TimelinePanel(QWidget):
 
     ``compared`` carries the two versions, A then B; A is None where there is only one version. ``loaded`` carries all
     versions, newest first, once they have been read. ``restore_asked`` carries id, version number and None.
+    ``cleared`` says that a document's versions could not be read, so that none is shown.
+    ``form_changed`` says whether the list is shown now, which wants more height than the strip.
     """
 
     compared = Signal(object, object)
     loaded = Signal(object)
     restore_asked = Signal(object, object, object)
+    cleared = Signal()
+    form_changed = Signal(bool)
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +92,7 @@ class TimelinePanel(QWidget):
         self._wanted: tuple[Value | None, Value | None] | None = None
         self._task: tasks.Task | None = None
         self._waiting: list[Version] = []
-        self._quietly = False
+        self._quietly = self._keep = False
         self._told: tuple[Version | None, Version | None] = (None, None)
         self.model = HistoryModel(self)
         self.setObjectName("surface")
@@ -158,6 +162,7 @@ class TimelinePanel(QWidget):
         self.as_list.setToolTip("Show as a list, newest first")
         self.as_list.setAccessibleName("Show versions as a list")
         self.as_list.toggled.connect(self._show_form)
+        self.as_list.toggled.connect(self.form_changed)
         row.addWidget(self.as_list)
         self._tools = row
         return header
@@ -171,8 +176,7 @@ class TimelinePanel(QWidget):
     def show_document(self, id: Value | None, keep: bool = False) -> None:
         """Read a document's versions; with ``keep`` the chosen two and the place stay if it is the same document."""
         same = id is not None and id == self._shown_id
-        a, b = self.chosen()
-        self._wanted = (a.v if a else None, b.v if b else None) if keep and same and b is not None else None
+        self._wanted, self._keep = None, keep and same
         self.id = id
         if id is None:
             self._end()
@@ -213,7 +217,8 @@ class TimelinePanel(QWidget):
     def set_ab(self, v_a: Value | None, v_b: Value | None) -> None:
         """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do."""
         a, b = self.model.row_of(v_a), self.model.row_of(v_b)
-        if (a is None or b is None) and self._task is not None:
+        elsewhere = self.id != self._shown_id or self._quietly  # what is shown is about to be replaced
+        if self._task is not None and (elsewhere or a is None or b is None):
             self._wanted = (v_a, v_b)
             return
         self.model.choose(self.model.a if a is None else a, self.model.b if b is None else b)
@@ -244,6 +249,19 @@ class TimelinePanel(QWidget):
         self._choose()
         self._show_form()
 
+    def _replace(self, versions: Sequence[Version]) -> None:
+        """Show the same document as it is now, from the same place."""
+        a, b = self.chosen()
+        if self._keep and self._wanted is None and b is not None:
+            self._wanted = (a.v if a is not None else None, b.v)
+        bar = self.strip.horizontalScrollBar()
+        place = bar.maximum() - bar.value()
+        current = self.strip.currentIndex().row()
+        self._begin(versions)
+        bar.setValue(bar.maximum() - place)
+        if self._keep and 0 <= current < len(self.model.marks):
+            self.strip.setCurrentIndex(self.model.index(current, 0))
+
     def _choose(self) -> None:
         """The versions asked for, else the newest and the one before it."""
         model = self.model
@@ -267,15 +285,13 @@ class TimelinePanel(QWidget):
         self._task = None
         self._end()
         if self._quietly:
-            place = self.strip.horizontalScrollBar().maximum() - self.strip.horizontalScrollBar().value()
-            self._begin(self._waiting)
-            bar = self.strip.horizontalScrollBar()
-            bar.setValue(bar.maximum() - place)
+            self._replace(self._waiting)
             self._waiting = []
         elif not total:
             self.model.reset([])
             self._shown_id = self.id
         self._choose()
+        self._wanted = None
         self._say()
         if not self.model.marks:
             self._note.put("tray", "text2", "No version of this document is there", "It may have been deleted.")
@@ -291,6 +307,8 @@ class TimelinePanel(QWidget):
         sentence, details = tasks.describe(error)
         name = wording.plain(self.id) if self.id is not None else "this document"
         self._shown_id = None
+        self.model.reset([])
+        self.cleared.emit()
         self._name.put(name)
         self._summary.setText("")
         self._legend.hide()

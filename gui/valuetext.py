@@ -26,6 +26,7 @@ PICTURE = 2048  # pixels that a picture is scaled down to
 
 Range = tuple[int, int]
 _TEXTS = (canonical.STRING, canonical.CODE, canonical.SYMBOL)
+_NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMAL128)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ def read_pair(
         return left, right
     if a.type == b.type == canonical.BINARY:
         marks = _hex_marks(content_bytes(a), content_bytes(b), 8)
+    elif a.type == b.type and a.type in _NUMBERS:
+        marks = numbers(left.text, right.text)
     else:
         marks = differing(left.text, right.text)
     return _marked(left, marks[0]), _marked(right, marks[1])
@@ -153,7 +156,7 @@ def differing(old: str, new: str) -> tuple[list[Range], list[Range]]:
     if old == new:
         return [], []
     head = common(old, new)
-    tail = common(old[head:][::-1], new[head:][::-1])
+    tail = _common_end(old, new, min(len(old), len(new)) - head)
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
     if len(a) + len(b) > MARKED or not a or not b:
         return ([(head, head + len(a))] if a else []), ([(head, head + len(b))] if b else [])
@@ -170,8 +173,42 @@ def differing(old: str, new: str) -> tuple[list[Range], list[Range]]:
     return _joined(left), _joined(right)
 
 
+def numbers(old: str, new: str) -> tuple[list[Range], list[Range]]:
+    """Where two numbers differ: from the first other digit on, because what follows means something else there."""
+    head = common(old, new)
+    return [(head, len(old))], [(head, len(new))]
+
+
+def is_number(value: Value) -> bool:
+    """Whether it is a number of any type."""
+    return value.type in _NUMBERS
+
+
 def common(a: str, b: str) -> int:
     """How many characters two texts begin with alike, found by halving."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_end(a: str, b: str, most: int) -> int:
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def common_bytes(a: bytes, b: bytes) -> int:
+    """How many bytes two binaries begin with alike, found by halving."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2

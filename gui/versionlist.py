@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
 
 from gui import stripes, symbols, theme
 from gui.cells import CellDelegate, CellTree
-from gui.history import AUTHOR, CHANGED, MARK, HistoryModel
+from gui.history import AUTHOR, CHANGED, MARK, VERSION, HistoryModel
 
 WIDTHS = (40, 170, 150, 120, 220, 90, 90, 90)
 
@@ -143,6 +143,12 @@ class VersionList(CellTree):
         index = self.indexAt(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and index.isValid():
             self._take(index.row(), event.modifiers())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if self.currentIndex().column() == MARK or not self.currentIndex().isValid():
+            row = self.currentIndex().row() if self.currentIndex().isValid() else self._history.b or 0
+            self.setCurrentIndex(self._history.index(row, VERSION))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.currentIndex().row()

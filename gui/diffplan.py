@@ -1,0 +1,238 @@
+"""The operations of a diff grouped by the containers that they are in; made in a task, drawn by :mod:`gui.difftree`.
+
+Only containers with changes inside are walked, and every place keeps where its value lies in the two documents.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from model import canonical
+from model.canonical import ARRAY, OBJECT, Path
+from model.diff import Add, Diff, Move, Operation, Remove, Reorder
+from model.records import Checkpoint, no_checkpoint
+
+Slot: TypeAlias = tuple[bytes, int, int, int]
+"""A value where it lies: the document, its type, where its payload begins and ends."""
+
+
+# Shared by all places with nothing inside, of which there may be hundreds of thousands; never written to.
+_NO_PLACES: list[Place] = []
+_NO_STEPS: dict[str | int, Place] = {}
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """A place that changed or has changes inside. ``first`` and ``count`` number the operations in it, in order."""
+
+    path_a: Path
+    path_b: Path
+    op: Operation | None = None
+    also: Operation | None = None  # what else happened to an element that moved
+    first: int = 0
+    count: int = 0
+    inside: list[Place] = field(default_factory=lambda: _NO_PLACES)
+    a: Slot | None = None
+    b: Slot | None = None
+    at_a: int = -1  # its number among its siblings in each document
+    at_b: int = -1
+    size_a: int = 0  # how many fields or elements it has
+    size_b: int = 0
+    # Names or positions of the places inside, in each document.
+    by_a: dict[str | int, Place] = field(default_factory=lambda: _NO_STEPS)
+    by_b: dict[str | int, Place] = field(default_factory=lambda: _NO_STEPS)
+
+    def hold(self) -> None:
+        """Become a place with others inside."""
+        if self.inside is _NO_PLACES:
+            self.inside, self.by_a, self.by_b = [], {}, {}
+
+    @property
+    def is_array(self) -> bool:
+        """Whether what is inside are elements."""
+        slot = self.b or self.a
+        return slot is not None and slot[1] == ARRAY
+
+    @property
+    def reorder(self) -> Reorder | None:
+        """The operation that put its fields in another order."""
+        return next((op for op in (self.op, self.also) if isinstance(op, Reorder)), None)
+
+    @property
+    def unchanged(self) -> int:
+        """How many of its own fields or elements are the same in both documents."""
+        return self.size_b - len(self.by_b)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A comparison that is ready to be shown."""
+
+    a: bytes
+    b: bytes
+    root: Place
+    changes: tuple[Operation, ...]
+    counts: dict[str, int]
+    unchanged: int
+    coarse: bool
+
+
+class _Alignment:
+    """Which element of an array became which, from what was removed, added and moved in it."""
+
+    def __init__(self, removed: list[int], added: list[int], moved: dict[int, int]) -> None:
+        self._gone = sorted({*removed, *moved})
+        self._come = sorted({*added, *moved.values()})
+        self._moved = moved
+        self._back = {new: old for old, new in moved.items()}
+
+    def to_b(self, at: int) -> int:
+        """Where the old element ``at`` is now."""
+        return self._moved[at] if at in self._moved else _beyond(self._come, at - bisect_left(self._gone, at))
+
+    def to_a(self, at: int) -> int:
+        """Where the new element ``at`` was."""
+        return self._back[at] if at in self._back else _beyond(self._gone, at - bisect_left(self._come, at))
+
+
+def _beyond(skipped: list[int], rank: int) -> int:
+    """The position with ``rank`` others before it that are not in ``skipped`` (in order)."""
+    low, high = 0, len(skipped)
+    while low < high:
+        middle = (low + high) // 2
+        if skipped[middle] - middle <= rank:
+            low = middle + 1
+        else:
+            high = middle
+    return rank + low
+
+
+def plan(a: bytes, b: bytes, diff: Diff, checkpoint: Checkpoint = no_checkpoint) -> Plan:
+    """Group the operations of a diff by where they are; takes time, so it is for a task."""
+    places = _Places(diff)
+    for number, op in enumerate(diff.operations):
+        if number % 1000 == 0:
+            checkpoint(number, len(diff.operations))
+        places.take(number, op)
+    root = places.root
+    unchanged = _locate(root, (a, OBJECT, 0, len(a)), (b, OBJECT, 0, len(b)), checkpoint)
+    return Plan(a, b, root, diff.operations, diff.counts(), unchanged, diff.coarse)
+
+
+class _Places:
+    """Builds the places out of operations, which come in document order."""
+
+    def __init__(self, diff: Diff) -> None:
+        self.root = Place((), ())
+        self._open = [self.root]  # from the root to the place of the last operation
+        self._removed: dict[Path, list[int]] = defaultdict(list)  # by the array's path in the old document
+        self._added: dict[Path, list[int]] = defaultdict(list)  # in the new one
+        self._moved: dict[Path, dict[int, int]] = defaultdict(dict)
+        self._alignments: dict[Path, _Alignment] = {}
+        for op in diff.operations:
+            last = op.path[-1] if op.path else ""
+            if not isinstance(last, int):
+                continue
+            if isinstance(op, Remove):
+                self._removed[op.path[:-1]].append(last)
+            elif isinstance(op, Add):
+                self._added[op.path[:-1]].append(last)
+            elif isinstance(op, Move):
+                to = op.to_path[-1]
+                assert isinstance(to, int)
+                self._moved[op.path[:-1]][last] = to
+
+    def take(self, number: int, op: Operation) -> None:
+        """Enter one operation at its place."""
+        steps = op.path
+        both = None if isinstance(op, Add | Remove) else op.to_path
+        depth = 0
+        while depth < len(steps):
+            here = self._open[depth]
+            step, last = steps[depth], depth == len(steps) - 1
+            known = (here.by_b if isinstance(op, Add) else here.by_a).get(step)
+            if known is None or (last and isinstance(op, Add | Remove)):
+                known = self._enter(here, op, step, None if both is None else both[depth], last)
+            if len(self._open) <= depth + 1 or self._open[depth + 1] is not known:
+                del self._open[depth + 1 :]
+                self._open.append(known)
+            depth += 1
+        del self._open[depth + 1 :]
+        if self._open[depth].op is None:
+            self._open[depth].op = op
+        else:
+            self._open[depth].also = op
+        for place in self._open:
+            if not place.count:
+                place.first = number
+            place.count += 1
+
+    def _enter(self, here: Place, op: Operation, step: str | int, other: str | int | None, last: bool) -> Place:
+        here.hold()
+        if last and isinstance(op, Remove):
+            made = Place((*here.path_a, step), ())
+            here.by_a[step] = made
+        elif last and isinstance(op, Add):
+            made = Place((), (*here.path_b, step))
+            here.by_b[step] = made
+        else:
+            in_a, in_b = step, other
+            if in_b is None:
+                in_a, in_b = self._paired(here, step, isinstance(op, Add))
+            made = Place((*here.path_a, in_a), (*here.path_b, in_b))
+            here.by_a[in_a] = here.by_b[in_b] = made
+        here.inside.append(made)
+        return made
+
+    def _paired(self, here: Place, step: str | int, new: bool) -> tuple[str | int, str | int]:
+        """The same field or element in both documents; ``step`` is of the new one or of the old one."""
+        if isinstance(step, str):
+            return step, step
+        found = self._alignments.get(here.path_a)
+        if found is None:
+            found = self._alignments[here.path_a] = _Alignment(
+                self._removed[here.path_a], self._added[here.path_b], self._moved[here.path_a]
+            )
+        return (found.to_a(step), step) if new else (step, found.to_b(step))
+
+
+def _locate(root: Place, a: Slot, b: Slot, checkpoint: Checkpoint) -> int:
+    """Find every container with changes inside in both documents; returns how many places in them are unchanged."""
+    unchanged = seen = 0
+    root.a, root.b = a, b
+    stack = [root]
+    while stack:
+        place = stack.pop()
+        seen += 1
+        if seen % 1000 == 0:
+            checkpoint(seen, None)
+        assert place.a is not None
+        assert place.b is not None
+        place.size_a = _walk(place.a, place.by_a, False)
+        place.size_b = _walk(place.b, place.by_b, True)
+        unchanged += place.unchanged
+        stack.extend(inner for inner in place.inside if inner.inside or inner.reorder)
+    return unchanged
+
+
+def _walk(slot: Slot, wanted: dict[str | int, Place], new: bool) -> int:
+    """Count what a container holds, and give the places inside their slots."""
+    raw, kind, start, _ = slot
+    names: dict[bytes | int, Place]
+    if kind == ARRAY:
+        names = {step: place for step, place in wanted.items() if isinstance(step, int)}
+    else:
+        names = {canonical.name_bytes(step): place for step, place in wanted.items() if isinstance(step, str)}
+    count = -1
+    for count, (name, inner, begin, end) in enumerate(canonical.elements(raw, start)):
+        place = names.get(count if kind == ARRAY else name)
+        if place is None:
+            continue
+        if new:
+            place.b, place.at_b = (raw, inner, begin, end), count
+        else:
+            place.a, place.at_a = (raw, inner, begin, end), count
+    return count + 1

@@ -1,0 +1,128 @@
+"""Histories made for the tests of timeline and diff view: any length, any gap, read as slowly as a test wants."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from model import canonical
+from model.canonical import Value
+from model.diff import diff
+from model.errors import Unreachable
+from model.records import Checkpoint, State, Stored, Version, no_checkpoint
+from model.session import Comparison, Session
+
+START = dt.datetime(2024, 3, 12, 8, 0, tzinfo=dt.UTC)
+ID = Value.of("K-204117")
+
+
+def number(n: int) -> Value:
+    """A version number."""
+    return Value.of(n)
+
+
+def told(
+    n: int,
+    *,
+    stored: Stored = "archive",
+    state: State = "present",
+    current: bool = False,
+    changed: int | None = None,
+    content: bytes | None = None,
+    detail: str = "",
+) -> Version:
+    """One version; a day lies between two."""
+    missing = state == "missing"
+    return Version(
+        v=number(n),
+        at=None if missing else START + dt.timedelta(days=n),
+        author=None,
+        stored="none" if missing else stored,
+        state=state,
+        current=current,
+        hash=None if missing else f"{n:040x}",
+        bytes=None if missing else 100 + n,
+        detail=detail,
+        content=content,
+        raw=content,
+        changed=changed,
+    )
+
+
+def story(last: int, missing: Sequence[int] = (), damaged: Sequence[int] = ()) -> list[Version]:
+    """Versions ``last`` to 1, newest first; the last is the current one, in the document."""
+    made = []
+    for n in range(last, 0, -1):
+        state: State = "missing" if n in missing else "damaged" if n in damaged else "present"
+        detail = "hash differs" if n in damaged else ""
+        place: Stored = "document" if n == last else "archive"
+        changed = None if n == 1 or n in missing or n - 1 in missing else n % 5 + 1
+        made.append(told(n, stored=place, state=state, current=n == last, changed=changed, detail=detail))
+    return made
+
+
+MARTA = story(14, missing=(4, 5, 6), damaged=(9,))
+"""The history in the pictures: 14 versions, 11 kept."""
+
+
+class Told:
+    """A session that knows some histories; ``gate`` holds the reading after ``before_gate`` versions."""
+
+    def __init__(self, histories: dict[Value, list[Version]] | None = None) -> None:
+        self.read_only = False
+        self.histories = histories if histories is not None else {ID: MARTA}
+        self.contents: dict[Value | None, bytes] = {}
+        self.gate = threading.Event()
+        self.gate.set()
+        self.before_gate = 0
+        self.fails: Exception | None = None
+        self.on_compare: Callable[[], None] | None = None
+
+    def as_session(self) -> Session:
+        """Itself, as what the panels take."""
+        return cast(Session, self)
+
+    def history(
+        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
+    ) -> Iterator[Version]:
+        """The versions, newest first."""
+        if self.fails is not None:
+            raise self.fails
+        for n, one in enumerate(self.histories.get(id, [])):
+            if n >= self.before_gate:
+                while not self.gate.wait(0.01):
+                    checkpoint(n, None)
+            yield one
+
+    def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
+        """One version with its content."""
+        found = next(one for one in self.histories[id] if one.v == v)
+        content = self.contents[v]
+        return replace(found, content=content, raw=content)
+
+    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+        """Two versions and what differs."""
+        if self.on_compare is not None:
+            self.on_compare()
+        if self.fails is not None:
+            raise self.fails
+        a, b = self.version(ns, id, v), self.version(ns, id, w)
+        return Comparison(a, b, diff(a.content or b"", b.content or b""))
+
+
+def compared(a: dict[str, Any], b: dict[str, Any]) -> Comparison:
+    """Two documents as v1 and v2, the latter current."""
+    return compared_bytes(canonical.encode(a), canonical.encode(b))
+
+
+def compared_bytes(a: bytes, b: bytes) -> Comparison:
+    """The same from BSON."""
+    old = told(1, content=a)
+    new = told(2, stored="document", current=True, content=b)
+    return Comparison(old, new, diff(a, b))
+
+
+UNREACHABLE = Unreachable("staging did not answer within 5 s; check that the server is up, then try again.")
