@@ -376,6 +376,13 @@ class ResolverPanel(QWidget):
         self.notices.put("moved", "note", moved_again(was, now, kept, total, self.unresolved))
         self.changed.emit()
 
+    def act_on(self, conflict: Conflict, choice: str) -> None:
+        """Do what was chosen where nothing is left to merge."""
+        if choice == "create_again":
+            self._saver.create(conflict.mine, self.id)
+        elif choice in ("take", "discard"):
+            self.discard()
+
     def _not_merged_again(self, error: BaseException) -> None:
         self._refused(tasks.describe(error)[0])
 
