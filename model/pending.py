@@ -23,7 +23,7 @@ from bson.decimal128 import create_decimal128_context
 
 from model import canonical, text
 from model.canonical import Value
-from model.errors import Unreadable
+from model.errors import Refused, Unreadable
 from model.guards import by_id, exact
 from model.names import id_name
 from model.profile import CollectionProfile
@@ -195,7 +195,19 @@ def send(server: Port, token: PendingToken, of: Counters, back: bool = False) ->
         return None if waiting is None else (token.token in waiting) is back
 
     end = run(server, step_back(token, of) if back else step_two(server, token, of), landed)
-    return _outcome(token, of, end, back)
+    now = _counter_now(server, token, of) if end.kind == "applied" else ""
+    return _outcome(token, of, end, back, now)
+
+
+def _counter_now(server: Port, token: PendingToken, of: Counters) -> str:
+    """The counter as a clause, read again: other writers raise it too."""
+    try:
+        for raw in server.find(of.ns, {"_id": token.id}, projection={of.counter: 1}, limit=1):
+            counter = canonical.get(raw, _steps(of.counter))
+            return f"{of.counter} is {'missing' if counter is None else text.shown(counter)} now"
+    except Refused:
+        return f"{of.counter} could not be read again"
+    return "the document is gone since"
 
 
 def _pending_now(server: Port, token: PendingToken, of: Counters) -> list[Value] | None:
@@ -206,11 +218,11 @@ def _pending_now(server: Port, token: PendingToken, of: Counters) -> list[Value]
     return None
 
 
-def _outcome(token: PendingToken, of: Counters, end: End, back: bool) -> Outcome:
+def _outcome(token: PendingToken, of: Counters, end: End, back: bool, now: str) -> Outcome:
     kind, detail = end.kind, end.sentence
     who = f"Token {token_name(token.token)} of {id_name(token.id)}"
     if kind == "applied":
-        detail = f"{who} was put back." if back else f"{who}: {effect(token)}."
+        detail = f"{who} was put back, {now}." if back else f"{who} was finished, {now}."
     elif kind == "conflict" and not back:
         # Nothing matched, so the token is gone or stands elsewhere than it was seen: the work is done or not ours.
         return Outcome("skipped", of.ns, token.id, f"{who} changed since it was listed; nothing was written.")
@@ -220,10 +232,11 @@ def _outcome(token: PendingToken, of: Counters, end: End, back: bool) -> Outcome
 
 
 def effect(token: PendingToken) -> str:
-    """What finishing does, in a clause: ``count 41 → 42``."""
+    """What finishing does, in a clause: ``count + 1, which is 41 now``."""
+    now = "missing" if token.counter is None else text.shown(token.counter)
     if token.applied:
-        return f"counted already, {token.field} stays {_plain(token.counter)}"
-    return f"{token.field} {_plain(token.counter)} → {_plain(token.after)}"
+        return f"which was counted already: {token.field} stays {now}"
+    return f"{token.field} + {token.amount}, which is {now} now"
 
 
 def explain(token: PendingToken) -> str:
@@ -264,10 +277,6 @@ def from_fields(ns: str, id: Value, kept: dict[str, str], grace: dt.timedelta) -
     at, owner, _ = _said_by(token)
     amount, was_applied = int(kept["amount"]), bool(kept["was_applied"])
     return PendingToken(ns, id, token, owner, at, of.counter, amount, None, None, True, was_applied), of
-
-
-def _plain(value: Value | None) -> str:
-    return "nothing" if value is None else text.shown(value)
 
 
 def _steps(name: str) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ def _document(made: Parser, id: str = "ID") -> None:
 
 def _options(made: Parser) -> None:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
-    made.add_argument("--layout", choices=LAYOUTS, help="in place of the layout recognised")
+    made.add_argument("--layout", metavar="NAME", choices=LAYOUTS, help=f"use this layout: {', '.join(LAYOUTS)}")
     made.add_argument("--profile", metavar="FILE", help="a TOML file that states layouts and fields")
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
 
