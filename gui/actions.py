@@ -79,7 +79,7 @@ TABLE: tuple[Item, ...] = (
     _item("View", "refresh", "Refresh", "Ctrl+R F5", "session", icon="arrows-clockwise"),
     _item("View", "as-json", "Documents as JSON", "Ctrl+J", "list", checked="json"),
     _line("View"),
-    _item("View", "toggle-sidebar", "Sidebar", "Ctrl+B", "session", checked="sidebar"),
+    _item("View", "toggle-sidebar", "Sidebar", "F9", "session", checked="sidebar"),
     _item("View", "next-pane", "Next pane", "F6"),
     _item("View", "previous-pane", "Previous pane", "Shift+F6"),
     _line("View"),

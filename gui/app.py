@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from gui import focus, preferences, theme
 
 _log = logging.getLogger(__name__)
+_listening = False
 _shown_by: Callable[[BaseException], None] | None = None
 
 # Platforms without a desktop, which name no font that is meant for reading.
@@ -32,7 +33,10 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     choose_fonts(app)
     theme.apply(str(preferences.get("theme")), str(preferences.get("contrast")))
     focus.install(app)
-    preferences.signals.changed.connect(_preference_changed)
+    global _listening
+    if not _listening:
+        _listening = True
+        preferences.signals.changed.connect(_preference_changed)
     return app
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QShortcut
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from gui import messages, preferences, tasks, wording
 from gui.conflicts import ConflictPrompt
 from gui.editor import EditorPanel
 from gui.layoutwords import layout_sentence
-from gui.pages import Page, Request
+from gui.pages import Page, Request, hand_over_keys
 from gui.resolver import ResolverPanel
 from gui.valuepane import ValuePane
 from gui.writes import Writes
@@ -38,11 +38,7 @@ class DocumentPage(Page):
         self.layout_words = ""
         self.prompt: ConflictPrompt | None = None
         self.editor = EditorPanel(session, ns, id, draft)
-        # The window's actions have these keys; two owners of a key would silence both.
-        taken = ("Ctrl+S", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+F", "F3", "Shift+F3", "Ctrl+D", "Ctrl+Shift+H")
-        for shortcut in self.editor.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            if shortcut.key().toString() in taken:
-                shortcut.setEnabled(False)
+        hand_over_keys(self.editor, kept=("Ctrl+B",))
         self.writes = Writes(session, ns, self)
         self.value = ValuePane()
         self.value.hide()
@@ -238,7 +234,9 @@ class MergePage(Page):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.resolver)
         self.setFocusProxy(self.resolver)
+        hand_over_keys(self.resolver)
         self.resolver.saved.connect(self._saved)
+        self.resolver.changed.connect(self.changed)
         self.resolver.moved.connect(self._moved)
         self.resolver.discarded.connect(self._discarded)
         self.writes.written.connect(self.written)
@@ -247,8 +245,11 @@ class MergePage(Page):
         self.writes.ended(outcome)
         self.asked.emit(Request("merged", self.ns, self._id))
 
-    def _moved(self, _: object) -> None:
-        messages.note(self, "The document changed again meanwhile. Nothing was written; your choices are kept.")
+    def _moved(self, conflict: Conflict) -> None:
+        """It is gone, or has my edit already; what can still be merged, the panel merges again by itself."""
+        prompt = ConflictPrompt(self, conflict, self.ns, self._id)
+        prompt.chosen.connect(partial(self.resolver.act_on, conflict))
+        prompt.open()
 
     def _discarded(self) -> None:
         self.asked.emit(Request("discarded", self.ns, self._id))
@@ -269,6 +270,47 @@ class MergePage(Page):
         keys = ["Ctrl+PgUp and Ctrl+PgDn: previous and next conflict", "Shift with Ctrl+1, 2, 3: all unresolved"]
         return left, keys, False
 
+    def panes(self) -> Sequence[QWidget]:
+        return [self.resolver.table, self.resolver.tree, self.resolver.head.save]
+
     def memory(self) -> dict[str, str]:
         # The draft is what survives; it opens in the editor, and meets the conflict again on saving.
         return {"kind": "document", "ns": self.ns, "id": text.value_text(self._id)}
+
+    # --- actions
+
+    def do_save(self) -> None:
+        self.resolver.save()
+
+    def do_undo(self) -> None:
+        self.resolver.undo()
+
+    def do_redo(self) -> None:
+        self.resolver.redo()
+
+    def do_next_conflict(self) -> None:
+        self.resolver.next_conflict()
+
+    def do_previous_conflict(self) -> None:
+        self.resolver.previous_conflict()
+
+    def do_take_opened(self) -> None:
+        self.resolver.choose_current("base")
+
+    def do_take_mine(self) -> None:
+        self.resolver.choose_current("mine")
+
+    def do_take_database(self) -> None:
+        self.resolver.choose_current("theirs")
+
+    def do_take_opened_all(self) -> None:
+        self.resolver.choose_all("base")
+
+    def do_take_mine_all(self) -> None:
+        self.resolver.choose_all("mine")
+
+    def do_take_database_all(self) -> None:
+        self.resolver.choose_all("theirs")
+
+    def do_discard(self) -> None:
+        self.resolver.head.discard.click()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QShortcut
 from PySide6.QtWidgets import QMenu, QSplitter, QVBoxLayout, QWidget
 
 from gui import messages, preferences, tasks, theme, wording
@@ -35,6 +35,13 @@ class Request:
     id: Value | None = None
     conflict: Conflict | None = None
     draft: Draft | None = None
+
+
+def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:
+    """Silence a panel's own shortcuts: the window's actions have these keys, and two owners would silence both."""
+    for shortcut in panel.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        if shortcut.key().toString() not in kept:
+            shortcut.setEnabled(False)
 
 
 class Page(QWidget):

@@ -47,6 +47,14 @@ def _settings() -> QSettings:
     return _store
 
 
+def forget() -> None:
+    """Let go of the file in use; the next look opens the one that is then the right one."""
+    global _store
+    if _store is not None:
+        _store.sync()
+    _store = None
+
+
 def get(name: str) -> Any:
     """A choice, or its default."""
     default = DEFAULTS[name]

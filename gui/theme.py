@@ -172,7 +172,7 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
     _asked = ("", "")  # Qt tells the follower of the change made here; that must not start another one
     if scheme == "system":
         hints.unsetColorScheme()
-        dark = hints.colorScheme() == Qt.ColorScheme.Dark
+        dark = _system_is_dark()
     else:
         dark = scheme == "dark"
         hints.setColorScheme(Qt.ColorScheme.Dark if dark else Qt.ColorScheme.Light)
@@ -193,6 +193,10 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
     if _follower is None:
         _follower = _Follower()
     signals.changed.emit()
+
+
+def _system_is_dark() -> bool:
+    return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
 
 
 def _system_wants_contrast() -> bool:

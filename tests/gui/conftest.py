@@ -1,0 +1,43 @@
+"""What every test of the window needs: the application with its theme, and waiting without sleeping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from gui import app, preferences, tasks
+
+
+@pytest.fixture(scope="session")
+def qapp_cls() -> type[QApplication]:
+    return QApplication
+
+
+@pytest.fixture(autouse=True)
+def look(qapp: QApplication, home: object) -> Iterator[None]:
+    """The theme in force, preferences of this test's own, and nothing left running afterwards."""
+    preferences.forget()
+    preferences.put("zone", "Europe/Berlin")
+    preferences.put("reduce_motion", True)
+    app.application()
+    yield
+    tasks.tasks.stop_all()
+    for widget in QApplication.topLevelWidgets():
+        widget.hide()
+        widget.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    preferences.forget()
+
+
+@pytest.fixture
+def idle(qtbot: QtBot) -> Callable[[], None]:
+    """Waits until no task is running."""
+
+    def wait() -> None:
+        qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=20_000)
+
+    return wait

@@ -1,0 +1,180 @@
+"""Colours are measured, not judged: contrast after WCAG 2, and the change colours as colour-blind people see them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+
+from gui import preferences, theme
+
+BOTH = pytest.mark.parametrize("tokens", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+GROUNDS = ("canvas", "surface", "sunken", "hover", "sel", "selOff", "accTint")
+TEXTS = ("text", "text2", "text3", "acc")
+MARKS = ("ctl",)
+ON_TINT = ("warn", "err", "add", "rem", "chg", "typ")
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    return tuple(int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))  # type: ignore[return-value]
+
+
+def _linear(channel: float) -> float:
+    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (_linear(part) for part in _rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of WCAG 2.2, 1 to 21."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+# Machado, Oliveira, Fernandes 2009: full deficiency, on the stored sRGB values as common simulators apply it.
+SIGHTS = {
+    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+def _seen(colour: str, sight: str) -> tuple[float, float, float]:
+    seen = (sum(a * b for a, b in zip(row, _rgb(colour), strict=True)) for row in SIGHTS[sight])
+    return tuple(_linear(min(1.0, max(0.0, part))) for part in seen)  # type: ignore[return-value]
+
+
+def _lab(linear: tuple[float, float, float]) -> tuple[float, float, float]:
+    red, green, blue = linear
+    x = (0.4124564 * red + 0.3575761 * green + 0.1804375 * blue) / 0.95047
+    y = 0.2126729 * red + 0.7151522 * green + 0.0721750 * blue
+    z = (0.0193339 * red + 0.1191920 * green + 0.9503041 * blue) / 1.08883
+
+    def curve(t: float) -> float:
+        return t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29
+
+    return 116 * curve(y) - 16, 500 * (curve(x) - curve(y)), 200 * (curve(y) - curve(z))
+
+
+@BOTH
+def test_text_has_contrast_4_5_on_every_ground_that_it_stands_on(tokens: theme.Tokens) -> None:
+    low = {
+        (ink, ground): round(contrast(getattr(tokens, ink), getattr(tokens, ground)), 2)
+        for ink, ground in itertools.product(TEXTS, GROUNDS)
+        if contrast(getattr(tokens, ink), getattr(tokens, ground)) < 4.5
+    }
+    assert not low
+
+
+@BOTH
+def test_edges_of_inputs_and_history_marks_have_contrast_3_on_every_ground(tokens: theme.Tokens) -> None:
+    for ink, ground in itertools.product(MARKS, GROUNDS):
+        assert contrast(getattr(tokens, ink), getattr(tokens, ground)) >= 3, (ink, ground)
+
+
+@BOTH
+def test_words_in_a_change_colour_have_contrast_4_5_on_their_tint_and_on_the_surface(tokens: theme.Tokens) -> None:
+    for ink in ON_TINT:
+        assert contrast(getattr(tokens, ink), getattr(tokens, f"{ink}T")) >= 4.5, ink
+        assert contrast(getattr(tokens, ink), tokens.surface) >= 4.5, ink
+
+
+@BOTH
+def test_values_keep_contrast_4_5_on_the_stronger_tint_of_differing_characters(tokens: theme.Tokens) -> None:
+    for change in ("add", "rem", "chg", "typ"):
+        assert contrast(tokens.text, getattr(tokens, f"{change}S")) >= 4.5, change
+
+
+@BOTH
+def test_words_on_the_main_button_and_on_danger_have_contrast_4_5(tokens: theme.Tokens) -> None:
+    assert contrast(tokens.accText, tokens.acc) >= 4.5
+    assert contrast(tokens.surface, tokens.err) >= 4.5
+
+
+@BOTH
+def test_edges_of_overwritten_cells_have_contrast_3(tokens: theme.Tokens) -> None:
+    for change in ("add", "rem", "chg", "typ"):
+        assert contrast(getattr(tokens, f"{change}M"), tokens.surface) >= 3, change
+
+
+@BOTH
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_change_colours_stay_apart_for_colour_blind_people(tokens: theme.Tokens, sight: str) -> None:
+    seen = {name: _lab(_seen(getattr(tokens, name), sight)) for name in ("add", "rem", "chg", "typ")}
+    near = {
+        (one, other): math.dist(seen[one], seen[other])
+        for one, other in itertools.combinations(seen, 2)
+        if round(math.dist(seen[one], seen[other]), 1) < 14
+    }
+    assert not near
+
+
+def test_no_colour_is_written_outside_the_theme() -> None:
+    root = Path(theme.__file__).parent
+    hexes = re.compile(r"#[0-9A-Fa-f]{6}\b|#[0-9A-Fa-f]{3}\b")
+    files = [*root.glob("*.py"), root.parent / "resources" / "style.qss"]
+    found = [path.name for path in files if path.name != "theme.py" and hexes.search(path.read_text("utf-8"))]
+    assert not found
+
+
+def test_every_placeholder_of_the_style_sheet_is_filled() -> None:
+    for tokens in (theme.LIGHT, theme.DARK):
+        sheet = re.sub(r"/\*.*?\*/", "", theme._sheet(tokens), flags=re.DOTALL)
+        assert "@" not in sheet
+        assert "image(" not in sheet
+        assert not re.search(r"\b\d+u\b", sheet)
+
+
+def test_the_theme_changes_at_once_and_is_told() -> None:
+    told: list[bool] = []
+    theme.signals.changed.connect(lambda: told.append(theme.is_dark()))
+    preferences.put("theme", "dark")
+    assert theme.colour("surface").name().upper() == theme.DARK.surface
+    preferences.put("theme", "light")
+    assert theme.colour("surface").name().upper() == theme.LIGHT.surface
+    assert told == [True, False]
+
+
+def test_the_systems_colours_are_followed_while_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    hints = QGuiApplication.styleHints()
+    theme.apply("system")
+    assert not theme.is_dark()
+    monkeypatch.setattr(theme, "_system_is_dark", lambda: True)
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme.is_dark()
+    theme.apply("light")
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert not theme.is_dark()
+
+
+def test_high_contrast_takes_tints_away_and_gives_every_box_an_edge() -> None:
+    for tokens in (theme.LIGHT, theme.DARK):
+        strong = theme.strengthened(tokens)
+        assert {getattr(strong, f"{name}T") for name in ON_TINT} == {tokens.surface}
+        assert {strong.border, strong.btn, strong.hatch} == {tokens.ctl}
+        assert [f.name for f in fields(strong)] == [f.name for f in fields(tokens)]
+    preferences.put("contrast", "high")
+    assert theme.is_strong()
+    preferences.put("contrast", "system")
+    assert not theme.is_strong()
+
+
+def test_sizes_scale_with_the_system_font() -> None:
+    assert theme.px(32) == 32
+    assert theme.px(0) == 0
+    assert theme.font(13).pixelSize() == 13
+
+
+def test_values_are_drawn_without_ligatures() -> None:
+    mono = theme.mono(12)
+    assert {bytes(tag.toString()).decode() for tag in mono.featureTags()} == {"liga", "calt", "clig"}
+    assert all(mono.featureValue(tag) == 0 for tag in mono.featureTags())
