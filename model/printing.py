@@ -18,7 +18,7 @@ from model.canonical import Value
 from model.display import size_text
 
 _WIDTHS_FROM = 200  # rows that decide how wide the columns are; those behind them are printed as they come
-_WIDEST = 60
+_WIDEST = 80
 _MISSING = "·"
 
 
