@@ -35,7 +35,9 @@ class Abilities:
 
     texts: bool = False  # $toString tells 1.0 from 1.00 and -0.0 from 0.0
     fields: bool = False  # $getField reaches names with dots and dollars, $type names a type
+    counts: bool = False  # $objectToArray counts the fields of a document
     root: bool = False  # $$ROOT compares a whole document, order included
+    arrays: bool = False  # and arrays inside it
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,22 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
         got = {"$getField": {"field": {"$literal": name}, "input": {"$literal": odd}}}
         return says({"$and": [{"$eq": [got, odd["a.b"]]}, {"$eq": [{"$type": got}, kind]}]})
 
-    empty: dict[str, Any] = {}
+    def same(a: object, b: object) -> bool:
+        return says({"$eq": [{"$literal": {"f": a}}, {"$literal": {"f": b}}]})
+
+    def count(number: int) -> bool:
+        return says({"$eq": [{"$size": {"$objectToArray": {"$literal": {"a": 1, "b": 2}}}}, number]})
+
+    nothing: list[int] = []
+    root = says({"$eq": ["$$ROOT", "$$ROOT"]}) and not says({"$eq": ["$$ROOT", {"$literal": odd}]})
     return Abilities(
         texts=texts(one, one) and not texts(one, other) and texts(minus, minus) and not texts(zero, minus),
         fields=field("a.b", "int") and not field("a", "int") and not field("a.b", "double"),
-        root=says({"$eq": ["$$ROOT", "$$ROOT"]}) and not says({"$eq": ["$$ROOT", {"$literal": empty}]}),
+        counts=count(2) and not count(1) and not count(3),
+        root=root and same({"a": 1, "b": 2}, {"a": 1, "b": 2}) and not same({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        arrays=same(nothing, nothing)
+        and same([1, [2]], [1, [2]])
+        and not any(same(*pair) for pair in (([1], [[1]]), ([1], [1, 2]), ([1, 2], [2, 1]), ([[1]], [1]))),
     )
 
 
@@ -136,22 +149,26 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
     asked, or where both would be too large for one command.
     """
     pairs = c.fields(raw)
-    rooted = additions or (not able.fields and not all(addressable(name) for name, _ in pairs))
-    if rooted and not able.root:
-        what = "a whole document" if additions else "fields with dots or dollars in their names"
-        raise Refused(f"This server cannot compare {what}, so this edit cannot be guarded; nothing was written.")
+    odd = [name for name, _ in pairs if not addressable(name)]
+    rooted = bool(odd) and not able.fields
+    if rooted and not (able.root and (able.arrays or not _has_arrays(raw))):
+        raise Refused(
+            f"This server cannot compare the field {odd[0]!r}, so the edit cannot be guarded; nothing was written."
+        )
+    if additions and not (rooted or able.counts):
+        raise Refused("This server cannot count fields, so a replacement cannot be guarded; nothing was written.")
     clauses: dict[str, Any] = {}
     expressions: list[Any] = []
     if rooted:
         expressions.append({"$eq": ["$$ROOT", {"$literal": Value.document(raw)}]})
+    elif additions:
+        expressions.append({"$eq": [{"$size": {"$objectToArray": "$$ROOT"}}, len(pairs)]})
     for name, value in pairs:
         if name == "_id":
             clauses |= by_id(value)
-        elif rooted:
-            continue
         elif addressable(name):
             clauses |= exact(name, value)
-        else:
+        elif not rooted:
             expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
     notes: list[str] = []
     for leaf in _leaves((), Value(c.OBJECT, raw), True):
@@ -179,6 +196,12 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
     if len(bson_of(clauses)) + beside > LARGEST:
         raise Refused("The document is too large to be compared whole in one write, so this edit cannot be guarded.")
     return Guard(clauses, tuple(notes))
+
+
+def _has_arrays(raw: bytes) -> bool:
+    return any(
+        value.type == c.ARRAY or (value.type == c.OBJECT and _has_arrays(value.data)) for _, value in c.fields(raw)
+    )
 
 
 def needs_expressions(raw: bytes) -> bool:

@@ -1,0 +1,216 @@
+"""A guard matches what was read, and none of the things that a server's equality takes for the same."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import bson
+import pytest
+from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
+from bson.regex import Regex
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import Refused
+from model.guards import Abilities
+from model.resilient import Server, Write
+
+OID = ObjectId("65f0a1c29b1e8a0012c4d7aa")
+WHEN = dt.datetime(2026, 11, 20, 14, 26, tzinfo=dt.UTC)
+
+MISSING = object()
+# Groups of values that are easily taken for one another; every one is guarded against every other.
+FAMILIES: dict[str, list[Any]] = {
+    "ones": [1, 1.0, Int64(1), True, Decimal128("1"), "1", [1], [[1]], [1, 2], {"a": 1}, [True], [1.0]],
+    "zeros": [0, 0.0, Int64(0), False, Decimal128("0"), "", [], [[]], {}, [0], MISSING, None],
+    "nothing": [MISSING, None, [None], [], {}, "", [[None]], {"a": None}],
+    "texts": ["a", "A", ["a"], {"a": "a"}, "a ", [["a"]], "á", "á"],
+    "ids": [OID, str(OID), [OID], Binary(OID.binary)],
+    "dates": [WHEN, [WHEN], Timestamp(int(WHEN.timestamp()), 1), WHEN.isoformat(), WHEN + dt.timedelta(milliseconds=1)],
+    "binaries": [Binary(b"ab"), [Binary(b"ab")], "ab", Binary(b"abc"), Binary(b"")],
+    "documents": [
+        {"a": 1, "b": 2},
+        {"b": 2, "a": 1},
+        {"a": 1},
+        {"a": 1.0, "b": 2},
+        {"a": 1, "b": Int64(2)},
+        [{"a": 1, "b": 2}],
+        {"a": 1, "b": [2]},
+        {"a": {"a": 1, "b": 2}},
+        {"a": 1, "b": 2, "c": None},
+    ],
+    "arrays": [[1, 2], [2, 1], [1, 2, 2], [[1, 2]], [1.0, 2], [1, Int64(2)], [[1, 2], 2], [[1, 2], [1, 2]], [1, [2]]],
+    "arrays of documents": [[{"a": 1}], [{"a": 1.0}], [[{"a": 1}]], [{"a": 1}, {"a": 1}], {"a": 1}, [{"a": [1]}]],
+    "deep": [{"a": {"b": [{"c": 1}]}}, {"a": {"b": [{"c": 1.0}]}}, {"a": {"b": {"c": 1}}}, {"a": [{"b": [{"c": 1}]}]}],
+    "extremes": [MinKey(), MaxKey(), [MinKey()], None],
+    "large": [2**53, Int64(2**53 + 1), float(2**53), Decimal128(str(2**53))],
+}
+# What plain equality cannot tell apart at all.
+CLOSE: dict[str, list[Any]] = {
+    "precision": [Decimal128("1.0"), Decimal128("1.00"), Decimal128("1"), Decimal128("10E-1")],
+    "signs of zero": [0.0, -0.0],
+    "precision deep inside": [{"net": [Decimal128("1.0")]}, {"net": [Decimal128("1.00")]}],
+    "decimal zeros": [Decimal128("0"), Decimal128("-0"), Decimal128("0.0")],
+    "signs deep inside": [{"a": {"b": 0.0}}, {"a": {"b": -0.0}}],
+}
+
+
+def pairs(families: dict[str, list[Any]]) -> list[Any]:
+    return [
+        pytest.param(a, b, id=f"{name}: {short(a)} against {short(b)}")
+        for name, values in families.items()
+        for a, b in itertools.permutations(values, 2)
+    ]
+
+
+def short(value: Any) -> str:
+    return "missing" if value is MISSING else f"{type(value).__name__} {value}"
+
+
+def stored(value: Any, name: str = "f") -> bytes:
+    return bson.encode({"_id": 1} if value is MISSING else {"_id": 1, name: value})
+
+
+@pytest.fixture
+def server(server_uri: str) -> Iterator[Server]:
+    with Server.connect(server_uri) as connected:
+        yield connected
+
+
+@pytest.fixture
+def ns(database_name: str) -> str:
+    return f"{database_name}.things"
+
+
+def holds(server: Server, ns: str, raw: bytes, guard: dict[str, Any]) -> bool:
+    server.send(Write(ns, "delete", {"_id": 1}))
+    reply = server.send(Write(ns, "insert", {}, raw))
+    assert reply.applied == "yes", reply
+    return len(list(server.find(ns, guard))) == 1
+
+
+def value_of(value: Any) -> Value | None:
+    return None if value is MISSING else Value.of(value)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_field_guard_tells_every_value_of_a_family_from_every_other(family: str, server: Server, ns: str) -> None:
+    values = FAMILIES[family]
+    wrong = []
+    for there in values:
+        for read in values:
+            guard = guards.nested("f", value_of(read))
+            if holds(server, ns, stored(there), guard) != (stored(there) == stored(read)):
+                wrong.append((short(read), short(there)))
+    assert not wrong
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *CLOSE])
+@pytest.mark.parametrize("additions", [False, True])
+def test_a_guard_of_the_whole_content_tells_them_all_apart(
+    family: str, additions: bool, server: Server, ns: str
+) -> None:
+    values = (FAMILIES | CLOSE)[family]
+    holds(server, ns, stored("something"), {})
+    able = guards.abilities(server, ns, Value.of(1))
+    assert able.texts
+    assert able.counts
+    wrong = []
+    for read in values:
+        guard = guards.whole(stored(read), able, additions)
+        assert not guard.notes
+        for there in values:
+            missed = read is MISSING and not additions  # a field that was added does not matter to operators
+            if not missed and holds(server, ns, stored(there), guard.filter) != (stored(there) == stored(read)):
+                wrong.append((short(read), short(there)))
+    assert not wrong
+
+
+def test_without_expressions_a_guard_says_what_it_cannot_tell_apart() -> None:
+    raw = bson.encode({"_id": 1, "premium": {"net": Decimal128("1.0")}, "z": 0.0, "n": 1})
+    assert guards.whole(raw, Abilities()).notes == ("premium.net", "z")
+
+
+def test_nan_is_guarded_like_any_number(server: Server, ns: str) -> None:
+    able = Abilities()
+    nan = stored(float("nan"))
+    assert holds(server, ns, nan, guards.whole(nan, able).filter)
+    assert not holds(server, ns, stored(1.0), guards.whole(nan, able).filter)
+
+
+@pytest.mark.parametrize("name", ["a.b", "$a", "", "a b", "ä", "0"])
+def test_names_that_no_path_reaches_are_guarded_all_the_same_or_refused(name: str, server: Server, ns: str) -> None:
+    raw = stored("x", name)
+    if server.send(Write(ns, "insert", {}, raw)).applied != "yes":
+        pytest.skip("this server does not take such a name at all")
+    able = guards.abilities(server, ns, Value.of(1))
+    guard = guards.whole(raw, able).filter
+    assert holds(server, ns, raw, guard)
+    assert not holds(server, ns, stored("y", name), guard)
+    if not able.fields and not guards.addressable(name):
+        with pytest.raises(Refused, match="cannot be guarded"):
+            guards.whole(stored(1, name), able)
+        return
+    number = guards.whole(stored(1, name), able).filter
+    assert holds(server, ns, stored(1, name), number)
+    assert not holds(server, ns, stored(1.0, name), number)
+
+
+def test_a_position_that_is_a_name_too_is_not_taken_for_the_other(server: Server, ns: str) -> None:
+    read, there = stored([1, {"0": 2}]), stored([1.0, {"0": 2}])
+    holds(server, ns, read, {})
+    able = guards.abilities(server, ns, Value.of(1))
+    if not able.fields:
+        with pytest.raises(Refused, match="ambiguity"):
+            guards.whole(read, able)
+        return
+    guard = guards.whole(read, able).filter
+    assert holds(server, ns, read, guard)
+    assert not holds(server, ns, there, guard)
+
+
+def test_a_replacement_is_turned_away_where_somebody_added_a_field(server: Server, ns: str) -> None:
+    read = bson.encode({"_id": 1, "a": 1})
+    holds(server, ns, read, {})
+    able = guards.abilities(server, ns, Value.of(1))
+    grown = bson.encode({"_id": 1, "a": 1, "b": 2})
+    assert holds(server, ns, grown, guards.whole(read, able).filter)
+    assert not holds(server, ns, grown, guards.whole(read, able, additions=True).filter)
+
+
+def test_a_field_inside_is_guarded_only_while_its_parents_are_documents(server: Server, ns: str) -> None:
+    guard = guards.nested("f.a", Value.of(1))
+    assert holds(server, ns, stored({"a": 1}), guard)
+    assert not holds(server, ns, stored([{"a": 1}]), guard)
+    assert not holds(server, ns, stored([1]), guards.nested("f.a", None))
+
+
+@pytest.mark.parametrize("id", [1, 1.0, Int64(1), "1", OID, {"a": 1}, {"a": 1.0}, WHEN, Decimal128("1")], ids=short)
+def test_an_id_is_matched_with_its_type(id: Any, server: Server, ns: str) -> None:
+    others = [1, 1.0, Int64(1), "1", OID, {"a": 1}, {"a": 1.0}, WHEN, Decimal128("1")]
+    for other in others:
+        raw = bson.encode({"_id": other})
+        server.send(Write(ns, "insert", {}, raw))
+        found = bool(list(server.find(ns, guards.by_id(Value.of(id)))))
+        assert found == (raw == bson.encode({"_id": id})), other
+        server.send(Write(ns, "delete", {"_id": other}))
+
+
+@pytest.mark.parametrize("raw", [stored(Regex("a", "i")), stored(c.EMPTY)], ids=["regex", "binary"])
+def test_a_guard_that_does_not_match_what_is_there_is_found_out_before_anything_is_lost(
+    raw: bytes, server: Server, ns: str
+) -> None:
+    guard = guards.whole(raw, Abilities()).filter
+    assert holds(server, ns, raw, guard) in (True, False)
+    assert not holds(server, ns, stored("another"), guard)
+
+
+def test_a_guard_that_would_not_fit_into_a_command_is_refused() -> None:
+    raw = bson.encode({"_id": 1, "t": "x" * (9 << 20)})
+    assert guards.whole(raw, Abilities())
+    with pytest.raises(Refused, match="too large"):
+        guards.whole(raw, Abilities(), beside=len(raw))
