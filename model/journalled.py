@@ -47,7 +47,7 @@ class Writer:
         if reason := layout.writable(base):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
-        intent = replace(intent, version_before=base.v)
+        intent = replace(intent, version_before=base.v, extra={"base": _base_hash(base)})
         return self._send(
             intent,
             lambda stamp: layout.swap(id, base, content, stamp),
@@ -69,7 +69,8 @@ class Writer:
         if reason := layout.writable(base):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, None, undoes)
-        intent = replace(intent, version_before=base.v, stored=_packed(layout.removal(id, base)))
+        removed = _packed(layout.removal(id, base))
+        intent = replace(intent, version_before=base.v, stored=removed, extra={"base": _base_hash(base)})
         return self._send(intent, lambda stamp: layout.delete(id, base, stamp))
 
     def create_index(self, ns: str) -> Outcome:
@@ -173,17 +174,7 @@ class Writer:
         record = self._undoable(entry)
         if record.before is None or record.after is None or record.document is None or record.extra.get("token"):
             raise Refused("Only an edit can be undone by a merge; this entry is another kind of write.")
-        base = Version(
-            v=record.version_after,
-            at=record.entry.at,
-            author=None,
-            stored="none",
-            state="present",
-            current=False,
-            hash=record.entry.hash_after,
-            bytes=len(record.after),
-            content=record.after,
-        )
+        base = _version(record.version_after, record.after, record)
         return edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
 
     def _undoable(self, entry: str, elsewhere: bool = False) -> Record:
@@ -265,20 +256,31 @@ class Writer:
         if record.extra.get("token"):
             return self._found_token(record, id)
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
+        at_base = current is not None and _base_hash(current) == record.extra.get("base")
         if record.after is None:
             if current is None:
                 return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
-        elif record.token and layout.landed(id, ObjectId(record.token)):
+            return self._waiting(record, id) if at_base else self._missed(record, id)
+        landed = layout.landed(id, ObjectId(record.token), self._base(record)) if record.token else None
+        if landed or (record.before is None and current is not None and current.content == record.after):
             return Outcome("applied", ns, id, "It arrived.", current.v if current else None)
-        elif layout.landed(id, ObjectId(record.token)) is None and current and current.content == record.after:
-            text = "The database holds what was sent, but without a token nobody can tell by whom."
+        if at_base or (record.before is None and current is None):
+            return self._waiting(record, id)
+        if landed is None:
+            text = f"{id_name(id)} has changed since, and nobody can tell whether this write was among the changes."
             return Outcome("unknown", ns, id, text)
-        still_possible = (current is None) == (record.before is None) and (
-            current is None or (current.v == record.version_before and current.content == record.before)
+        return self._missed(record, id)
+
+    def _missed(self, record: Record, id: Value) -> Outcome:
+        return Outcome(
+            "conflict", record.entry.ns, id, "It is not in the database, and cannot arrive any more: the base is gone."
         )
-        if not still_possible:
-            return Outcome("conflict", ns, id, "It is not in the database, and cannot arrive any more.")
-        return self._waiting(record, id)
+
+    def _base(self, record: Record) -> Version | None:
+        """The version that a write began from, as far as the journal knows it."""
+        if record.before is None:
+            return None
+        return _version(record.version_before, record.before, record)
 
     def _found_token(self, record: Record, id: Value) -> Outcome:
         kept = dict(record.extra)
@@ -292,6 +294,26 @@ class Writer:
         if dt.datetime.now(dt.UTC) - record.entry.at < SETTLED_AFTER:
             return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
         return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")
+
+
+def _version(v: Value | None, content: bytes, record: Record) -> Version:
+    """A version that only the journal has."""
+    return Version(
+        v=v,
+        at=record.entry.at,
+        author=None,
+        stored="none",
+        state="present",
+        current=False,
+        hash=canonical.hash_of(content),
+        bytes=len(content),
+        content=content,
+    )
+
+
+def _base_hash(base: Version) -> str:
+    """What tells whether a document is still the base of a write."""
+    return canonical.hash_of(base.raw) if base.raw is not None else ""
 
 
 def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> bytes | None:
