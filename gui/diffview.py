@@ -203,7 +203,7 @@ class DiffPanel(QWidget):
             self.model.show(ready, (_title(a), _title(b)), only)
             self._stack.show_content()
             if ready.changes:
-                self._go(number if again and number < len(ready.changes) else 0, follow=again)
+                self._go(number if again and number < len(ready.changes) else 0)
         self._say()
         if not self.value.isHidden():
             self._show_value()
@@ -259,7 +259,7 @@ class DiffPanel(QWidget):
         """Go to the change before."""
         self._go(self.model.current - 1)
 
-    def _go(self, number: int, follow: bool = True) -> None:
+    def _go(self, number: int) -> None:
         index = self.model.go(number)
         if not index.isValid():
             return
@@ -268,10 +268,10 @@ class DiffPanel(QWidget):
             self.table.expand(above)
             above = above.parent()
         field = index.siblingAtColumn(FIELD)
-        if follow:
-            self.table.scrollTo(field, QAbstractItemView.ScrollHint.EnsureVisible)
-            self.table.selectionModel().clearSelection()
-            self.table.selectionModel().setCurrentIndex(field, self.table.selectionModel().SelectionFlag.NoUpdate)
+        chosen = self.table.selectionModel()
+        chosen.clearSelection()
+        chosen.setCurrentIndex(field, chosen.SelectionFlag.NoUpdate)
+        self.table.scrollTo(field, QAbstractItemView.ScrollHint.EnsureVisible)
         self._say()
 
     def _clicked(self, index: QModelIndex) -> None:

@@ -7,7 +7,7 @@ out a whole line at once; what is copied is the value itself.
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
@@ -21,6 +21,7 @@ from model.errors import Refused
 LARGE = 1 << 20  # bytes above which only the size is shown until someone asks for more
 LONGEST = 2000
 MARKED = 200_000  # characters up to which differences are looked for one by one
+_BREAK = "\u2029"  # breaks a line in Qt's text views as \n does
 HEX_MOST = 1 << 20  # bytes of a binary that are ever laid out
 PICTURE = 2048  # pixels that a picture is scaled down to
 
@@ -68,17 +69,15 @@ def read_pair(
     a: Value | None, b: Value | None, zone: str, whole: bool = False
 ) -> tuple[Reading | None, Reading | None]:
     """Both values to read, with what differs between them marked."""
-    sides = [None if v is None else read(v, zone, whole, 8) for v in (a, b)]
-    left, right = sides
+    left, right = (None if v is None else read(v, zone, whole, 8) for v in (a, b))
     if a is None or b is None or left is None or right is None or left.large or right.large:
         return left, right
     if a.type == b.type == canonical.BINARY:
         marks = _hex_marks(content_bytes(a), content_bytes(b), 8)
-    elif a.type == b.type and a.type in _NUMBERS:
-        marks = numbers(left.text, right.text)
-    else:
-        marks = differing(left.text, right.text)
-    return _marked(left, marks[0]), _marked(right, marks[1])
+        return replace(left, marks=tuple(marks[0])), replace(right, marks=tuple(marks[1]))
+    old, new = left.text.replace(_BREAK, ""), right.text.replace(_BREAK, "")
+    before, after = numbers(old, new) if a.type == b.type and is_number(a) else differing(old, new)
+    return replace(left, marks=_shifted(left.text, before)), replace(right, marks=_shifted(right.text, after))
 
 
 def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> Reading:
@@ -108,12 +107,24 @@ def _words(value: Value, zone: str) -> str:
 
 
 def _broken(words: str) -> str:
-    if len(words) <= LONGEST:
+    """The text with its overlong lines broken by paragraph separators, which are no line breaks of its own."""
+    words = words.replace(_BREAK, " ")
+    if len(words) <= LONGEST or all(len(line) <= LONGEST for line in words.split("\n")):
         return words
     lines = words.split("\n")
-    if all(len(line) <= LONGEST for line in lines):
-        return words
-    return "\n".join(line[at : at + LONGEST] for line in lines for at in range(0, max(1, len(line)), LONGEST))
+    return "\n".join(
+        _BREAK.join(line[at : at + LONGEST] for at in range(0, max(1, len(line)), LONGEST)) for line in lines
+    )
+
+
+def _shifted(broken: str, marks: list[Range]) -> tuple[Range, ...]:
+    """Ranges of the unbroken text as ranges of the broken one."""
+    breaks: list[int] = []  # where each stands in the unbroken text
+    at = broken.find(_BREAK)
+    while at >= 0:
+        breaks.append(at - len(breaks))
+        at = broken.find(_BREAK, at + 1)
+    return tuple((x + bisect.bisect_right(breaks, x), y + bisect.bisect_left(breaks, y)) for x, y in marks)
 
 
 def hex_lines(data: bytes, columns: int = 16) -> str:
@@ -228,16 +239,6 @@ def _joined(ranges: list[Range]) -> list[Range]:
         else:
             made.append((start, end))
     return made
-
-
-def within(marks: tuple[Range, ...], start: int, end: int) -> tuple[Range, ...]:
-    """The ranges that touch a stretch, found without walking all of them."""
-    first = bisect.bisect_left(marks, (start, start))
-    return marks[max(0, first - 1) : bisect.bisect_right(marks, (end, end))]
-
-
-def _marked(reading: Reading, marks: list[Range]) -> Reading:
-    return Reading(reading.text, reading.note, tuple(marks), reading.large, reading.picture)
 
 
 def picture_of(data: bytes) -> QImage | None:

@@ -1,0 +1,362 @@
+"""The diff panel: changes by key and button, what stands in place of rows, copying, restoring, large documents."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from bson import ObjectId
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from gui import app, diffview, preferences
+from gui.cells import CELL, Cell
+from gui.diffplan import Plan
+from gui.diffrows import FIELD, SYMBOL, A, B
+from gui.diffview import DiffPanel, restorable
+from gui.tasks import tasks
+from model import canonical
+from model.records import Version
+from model.session import Comparison
+from tests.gui.told import ID, UNREACHABLE, Told, compared, number, told
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support propagateSizeHints")
+
+
+@pytest.fixture(autouse=True)
+def _application(qapp: QApplication) -> Iterator[None]:
+    app.application()
+    preferences.put("zone", "Europe/Berlin")
+    yield
+    tasks.stop_all()
+
+
+class Shown:
+    """A shown panel over versions with these contents, v1 first; the last is the current one."""
+
+    def __init__(self, qtbot: QtBot, *contents: dict[str, Any]) -> None:
+        self.source = Told({ID: []})
+        self.qtbot = qtbot
+        for n, content in enumerate(contents, 1):
+            one = told(n, stored="document" if n == len(contents) else "archive", current=n == len(contents))
+            self.source.histories[ID].insert(0, one)
+            self.source.contents[one.v] = canonical.encode(content)
+        self.panel = DiffPanel(self.source.as_session(), "insurance.contracts")
+        self.panel.set_ab_choices(self.source.histories[ID])
+        qtbot.addWidget(self.panel)
+        self.panel.resize(1167, 420)
+        self.panel.show()
+
+    def one(self, n: int) -> Version:
+        """A version by its number."""
+        return next(v for v in self.source.histories[ID] if v.v == number(n))
+
+    def compare(self, a: int | None, b: int) -> None:
+        """Compare two versions and wait for the rows."""
+        self.panel.compare(ID, None if a is None else self.one(a), self.one(b))
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until nothing runs."""
+        self.qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+
+    def bars(self) -> list[str]:
+        """The fields of the rows with the accent bar."""
+        model = self.panel.model
+        found, stack = [], [model.index(row, 0) for row in range(model.rowCount())]
+        while stack:
+            index = stack.pop()
+            cell = index.siblingAtColumn(SYMBOL).data(CELL)
+            if isinstance(cell, Cell) and cell.bar:
+                found.append(str(index.siblingAtColumn(FIELD).data()))
+            stack.extend(model.index(row, 0, index) for row in range(model.rowCount(index)))
+        return found
+
+
+@pytest.fixture
+def shown(qtbot: QtBot) -> Shown:
+    made = Shown(
+        qtbot,
+        {"a": 1, "p": {"net": 1, "gross": 2, "x": 0}, "r": [{"_id": 1}, {"_id": 2}], "t": "yes"},
+        {"a": 1, "p": {"net": 5, "gross": 6, "x": 0}, "r": [{"_id": 1}], "t": "no", "new": True},
+    )
+    made.compare(1, 2)
+    return made
+
+
+def test_it_counts_the_changes_and_stands_on_the_first(shown: Shown) -> None:
+    panel = shown.panel
+    assert panel.counts.words == ["1 added", "1 removed", "3 changed"]
+    assert panel.tools.position.text() == "Change 1 of 5"
+    assert shown.bars() == ["net"]
+    assert not panel.up.isEnabled()
+    headers = [panel.model.headerData(n, Qt.Orientation.Horizontal) for n in (A, B)]
+    assert headers == ["A   v1, 13 Mar 2024 09:00", "B   v2, current, 14 Mar 2024 09:00"]
+
+
+def test_parents_with_changes_stand_open(shown: Shown) -> None:
+    table, model = shown.panel.table, shown.panel.model
+    opened = {
+        str(model.index(row, FIELD).data()): table.isExpanded(model.index(row, 0)) for row in range(model.rowCount())
+    }
+    assert opened == {"p": True, "r": True, "t": False, "new": False, "3 unchanged fields": False}
+
+
+def test_keys_and_buttons_lead_through_the_changes(shown: Shown) -> None:
+    panel = shown.panel
+    shown.qtbot.mouseClick(panel.down, Qt.MouseButton.LeftButton)
+    assert shown.bars() == ["gross"]
+    for _ in range(3):
+        shown.qtbot.keyClick(panel.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ControlModifier)
+    assert panel.tools.position.text() == "Change 5 of 5"
+    assert shown.bars() == ["new"]
+    assert not panel.down.isEnabled()
+    panel.next_change()
+    assert panel.tools.position.text() == "Change 5 of 5"
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
+    assert shown.bars() == ["t"]
+
+
+def test_a_click_on_a_changed_row_makes_it_the_current_change(shown: Shown) -> None:
+    panel = shown.panel
+    index = panel.model.go(3)
+    panel.model.go(0)
+    where = panel.table.visualRect(index.siblingAtColumn(B)).center()
+    shown.qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert panel.tools.position.text() == "Change 4 of 5"
+
+
+def test_all_fields_can_be_shown_and_the_current_change_stays(shown: Shown) -> None:
+    shown.panel.next_change()
+    shown.panel.only.setChecked(False)
+    assert shown.bars() == ["gross"]
+    names = [shown.panel.model.index(row, FIELD).data() for row in range(shown.panel.model.rowCount())]
+    assert names == ["a", "p", "r", "t", "new"]
+    shown.panel.only.setChecked(True)
+    assert shown.bars() == ["gross"]
+
+
+def test_equal_versions_say_so_and_can_still_be_read(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1}, {"a": 1})
+    shown.compare(1, 2)
+    panel = shown.panel
+    assert panel._stack.state.title == "v1 and v2 are the same"
+    assert panel.tools.position.text() == ""
+    panel.only.setChecked(False)
+    assert panel.table.isVisible()
+    assert panel.model.index(0, FIELD).data() == "a"
+
+
+def test_the_only_version_has_nothing_to_be_compared_with(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1})
+    shown.compare(None, 1)
+    assert shown.panel._stack.state.title == "v1 is the only version"
+    assert not shown.panel.swap.isEnabled()
+    assert not shown.panel.restore.isEnabled()
+    shown.panel.only.setChecked(False)
+    assert shown.panel.model.index(0, B).data() == "1"
+
+
+def test_a_failure_takes_the_place_of_the_rows_and_can_be_tried_again(shown: Shown) -> None:
+    shown.source.fails = UNREACHABLE
+    shown.compare(1, 2)
+    assert shown.panel._stack.state.title == "These versions could not be compared"
+    shown.source.fails = None
+    shown.panel._again()
+    shown.settle()
+    assert shown.panel.table.isVisible()
+
+
+def test_old_rows_stay_while_new_ones_are_made(shown: Shown) -> None:
+    seen: list[int] = []
+    shown.source.on_compare = lambda: seen.append(shown.panel.model.rowCount())
+    shown.compare(2, 1)
+    assert seen == [5]
+    assert shown.panel.box_a.version == shown.one(2)
+
+
+def test_the_boxes_offer_every_version_that_is_there(shown: Shown) -> None:
+    shown.panel.set_ab_choices([*shown.source.histories[ID], told(0, state="missing")])
+    assert shown.panel.box_a.count() == 2
+    assert shown.panel.box_a.itemText(0) == "v2   current, 14 Mar 2024 09:00"
+    asked: list[tuple[object, object]] = []
+    shown.panel.ab_chosen.connect(lambda a, b: asked.append((a, b)))
+    shown.panel.box_a.activated.emit(0)
+    shown.panel.swap.click()
+    assert asked == [(number(2), number(2)), (number(2), number(1))]
+
+
+def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> None:
+    panel = shown.panel
+    panel.table.setFocus()
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
+    shown.settle()
+    assert panel.value.isVisible()
+    assert panel.value._title.text() == "p.net"
+    assert (panel.value.left.text.toPlainText(), panel.value.right.text.toPlainText()) == ("1", "5")
+    panel.next_change()
+    shown.settle()
+    assert panel.value.left.text.toPlainText() == "2"
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
+    assert not panel.value.isVisible()
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Escape)
+    assert not panel.value.isVisible()
+
+
+def actions(menu: QMenu) -> dict[str, Any]:
+    return {action.text(): action for action in menu.actions() if action.text()}
+
+
+def test_path_values_and_changes_can_be_copied(shown: Shown) -> None:
+    node = shown.panel.model.node(shown.panel.model.go(0))
+    assert node is not None
+    menu = shown.panel.menu(node)
+    found, clipboard = actions(menu), QGuiApplication.clipboard()
+    found["Copy path"].trigger()
+    assert clipboard.text() == "p.net"
+    found["Copy value of B"].trigger()
+    assert json.loads(clipboard.text()) == {"$numberInt": "5"}
+    found["Copy this change"].trigger()
+    assert json.loads(clipboard.text()) == {
+        "op": "replace", "path": ["p", "net"], "from": {"$numberInt": "1"}, "to": {"$numberInt": "5"},
+    }  # fmt: skip
+    found["Copy all changes"].trigger()
+    shown.settle()
+    assert [json.loads(line)["op"] for line in clipboard.text().splitlines()] == [
+        "replace", "replace", "remove", "replace", "add",
+    ]  # fmt: skip
+    menu.deleteLater()
+
+
+def test_restore_asks_for_all_of_a_or_for_one_field(shown: Shown) -> None:
+    asked: list[tuple[object, object, object]] = []
+    shown.panel.restore_asked.connect(lambda *all: asked.append(all))
+    shown.panel.restore.click()
+    node = shown.panel.model.node(shown.panel.model.go(0))
+    assert node is not None
+    menu = shown.panel.menu(node)
+    actions(menu)["Restore p.net from A…"].trigger()
+    assert asked == [(ID, number(1), None), (ID, number(1), [("p", "net")])]
+    menu.deleteLater()
+
+
+def test_an_element_that_came_or_went_is_restored_with_its_array(shown: Shown) -> None:
+    paths = []
+    for n in range(5):
+        node = shown.panel.model.node(shown.panel.model.go(n))
+        assert node is not None
+        paths.append(restorable(node))
+    assert paths == [("p", "net"), ("p", "gross"), ("r",), ("t",), ("new",)]
+
+
+def test_elements_that_stand_elsewhere_are_restored_with_their_array(qtbot: QtBot) -> None:
+    ids = [ObjectId() for _ in range(3)]
+    before = [{"_id": ids[0], "n": 1}, {"_id": ids[1], "n": 2}]
+    after = [{"_id": ids[2], "n": 0}, {"_id": ids[0], "n": 1}, {"_id": ids[1], "n": 3}]
+    shown = Shown(qtbot, {"r": before}, {"r": after})
+    shown.compare(1, 2)
+    node = shown.panel.model.node(shown.panel.model.go(1))
+    assert node is not None
+    assert (node.path_a, node.path_b) == (("r", 1, "n"), ("r", 2, "n"))
+    assert restorable(node) == ("r",)
+
+
+def test_restore_is_off_where_it_cannot_be_done_and_says_why(shown: Shown) -> None:
+    shown.source.read_only = True
+    shown.compare(1, 2)
+    assert not shown.panel.restore.isEnabled()
+    assert shown.panel.restore.toolTip() == "This connection is read-only."
+    shown.source.read_only = False
+    shown.compare(2, 1)
+    assert shown.panel.restore.toolTip() == "A is the current version; choose an earlier one."
+
+
+def test_dates_follow_the_chosen_zone_at_once(qtbot: QtBot) -> None:
+    when = dt.datetime(2026, 11, 3, 9, 14, tzinfo=dt.UTC)
+    shown = Shown(qtbot, {"d": when}, {"d": when + dt.timedelta(hours=1)})
+    shown.compare(1, 2)
+    assert shown.panel.model.index(0, A).data() == "2026-11-03 10:14 CET"
+    preferences.put("zone", "Asia/Tokyo")
+    assert shown.panel.model.index(0, A).data() == "2026-11-03 18:14 JST"
+
+
+def test_a_comparison_that_is_there_is_shown_without_reading(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1})
+    shown.panel.show_comparison(compared({"x": 1}, {"x": 2}))
+    shown.settle()
+    assert shown.panel.model.index(0, FIELD).data() == "x"
+
+
+def test_nothing_is_left_after_clearing(shown: Shown) -> None:
+    shown.panel.clear()
+    assert shown.panel.model.rowCount() == 0
+    assert shown.panel.counts.words == []
+    assert shown.panel._stack.state.title == "Nothing is compared yet"
+
+
+def test_columns_keep_what_a_person_gave_them(shown: Shown, qtbot: QtBot) -> None:
+    header = shown.panel.table.header()
+    header.resizeSection(FIELD, 400)
+    assert sum(header.sectionSize(n) for n in range(5)) == shown.panel.table.viewport().width()
+    again = Shown(qtbot, {"a": 1}, {"a": 2})
+    again.compare(1, 2)
+    assert abs(again.panel.table.header().sectionSize(FIELD) - 400) < 8
+
+
+def test_rows_of_a_long_list_come_as_it_is_scrolled(qtbot: QtBot) -> None:
+    before = [{"_id": n, "v": 0, "w": 0} for n in range(2000)]
+    shown = Shown(qtbot, {"list": before, "z": 0}, {"list": [{"_id": n, "v": 1, "w": 1} for n in range(2000)], "z": 1})
+    shown.compare(1, 2)
+    panel = shown.panel
+    inner = panel.model.index(0, 0)
+    first = panel.model.rowCount(inner)
+    assert first < 500
+    bar = panel.table.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    qtbot.waitUntil(lambda: panel.model.rowCount(inner) > first, timeout=5000)
+    index = panel.model.go(3999)
+    assert index.siblingAtColumn(FIELD).data() == "w"
+
+
+def test_large_documents_are_compared_elsewhere_and_few_rows_are_made(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = [{"_id": n, "name": f"{n:08d}" * 12, "deep": {"a": n, "b": "x" * 40}} for n in range(15_000)]
+    shown = Shown(qtbot, {"items": items}, {"items": [*items[:9000], {**items[9000], "name": "other"}, *items[9001:]]})
+    threads: list[int] = []
+    made = diffview.plan
+
+    def watched(*given: Any) -> Plan:
+        threads.append(threading.get_ident())
+        return made(*given)
+
+    monkeypatch.setattr(diffview, "plan", watched)
+    shown.source.on_compare = lambda: threads.append(threading.get_ident())
+    shown.compare(1, 2)
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+    model = shown.panel.model
+    assert model.index(0, FIELD).data() == "items[9000].name"
+    assert model.index(1, FIELD).data() == "15,001 unchanged fields"
+    shown.panel.only.setChecked(False)
+    inner = model.index(0, 0)
+    assert [model.index(row, FIELD, inner).data() for row in (99, 100, 101)] == [
+        "[99]", "8,900 unchanged fields", "[9000]",
+    ]  # fmt: skip
+    assert model.rowCount(inner) < 1000
+
+
+def test_versions_without_content_are_no_crash(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1})
+    pair = compared({"x": 1}, {"x": 2})
+    broken = Comparison(told(1), pair.b, pair.diff)
+    shown.panel.show_comparison(broken)
+    shown.settle()
+    assert shown.panel._stack.state.title == "These versions could not be compared"

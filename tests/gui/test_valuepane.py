@@ -1,0 +1,185 @@
+"""Whole values: text and its differences, bytes, pictures, very large ones."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import pytest
+from bson import Binary
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from gui import app, preferences, valuetext
+from gui.tasks import tasks
+from gui.valuepane import StoredDialog, ValuePane
+from model.canonical import STRING, Value, encode
+from model.errors import NotFound
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support propagateSizeHints")
+
+
+@pytest.fixture(autouse=True)
+def _application(qapp: QApplication) -> Iterator[None]:
+    app.application()
+    preferences.put("zone", "Europe/Berlin")
+    yield
+    tasks.stop_all()
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> ValuePane:
+    made = ValuePane()
+    qtbot.addWidget(made)
+    made.resize(900, 300)
+    made.show()
+    return made
+
+
+def settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+
+
+def picture(width: int, height: int, colour: str, kind: str = "PNG") -> bytes:
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(QColor(colour))
+    kept = QByteArray()
+    buffer = QBuffer(kept)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, kind)
+    return kept.data()
+
+
+def marked(old: str, new: str) -> tuple[list[str], list[str]]:
+    left, right = valuetext.read_pair(Value.of(old), Value.of(new), "UTC")
+    assert left is not None
+    assert right is not None
+    return [left.text[a:b] for a, b in left.marks], [right.text[a:b] for a, b in right.marks]
+
+
+def test_differing_words_are_marked_in_both_texts() -> None:
+    assert marked("line one\nline two\nthe end", "line one\nline 2\nthe end") == (["two"], ["2"])
+    assert marked("same", "same") == ([], [])
+    assert marked("", "all") == ([], ["all"])
+
+
+def test_long_texts_are_marked_without_comparing_every_word() -> None:
+    ends = "begin " * 20_000
+    left, right = marked(f"{ends}old words{'x' * 300_000}", f"{ends}new ones{'x' * 300_000}")
+    assert (left, right) == (["old", "word"], ["new", "one"])
+
+
+def test_numbers_differ_from_the_first_other_digit_on() -> None:
+    left, right = valuetext.read_pair(Value.of(41280), Value.of(43860), "UTC")
+    assert left is not None
+    assert right is not None
+    assert [(r.text, r.marks) for r in (left, right)] == [("41280", ((1, 5),)), ("43860", ((1, 5),))]
+
+
+def test_bytes_are_a_dump_with_the_differing_ones_marked() -> None:
+    left, right = valuetext.read_pair(Value.of(bytes(range(20))), Value.of(bytes([*range(19), 65])), "UTC")
+    assert left is not None
+    assert right is not None
+    assert right.text.splitlines()[0] == "00000000  00 01 02 03 04 05 06 07  ........"
+    assert [right.text[a:b] for a, b in right.marks] == ["41", "A"]
+    assert [left.text[a:b] for a, b in left.marks] == ["13", "."]
+
+
+def test_the_longer_binary_differs_in_what_it_has_more() -> None:
+    _, right = valuetext.read_pair(Value.of(b"ab"), Value.of(b"abcd"), "UTC")
+    assert right is not None
+    assert [right.text[a:b] for a, b in right.marks] == ["63", "64", "cd"]
+
+
+def test_a_date_is_said_in_the_zone_and_in_utc() -> None:
+    reading = valuetext.read(Value.of(dt.datetime(2026, 11, 3, 9, 14, tzinfo=dt.UTC)), "Europe/Berlin")
+    assert reading.text == "2026-11-03 10:14 CET\n2026-11-03 09:14 UTC"
+
+
+def test_containers_are_indented_extended_json() -> None:
+    assert valuetext.read(Value.of({"a": [1]}), "UTC").text.splitlines()[0] == "{"
+
+
+def test_half_characters_do_not_stop_the_reading() -> None:
+    reading = valuetext.read(Value(STRING, b"\x04\x00\x00\x00a\xffb\x00"), "UTC")
+    assert reading.text == "a?b"
+
+
+def test_lines_are_broken_where_a_view_would_take_too_long() -> None:
+    reading = valuetext.read(Value.of("x" * 10_000), "UTC")
+    assert [len(line) for line in reading.text.split("\u2029")] == [valuetext.LONGEST] * 5
+    assert reading.text.replace("\u2029", "") == "x" * 10_000
+
+
+def test_above_a_megabyte_only_the_size_is_said_until_asked(pane: ValuePane, qtbot: QtBot) -> None:
+    text = "word " * 300_000
+    pane.show_value("notes", Value.of(text))
+    settle(qtbot)
+    assert pane.left.load.isVisible()
+    assert pane.left.large_words.text() == "String, 1.4 MB. Showing it takes a moment."
+    pane.left.load.click()
+    settle(qtbot)
+    qtbot.waitUntil(lambda: len(pane.left.text.toPlainText()) >= len(text), timeout=10_000)
+    assert pane.left.text.isVisible()
+
+
+def test_copy_gives_the_value_and_not_its_looks(pane: ValuePane, qtbot: QtBot) -> None:
+    pane.show_pair("t", Value.of("one\ntwo"), Value.of(5))
+    settle(qtbot)
+    pane.left.copy.click()
+    assert QGuiApplication.clipboard().text() == "one\ntwo"
+    pane.right.copy.click()
+    assert QGuiApplication.clipboard().text() == '{"$numberInt": "5"}'
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_pictures_are_shown_as_pictures_and_as_bytes(pane: ValuePane, qtbot: QtBot, kind: str) -> None:
+    pane.show_value("photo", Value.of(Binary(picture(320, 200, "teal", kind))))
+    settle(qtbot)
+    assert pane.left.picture.isVisible()
+    assert "picture of 320 × 200" in pane.left.caption.text()
+    pane.left.as_hex.click()
+    assert pane.left.text.isVisible()
+    assert pane.left.text.toPlainText().startswith("00000000  ")
+    pane.left.as_hex.click()
+    assert pane.left.picture.isVisible()
+    pane.grab()
+
+
+def test_what_only_begins_like_a_picture_is_bytes(pane: ValuePane, qtbot: QtBot) -> None:
+    pane.show_value("photo", Value.of(Binary(b"\x89PNG\r\n\x1a\n broken")))
+    settle(qtbot)
+    assert pane.left.text.isVisible()
+    assert not pane.left.as_hex.isVisible()
+
+
+def test_huge_pictures_are_scaled_down() -> None:
+    image = valuetext.picture_of(picture(5000, 1000, "teal"))
+    assert image is not None
+    assert (image.width(), image.height()) == (2048, 409)
+
+
+def test_the_absent_side_is_named(pane: ValuePane, qtbot: QtBot) -> None:
+    pane.show_pair("x", None, Value.of(1), "addS", ("A  v1", "B  v2"))
+    settle(qtbot)
+    assert pane.left.caption.text() == "A  v1   absent"
+    assert not pane.left.copy.isVisible()
+    assert pane.right.caption.text() == "B  v2   Int32"
+
+
+def test_escape_closes(pane: ValuePane, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(pane.closed, timeout=1000):
+        qtbot.keyClick(pane, Qt.Key.Key_Escape)
+
+
+def test_the_stored_document_opens_in_a_dialog(qtbot: QtBot) -> None:
+    dialog = StoredDialog("K-1, v2, as stored")
+    qtbot.addWidget(dialog)
+    dialog.open()
+    dialog.show_raw(encode({"_id": 1, "v": 2}))
+    settle(qtbot)
+    assert '"v": {"$numberInt": "2"}' in dialog.pane.left.text.toPlainText().replace("\n", " ").replace("  ", " ")
+    dialog.show_error(NotFound("There is no version 2 any more; refresh the list."))
+    assert dialog.stack.state.help == "There is no version 2 any more; refresh the list."
