@@ -1,0 +1,69 @@
+"""A diff for other eyes and programs: lines of text, JSON Patch, DeepDiff's own structure."""
+
+from __future__ import annotations
+
+from deepdiff.diff import DeepDiff
+
+from model.canonical import Value
+from model.errors import Refused
+from model.jsonpatch import json_patch
+from model.leaves import ExactLeaves, KeyOrder, Leaf, tree
+from model.operations import Diff, Move, Operation, Reorder, TextEdit
+from model.text import path_text, shown
+
+__all__ = ["to_deepdiff", "to_json_patch", "to_lines"]
+
+_SIGNS = {"add": "+", "remove": "-", "replace": "~", "retype": "t", "move": ">", "reorder": "o", "text": "~"}
+
+
+def to_json_patch(changes: Diff, a: bytes, b: bytes) -> str:
+    """RFC 6902, one array; applied to the relaxed Extended JSON of ``a`` it gives that of ``b``."""
+    return json_patch(changes, a, b)
+
+
+def to_deepdiff(a: bytes, b: bytes) -> str:
+    """DeepDiff's text view as JSON, values as canonical Extended JSON.
+
+    Exact where DeepDiff alone is not: every leaf is compared by its bytes, a BSON type is a type, and documents in
+    another order of fields are under ``key_order_changed``. ``Delta(json.loads(…))`` takes the canonical Extended
+    JSON of ``a`` to that of ``b``. Raises ``Refused`` for documents nested too deep for DeepDiff.
+    """
+    try:
+        found = DeepDiff(tree(a), tree(b), custom_operators=[ExactLeaves(), KeyOrder()], verbose_level=2)
+        return str(found.to_json(default_mapping={Leaf: Leaf.plain}, force_use_builtin_json=True))
+    except RecursionError:
+        raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None
+
+
+def to_lines(changes: Diff, zone: str = "UTC") -> str:
+    """A line or more for each change, for people; "" where there is none."""
+    lines = [line for op in changes for line in _lines(op, zone)]
+    if changes.coarse:
+        lines.append("(This is right, but not the shortest: that would have taken too long.)")
+    return "\n".join(lines)
+
+
+def _lines(op: Operation, zone: str) -> list[str]:
+    head = f"{_SIGNS[op.op]} {path_text(op.path) or 'the whole document'}"
+    if isinstance(op, Reorder):
+        return [f"{head}: fields in another order", f"    {', '.join(op.names_old)}", f"    {', '.join(op.names_new)}"]
+    if isinstance(op, Move):
+        return [f"{head}: moved to {path_text(op.to_path)}: {shown(op.old, zone, 80)}"]
+    if isinstance(op, TextEdit):
+        return [f"{head}: text changed", *_edits(op, zone)]
+    if op.old is None:
+        return [f"{head}: {shown(op.new, zone)}"] if op.new is not None else []
+    if op.new is None:
+        return [f"{head}: {shown(op.old, zone)}"]
+    kinds = "" if op.old.type == op.new.type else f" ({op.old.kind} to {op.new.kind})"
+    return [f"{head}: {shown(op.old, zone)} -> {shown(op.new, zone)}{kinds}"]
+
+
+def _edits(op: TextEdit, zone: str) -> list[str]:
+    lines = []
+    for at, removed, inserted in op.edits:
+        gone = shown(Value.of(removed), zone, 80) if removed else ""
+        come = shown(Value.of(inserted), zone, 80) if inserted else ""
+        sign, said = ("~", f"{gone} -> {come}") if gone and come else ("-", gone) if gone else ("+", come)
+        lines.append(f"    {sign} at {at}: {said}")
+    return lines

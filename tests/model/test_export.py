@@ -1,0 +1,160 @@
+"""Diffs for other programs: what they load works, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from bson_strategies import related
+from deepdiff import Delta
+from hypothesis import given, settings
+
+from model import canonical as c
+from model import text
+from model.canonical import Value
+from model.diff import diff
+from model.errors import Refused
+from model.export import to_deepdiff, to_json_patch, to_lines
+
+
+def _applied(patch: list[dict[str, Any]], document: Any) -> Any:
+    """RFC 6902, as its text says, for the operations that are used."""
+    top = {"": copy.deepcopy(document)}
+
+    def parent(pointer: str) -> tuple[Any, Any]:
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
+        here: Any = top
+        for step in steps[:-1]:
+            here = here[int(step)] if isinstance(here, list) else here[step]
+        last: Any = int(steps[-1]) if isinstance(here, list) else steps[-1]
+        return here, last
+
+    def add(pointer: str, value: Any) -> None:
+        here, last = parent(pointer)
+        if isinstance(here, list):
+            assert 0 <= last <= len(here)
+            here.insert(last, value)
+        else:
+            here[last] = value
+
+    def remove(pointer: str) -> Any:
+        here, last = parent(pointer)
+        return here.pop(last)
+
+    for op in patch:
+        if op["op"] == "add":
+            add(op["path"], op["value"])
+        elif op["op"] == "remove":
+            remove(op["path"])
+        elif op["op"] == "replace":
+            here, last = parent(op["path"])
+            assert isinstance(here, list) or last in here
+            here[last] = op["value"]
+        else:
+            assert op["op"] == "move"
+            add(op["path"], remove(op["from"]))
+    return top[""]
+
+
+def _patch_law(a: bytes, b: bytes) -> list[dict[str, Any]]:
+    patch: list[dict[str, Any]] = json.loads(to_json_patch(diff(a, b), a, b))
+    assert _applied(patch, json.loads(text.relaxed(a))) == json.loads(text.relaxed(b))
+    return patch
+
+
+@given(related())
+@settings(max_examples=200, deadline=None)
+def test_json_patch_leads_from_the_one_relaxed_json_to_the_other(both: tuple[bytes, bytes]) -> None:
+    _patch_law(*both)
+
+
+def test_json_patch_says_moves_as_moves() -> None:
+    patch = _patch_law(text.loose("{a: [1, 2, 3, 4]}"), text.loose("{a: [2, 3, 4, 1]}"))
+    assert patch == [{"op": "move", "from": "/a/0", "path": "/a/3"}]
+
+
+def test_json_patch_has_relaxed_values_and_escaped_names() -> None:
+    a, b = text.loose("{'a/b': {'x~y': 1}}"), text.loose("{'a/b': {'x~y': NumberLong(2)}, d: ISODate('2026-01-01')}")
+    assert _patch_law(a, b) == [
+        {"op": "replace", "path": "/a~1b/x~0y", "value": 2},
+        {"op": "add", "path": "/d", "value": {"$date": "2026-01-01T00:00:00Z"}},
+    ]
+
+
+def test_json_patch_replaces_what_stands_in_an_escape_form() -> None:
+    a, b = text.loose("{a: {x: 1}}"), text.loose("{a: {$fields: [['$oid', 'no id'], ['x', 1]]}}")
+    assert [op["path"] for op in _patch_law(a, b)] == ["/a"]
+
+
+def test_json_patch_of_nothing_is_an_empty_array() -> None:
+    assert to_json_patch(diff(c.EMPTY, c.EMPTY), c.EMPTY, c.EMPTY) == "[]"
+
+
+def test_what_deepdiff_loads_leads_from_the_one_canonical_json_to_the_other() -> None:
+    a = text.loose("{a: 1, b: [1, 2, {c: ObjectId('65f0a1c29b1e8a0012c4d7aa')}], d: {x: 1, y: 2}, z: 1}")
+    b = text.loose("{a: 1.0, b: [2, {c: ObjectId('65f0a1c29b1e8a0012c4d7ab')}, 5, 6], d: {y: 2, x: 1}, q: {r: 1}}")
+    found = json.loads(to_deepdiff(a, b))
+    assert found["type_changes"]["root['a']"]["old_type"] == "Int32"
+    assert found["key_order_changed"] == {"root['d']": {"old_order": ["x", "y"], "new_order": ["y", "x"]}}
+    assert json.loads(text.to_text(a)) + Delta(found, raise_errors=True) == json.loads(text.to_text(b))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ObjectId('65f0a1c29b1e8a0012c4d7aa')", "ObjectId('65f0a1c29b1e8a0012c4d7ab')"),
+        ("NumberDecimal('1.0')", "NumberDecimal('1.00')"),
+        ("Timestamp(1, 1)", "Timestamp(1, 2)"),
+        ("DBRef('c', 1)", "DBRef('c', 2)"),
+        ("BinData(0, 'AAAA')", "BinData(5, 'AAAA')"),
+        ("0.0", "-0.0"),
+        ("1", "1.0"),
+        ("1", "true"),
+        ("1", "NumberLong(1)"),
+        ("/x/", "/x/i"),
+        ("MinKey", "MaxKey"),
+        ("null", "undefined"),
+        ("{$raw: {type: '01', hex: '010000000000f87f'}}", "NaN"),
+    ],
+)
+def test_deepdiff_overlooks_nothing_through_its_operators(old: str, new: str) -> None:
+    a, b = text.loose(f"{{a: {old}}}"), text.loose(f"{{a: {new}}}")
+    assert json.loads(to_deepdiff(a, b))
+    assert to_deepdiff(a, a) == "{}"
+
+
+def test_deepdiff_s_limit_of_depth_is_said() -> None:
+    value = Value.of(1)
+    for _ in range(2000):
+        value = c.array([value])
+    with pytest.raises(Refused, match="nested too deep for DeepDiff"):
+        to_deepdiff(c.document([("a", value)]), c.EMPTY)
+
+
+def test_lines_are_for_people() -> None:
+    lines = "\\n".join(f"line {i}" for i in range(60))
+    a = text.loose(
+        "{deductible: 150.0, premium: {net: NumberDecimal('412.80'), discount: 0.05}, riders: [{_id: 1}, {_id: 2}],"
+        f" o: {{x: 1, y: 2}}, notes: '{lines}'}}"
+    )
+    b = text.loose(
+        "{deductible: NumberDecimal('150.00'), premium: {net: NumberDecimal('438.60')},"
+        " riders: [{_id: 2}, {_id: 1}, {_id: 3}], o: {y: 2, x: 1}, notes: 'NOTES'}".replace(
+            "NOTES", lines.replace("line 7", "row 7")
+        )
+    )
+    assert to_lines(diff(a, b)).splitlines() == [
+        "t deductible: 150.0 -> 150.00 (Double to Decimal128)",
+        "~ premium.net: 412.80 -> 438.60",
+        "- premium.discount: 0.05",
+        "> riders[0]: moved to riders[1]: { _id: 1 }",
+        "+ riders[2]: { _id: 3 }",
+        "o o: fields in another order",
+        "    x, y",
+        "    y, x",
+        "~ notes: text changed",
+        '    ~ at 49: "line" -> "row"',
+    ]
+    assert to_lines(diff(a, a)) == ""
