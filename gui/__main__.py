@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gui import tour
 
         return tour.main(words[1:])
-    if _is_command(words):
+    if is_command(words):
         return commands.main(words)
     source = next((word for word in words if word not in _WINDOW_OPTIONS), None)
     if trouble := why_no_window():
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return window.run(source, "--read-only" in words)
 
 
-def _is_command(words: Sequence[str]) -> bool:
+def is_command(words: Sequence[str]) -> bool:
     """Whether the words are for the command line: a command, an option that is not the window's, or too many words."""
     plain = [word for word in words if word not in _WINDOW_OPTIONS]
     return bool(plain) and (plain[0] in commands.NAMES or plain[0].startswith("-") or len(plain) > 1)

@@ -224,6 +224,29 @@ def test_a_defect_is_one_sentence_too(trouble: Trouble, monkeypatch: pytest.Monk
     assert "PALIMPSEST_DEBUG" in trouble("journal")
 
 
+# --- commands or the window
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ([], False),
+        (["sample:"], False),
+        (["mongodb://db.example/", "--read-only"], False),
+        (["--read-only", "some folder"], False),
+        (["journal"], True),
+        (["history", "sample:", "a.b", "1"], True),
+        (["--version"], True),
+        (["-h"], True),
+        (["blame", "sample:", "a.b", "1"], True),
+    ],
+)
+def test_a_command_goes_to_the_command_line_and_a_source_to_the_window(words: list[str], command: bool) -> None:
+    from gui.__main__ import is_command
+
+    assert is_command(words) == command
+
+
 # --- as a process
 
 

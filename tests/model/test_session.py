@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -346,6 +347,27 @@ def test_a_delete_is_guarded_by_the_version_that_was_seen(session: Session, cont
     assert current(database)["v"] == 5
     assert session.delete(contracts, K1, session.version(contracts, K1)).kind == "applied"
     assert database["contracts"].find_one({"_id": "K-1"}) is None
+
+
+def test_threads_that_share_a_session_lose_no_acknowledged_edit(session: Session, contracts: str, database: Db) -> None:
+    def work() -> None:
+        done = 0
+        while done < 5:
+            base = session.version(contracts, K1)
+            steps = canonical.get(base.content or b"", ("steps",))
+            assert steps is not None
+            content = canonical.put(base.content or b"", ("steps",), Value.of(steps.python() + 1))
+            done += session.save(contracts, K1, base, content).kind == "applied"
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (current(database)["steps"], current(database)["v"]) == (4 + 20, 4 + 20)
+    kept = {row["v"]: row["steps"] for row in database["contracts_history"].find({"docId": "K-1", "v": {"$gte": 4}})}
+    assert kept == {v: v for v in range(4, 24)}
+    assert len([e for e in session.journal.entries() if e.kind == "applied"]) == 20
 
 
 # --- the way back
