@@ -1,0 +1,77 @@
+"""The table of actions: every entry does something, every key means one thing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from gui import desk, documentpages, doing, pages, toolpages
+from gui.actions import MENUS, TABLE, Actions, Item, resolve
+
+PLACES = (
+    doing.Doing, pages.Page, pages.CollectionPage, documentpages.DocumentPage, documentpages.MergePage,
+    toolpages.PendingPage, toolpages.JournalPage, toolpages.DraftsPage,
+)  # fmt: skip
+# Conventions that people bring along.
+EXPECTED = {
+    "refresh": {"Ctrl+R", "F5"}, "save": {"Ctrl+S"}, "find": {"Ctrl+F"}, "find-next": {"F3"},
+    "previous-change": {"Ctrl+Up"}, "next-change": {"Ctrl+Down"},
+    "previous-conflict": {"Ctrl+PgUp"}, "next-conflict": {"Ctrl+PgDown"},
+    "take-opened": {"Ctrl+1"}, "take-mine": {"Ctrl+2"}, "take-database": {"Ctrl+3"},
+    "take-opened-all": {"Ctrl+Shift+1"}, "take-mine-all": {"Ctrl+Shift+2"}, "take-database-all": {"Ctrl+Shift+3"},
+    "undo": {"Ctrl+Z"}, "redo": {"Ctrl+Shift+Z"}, "compare": {"Ctrl+D"}, "history": {"Ctrl+Shift+H"},
+    "new-tab": {"Ctrl+T"}, "close-tab": {"Ctrl+W"}, "next-tab": {"Ctrl+Tab"}, "next-pane": {"F6"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("item", [item for item in TABLE if item.id], ids=lambda item: item.id)
+def test_every_action_has_a_method_somewhere(item: Item) -> None:
+    assert any(callable(getattr(place, f"do_{item.method}", None)) for place in PLACES)
+
+
+def test_every_key_means_one_thing() -> None:
+    keys = Counter(QKeySequence(key).toString() for item in TABLE for key in item.keys)
+    assert not [key for key, times in keys.items() if times > 1]
+    assert "" not in keys
+
+
+def test_the_keys_are_the_ones_that_people_know() -> None:
+    found = {item.id: set(item.keys) for item in TABLE if item.id in EXPECTED}
+    assert found == EXPECTED
+
+
+def test_every_menu_has_entries() -> None:
+    assert {item.menu for item in TABLE} == set(MENUS)
+
+
+def test_an_action_is_enabled_by_facts_and_says_why_it_is_not(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    actions = Actions(window)
+    actions.update({"document", "readable"}, {"writable": "staging is open read-only"})
+    assert actions.by_id["history"].isEnabled()
+    assert not actions.by_id["delete"].isEnabled()
+    assert actions.by_id["delete"].toolTip() == "staging is open read-only"
+    actions.update({"document", "readable", "writable"}, {})
+    assert actions.by_id["delete"].isEnabled()
+    assert actions.by_id["delete"].toolTip() == "Delete"  # Qt's own: the text
+
+
+def test_a_page_comes_before_the_window() -> None:
+    class Place:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def do_refresh(self) -> str:
+            return self.name
+
+    item = next(item for item in TABLE if item.id == "refresh")
+    found = resolve(item, [object(), Place("page"), Place("window")])
+    assert found is not None
+    assert found() == "page"
+    assert resolve(item, [object()]) is None
+    assert desk.MOST_RESTORED > 0

@@ -1,0 +1,136 @@
+"""One way to draw lists: what a cell says to eyes and to screen readers."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QImage, QPainter
+from pytestqt.qtbot import QtBot
+
+from gui import symbols, theme
+from gui.cells import Badge, Cell, CellTree, Index, Span, plain, value
+from gui.paging import Pager, RowsModel, refill
+
+MARKS = [("archive", "present", False), ("none", "missing", False)]
+
+
+class Names(RowsModel[str]):
+    headers = ("Name", "Size")
+    right_headers = frozenset({1})
+
+    def key(self, row: str) -> str:
+        return row
+
+    def cell(self, index: Index) -> Cell:
+        return plain(self.rows[index.row()]) if index.column() == 0 else value("2.1 KB", right=True)
+
+
+class Marked(Names):
+    def cell(self, index: Index) -> Cell:
+        return Cell(spans=(Span("net"),), change="replace", badges=(Badge("merged"),))
+
+
+def tree(qtbot: QtBot, model: Names) -> CellTree:
+    made = CellTree(row_height=28)
+    made.setModel(model)
+    qtbot.addWidget(made)
+    made.resize(400, 200)
+    made.show()
+    return made
+
+
+def test_a_screen_reader_hears_the_change_before_the_words() -> None:
+    model = Marked()
+    model.fill(["net"])
+    said = model.data(model.index(0, 0), Qt.ItemDataRole.AccessibleTextRole)
+    assert said == "changed net merged"
+
+
+def test_numbers_stand_right_and_so_does_their_header() -> None:
+    model = Names()
+    side = model.headerData(1, Qt.Orientation.Horizontal, Qt.ItemDataRole.TextAlignmentRole)
+    assert side & Qt.AlignmentFlag.AlignRight
+    assert (
+        not model.headerData(0, Qt.Orientation.Horizontal, Qt.ItemDataRole.TextAlignmentRole)
+        & Qt.AlignmentFlag.AlignRight
+    )
+
+
+def test_a_refresh_keeps_selection_and_place(qtbot: QtBot) -> None:
+    model = Names()
+    model.fill([f"K-{number}" for number in range(100)])
+    view = tree(qtbot, model)
+    view.setCurrentIndex(model.index(40, 0))
+    view.verticalScrollBar().setValue(500)
+    refill(view, model, ["K-new", *(f"K-{number}" for number in range(100))])
+    assert model.at(view.currentIndex()) == "K-40"
+    assert view.verticalScrollBar().value() == 500
+
+
+def test_the_same_rows_again_do_not_reset_the_list(qtbot: QtBot) -> None:
+    model = Names()
+    model.fill(["a", "b"])
+    resets: list[bool] = []
+    model.modelReset.connect(lambda: resets.append(True))
+    model.fill(["a", "b"])
+    assert not resets
+
+
+def test_further_rows_are_asked_for_once_and_added_below() -> None:
+    model = Names()
+    model.fill(["a"], more=True)
+    asked: list[bool] = []
+    model.wanted.connect(lambda: asked.append(True))
+    assert model.canFetchMore(QModelIndex())
+    model.fetchMore(QModelIndex())
+    model.fetchMore(QModelIndex())
+    assert asked == [True]
+    model.add(["b"], more=False)
+    assert model.rows == ["a", "b"]
+    assert not model.canFetchMore(QModelIndex())
+
+
+def test_every_symbol_and_mark_draws_something() -> None:
+    for draw in [
+        *(lambda p, op=op: symbols.change(p, p.viewport().toRectF(), op) for op in (*symbols.CHANGES, "conflict")),
+        *(
+            lambda p, s=stored, t=state: symbols.version_mark(p, p.viewport().toRectF().center(), s, t, False)
+            for stored in ("document", "archive", "prev", "delta")
+            for state in ("present", "unproven", "damaged")
+        ),
+        lambda p: symbols.badge(p, 0, 12, "2 missing", "warn", "warnT", "conflict"),
+        lambda p: symbols.miniature(
+            p, p.viewport().toRectF(), [("archive", "present", False), ("none", "missing", False)]
+        ),
+    ]:
+        image = QImage(64, 24, QImage.Format.Format_ARGB32_Premultiplied)
+        image.fill(theme.colour("surface"))
+        blank = image.copy()
+        painter = QPainter(image)
+        draw(painter)
+        painter.end()
+        assert image != blank
+
+
+def test_the_foot_says_which_rows_are_shown(qtbot: QtBot) -> None:
+    pager = Pager("document", 50)
+    qtbot.addWidget(pager)
+    pager.show_page(0, 50, 2318, "", True, 41)
+    assert pager.text == "1–50 of 2,318 documents"
+    assert pager._page_text.text() == "Page 1 of 47"
+    pager.show_page(2300, 18, 2318, "", False, 41)
+    assert not pager._on.isEnabled()
+    pager.show_page(0, 50, None, "Counting took longer than 1 s", True, 41)
+    assert pager.text == "1–50 of N/A"
+    assert pager._took.text() == "Counting took longer than 1 s"
+    assert pager._on.isEnabled()
+
+
+def test_a_mistake_in_the_middle_of_an_id_is_seen_because_both_ends_are_shown(qtbot: QtBot) -> None:
+    from PySide6.QtGui import QFontMetricsF
+
+    from gui.cells import _elided
+
+    spans = _elided((Span("a" * 200 + "the-end"),), QFontMetricsF(theme.mono(12)), 200, True)
+    assert spans[0].text.startswith("aaa")
+    assert spans[0].text.endswith("the-end")
+    assert "…" in spans[0].text

@@ -1,0 +1,126 @@
+"""Telling, failing, doubting, asking."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMainWindow, QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from gui import messages
+from gui.messages import Line, MessageArea
+from model.errors import Refused
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QMainWindow:
+    made = QMainWindow()
+    centre = QWidget()
+    column = QVBoxLayout(centre)
+    column.addWidget(QPushButton("Save"))
+    column.addWidget(MessageArea())
+    made.setCentralWidget(centre)
+    qtbot.addWidget(made)
+    made.resize(800, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def lines(window: QWidget) -> list[Line]:
+    return messages.area(window).lines
+
+
+def test_what_was_done_goes_after_its_time(window: QMainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "SECONDS", 0.05)
+    line = messages.tell(window, "Saved as v15")
+    line._timer.start(1)
+    qtbot.waitUntil(lambda: not lines(window), timeout=3000)
+
+
+def test_a_line_waits_while_it_is_focused(window: QMainWindow, qtbot: QtBot) -> None:
+    line = messages.tell(window, "Saved as v15", lambda: None)
+    window.activateWindow()
+    line.buttons[0].setFocus()
+    line._time_is_up()
+    assert lines(window) == [line]
+    window.findChildren(QPushButton)[0].setFocus()
+    line._time_is_up()
+    assert not lines(window)
+
+
+def test_undo_is_called_once_and_takes_the_line_away(window: QMainWindow) -> None:
+    undone: list[bool] = []
+    line = messages.tell(window, "Saved as v15", lambda: undone.append(True))
+    line.buttons[0].click()
+    assert undone == [True]
+    assert not lines(window)
+
+
+def test_a_failure_stays_and_its_details_can_be_copied(window: QMainWindow, qtbot: QtBot) -> None:
+    line = messages.fail(window, Refused("The server said no; ask its keeper."))
+    assert line.text == "The server said no; ask its keeper."
+    assert [made.text() for made in line.buttons] == ["Copy details"]
+    assert not line._timer.isActive()
+    line.buttons[0].click()
+    assert lines(window) == [line]
+
+
+def test_doubt_stays_when_other_messages_need_room(window: QMainWindow) -> None:
+    doubt = messages.doubt(window, "It is not known whether v15 was saved", lambda: None, "691f")
+    for number in range(6):
+        messages.tell(window, f"Saved {number}")
+    assert doubt in lines(window)
+    assert len(lines(window)) == messages.MOST
+
+
+def test_the_same_message_is_not_shown_twice(window: QMainWindow) -> None:
+    for _ in range(3):
+        messages.tell(window, "The id is copied")
+    assert len(lines(window)) == 1
+
+
+def test_a_question_calls_back_on_yes_only(window: QMainWindow) -> None:
+    agreed: list[str] = []
+    first = messages.confirm(
+        window, "Delete?", "It goes.", "Delete 1 document", lambda: agreed.append("yes"), danger=True
+    )
+    first.cancel.click()
+    second = messages.confirm(
+        window, "Delete?", "It goes.", "Delete 1 document", lambda: agreed.append("yes"), danger=True
+    )
+    second.verb.click()
+    assert agreed == ["yes"]
+
+
+def test_focus_is_on_cancel_where_something_would_be_lost(window: QMainWindow) -> None:
+    assert messages.confirm(window, "Delete?", "", "Delete", lambda: None, danger=True).first().text() == "Cancel"
+    assert messages.confirm(window, "Restore?", "", "Restore", lambda: None).first().text() == "Restore"
+
+
+def test_words_to_type_hold_the_verb_back(window: QMainWindow, qtbot: QtBot) -> None:
+    asked = messages.confirm(window, "Delete?", "", "Delete", lambda: None, danger=True, typed="K-204117")
+    assert not asked.verb.isEnabled()
+    assert asked.field is not None
+    qtbot.keyClicks(asked.field, "K-20411")
+    assert not asked.verb.isEnabled()
+    qtbot.keyClicks(asked.field, "7")
+    assert asked.verb.isEnabled()
+
+
+def test_escape_says_no(window: QMainWindow, qtbot: QtBot) -> None:
+    agreed: list[bool] = []
+    asked = messages.confirm(window, "Restore?", "", "Restore", lambda: agreed.append(True))
+    qtbot.keyClick(asked, Qt.Key.Key_Escape)
+    assert not asked.isVisible()
+    assert not agreed
+
+
+def test_a_message_finds_the_area_of_its_window_and_a_lone_panel_gets_one(window: QMainWindow, qtbot: QtBot) -> None:
+    inner = window.centralWidget()
+    assert messages.area(inner) is window.findChild(MessageArea)
+    alone = QWidget()
+    QVBoxLayout(alone)
+    qtbot.addWidget(alone)
+    messages.tell(alone, "Done")
+    assert len(lines(alone)) == 1

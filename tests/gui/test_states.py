@@ -1,0 +1,95 @@
+"""What stands for content that is not there."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from gui.states import BusyLine, StateStack
+from model.errors import Unreachable
+
+
+@pytest.fixture
+def stack(qtbot: QtBot) -> StateStack:
+    made = StateStack(QLabel("content"))
+    qtbot.addWidget(made)
+    made.resize(600, 300)
+    made.show()
+    return made
+
+
+def buttons(stack: StateStack) -> list[str]:
+    return [made.text() for made in stack.state.findChildren(QPushButton) if made.isVisible()]
+
+
+def test_loading_is_not_mentioned_before_200_ms(stack: StateStack, qtbot: QtBot) -> None:
+    stack.show_loading("Reading contracts")
+    assert stack.kind == "content"
+    qtbot.waitUntil(lambda: stack.kind == "loading", timeout=2000)
+    assert stack.state.title == "Reading contracts"
+
+
+def test_what_is_quick_is_never_called_loading(stack: StateStack) -> None:
+    stack.show_loading("Reading contracts")
+    assert stack._timer.isActive()
+    stack.show_content()
+    assert not stack._timer.isActive()
+    assert stack.kind == "content"
+    assert not stack.state.isVisible()
+
+
+def test_content_that_was_shown_stays_while_it_is_read_again(stack: StateStack, qtbot: QtBot) -> None:
+    stack.show_content()
+    stopped: list[bool] = []
+    stack.show_loading("Reading contracts", lambda: stopped.append(True))
+    line = stack.findChild(BusyLine)
+    assert line is not None
+    qtbot.waitUntil(line.isVisible, timeout=2000)
+    assert stack.kind == "content"
+    stack.progress(37, 60)
+    assert "37 of about 60" in " ".join(label.text() for label in line.findChildren(QLabel))
+    line.findChildren(QPushButton)[0].click()
+    assert stopped == [True]
+    stack.show_content()
+    assert not line.isVisible()
+
+
+def test_progress_says_how_much_of_how_much(stack: StateStack, qtbot: QtBot) -> None:
+    stack.show_loading("Reading versions of K-118240", lambda: None)
+    stack.progress(37, 60)
+    qtbot.waitUntil(lambda: stack.kind == "loading", timeout=2000)
+    assert stack.state.help == "37 of about 60. What has arrived can be used already."
+    assert buttons(stack) == ["Stop"]
+
+
+def test_a_failure_says_what_to_do_and_offers_to_try_again(stack: StateStack) -> None:
+    tried: list[bool] = []
+    stack.show_failed(Unreachable("staging did not answer; check it."), lambda: tried.append(True), "Not read")
+    assert (stack.state.title, stack.state.help) == ("Not read", "staging did not answer; check it.")
+    assert buttons(stack) == ["Try again", "Copy details"]
+    retry, copy = stack.state.findChildren(QPushButton)[-2:]
+    retry.click()
+    copy.click()
+    assert tried == [True]
+    assert "Unreachable" in QGuiApplication.clipboard().text()
+
+
+def test_a_defect_is_told_as_one_and_not_by_its_traceback(stack: StateStack) -> None:
+    stack.show_failed(KeyError("secret"))
+    assert "secret" not in stack.state.help
+    assert "inside Palimpsest" in stack.state.help
+
+
+def test_an_unknown_outcome_is_neither_red_nor_called_a_failure(stack: StateStack) -> None:
+    stack.show_unknown("It is not known whether v15 was saved", "It may still arrive.", lambda: None, "691f")
+    assert stack.kind == "unknown"
+    assert "fail" not in (stack.state.title + stack.state.help).lower()
+    assert buttons(stack) == ["Check again", "Copy the write token"]
+
+
+def test_empty_has_at_most_two_ways_out(stack: StateStack) -> None:
+    stack.show_empty("Nothing", "Because.", [("One", lambda: None), ("Two", lambda: None), ("Three", lambda: None)])
+    assert buttons(stack) == ["One", "Two"]
+    assert stack.state.accessibleName() == "Nothing"

@@ -1,0 +1,123 @@
+"""The one door to slow work: exactly one answer, on the right thread, and none for the dead."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from model.errors import Cancelled, Refused
+
+
+class Owner(QObject):
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[object] = []
+        self.parts: list[object] = []
+
+    def done(self, what: object) -> None:
+        assert QThread.isMainThread()
+        self.heard.append(("done", what))
+
+    def failed(self, error: BaseException) -> None:
+        self.heard.append(("failed", error))
+
+    def cancelled(self) -> None:
+        self.heard.append("cancelled")
+
+    def part(self, what: object) -> None:
+        assert QThread.isMainThread()
+        self.parts.append(what)
+
+    def run(self, work: Callable[[tasks.Progress], object], key: str = "") -> tasks.Task:
+        return tasks.run(
+            work, done=self.done, failed=self.failed, cancelled=self.cancelled, partial=self.part, owner=self, key=key
+        )
+
+
+@pytest.fixture
+def owner() -> Owner:
+    return Owner()
+
+
+def test_the_result_arrives_once_on_the_window_s_thread(owner: Owner, qtbot: QtBot) -> None:
+    owner.run(lambda _: threading.get_ident() != threading.main_thread().ident)
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    assert owner.heard == [("done", True)]
+
+
+def test_an_error_arrives_as_itself(owner: Owner, qtbot: QtBot) -> None:
+    error = Refused("no")
+
+    def work(_: tasks.Progress) -> None:
+        raise error
+
+    owner.run(work)
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    assert owner.heard == [("failed", error)]
+
+
+def test_parts_arrive_in_order_before_the_end(owner: Owner, qtbot: QtBot) -> None:
+    def work(progress: tasks.Progress) -> str:
+        for number in range(50):
+            progress.put(number)
+        return "end"
+
+    owner.run(work)
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    assert owner.parts == list(range(50))
+
+
+def test_cancelling_ends_the_work_at_its_next_checkpoint(owner: Owner, qtbot: QtBot) -> None:
+    started, seen = threading.Event(), threading.Event()
+
+    def work(progress: tasks.Progress) -> None:
+        started.set()
+        assert seen.wait(5)
+        progress(1, 2)
+
+    task = owner.run(work)
+    assert started.wait(5)
+    task.cancel()
+    seen.set()
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    assert owner.heard == ["cancelled"]
+
+
+def test_a_later_task_of_the_same_key_silences_the_earlier_one(owner: Owner, qtbot: QtBot) -> None:
+    gate = threading.Event()
+
+    def slow(progress: tasks.Progress) -> str:
+        assert gate.wait(5)
+        return "old"
+
+    owner.run(slow, key="documents")
+    owner.run(lambda _: "new", key="documents")
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    gate.set()
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
+    assert owner.heard == [("done", "new")]
+
+
+def test_a_dead_owner_hears_nothing(qtbot: QtBot) -> None:
+    gate = threading.Event()
+    owner = Owner()
+    heard = owner.heard
+    owner.run(lambda _: gate.wait(5))
+    owner.deleteLater()
+    QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
+    gate.set()
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
+    assert heard == []
+
+
+def test_a_refusal_is_told_in_its_own_words_and_a_defect_is_not() -> None:
+    assert tasks.describe(Refused("Type the address."))[0] == "Type the address."
+    sentence, details = tasks.describe(ValueError("inner"))
+    assert "inner" not in sentence
+    assert "inner" in details
+    assert issubclass(Cancelled, Exception)
