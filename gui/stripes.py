@@ -330,15 +330,20 @@ def _words(layout: Layout, row: int, line: int) -> tuple[str, str, QFont]:
         font = theme.mono(12, 600 if chosen else 400)
         if not mark.missing:
             return mark.name, "text" if chosen else "text2", font
-        left, right = layout.reach(row)
-        full = QFontMetricsF(font).horizontalAdvance(mark.name) < left + right + theme.px(8)
-        return mark.name if full else mark.name.removesuffix(" missing"), "text2", font
+        return mark.name if _has_room(layout, row) else mark.name.removesuffix(" missing"), "text2", font
     font = theme.font(11)
     if mark.missing:
-        left, right = layout.reach(row)
-        full = QFontMetricsF(font).horizontalAdvance(mark.under) < left + right + theme.px(8)
-        return mark.under if full else "missing", "text3", font
+        return mark.under if _has_room(layout, row) else "missing", "text3", font
     return mark.under, "err" if damaged else "text3", font
+
+
+def _has_room(layout: Layout, row: int) -> bool:
+    """Whether both lines under a gap fit it; else they are shortened together, so that "missing" stands once."""
+    mark = layout.model.marks[row]
+    left, right = layout.reach(row)
+    name = QFontMetricsF(theme.mono(12)).horizontalAdvance(mark.name)
+    under = QFontMetricsF(theme.font(11)).horizontalAdvance(mark.under)
+    return max(name, under) < left + right + theme.px(8)
 
 
 def _flag(painter: QPainter, layout: Layout, which: str, offset: int, room: QSize, over: int | None) -> None:

@@ -46,6 +46,7 @@ class _Note(QWidget):
         column.setSpacing(theme.px(4))
         column.addWidget(self.title)
         column.addWidget(self.help)
+        column.addSpacing(theme.px(2))
         column.addLayout(self._buttons)
         column.addStretch(1)
         row = QHBoxLayout(self)
@@ -311,7 +312,7 @@ class TimelinePanel(QWidget):
         self.cleared.emit()
         self._name.put(name)
         self._summary.setText("")
-        self._legend.hide()
+        self._legend.quiet(True)
         copy: Callable[[], object] = lambda: QGuiApplication.clipboard().setText(details)  # noqa: E731 (a choice wants a callable)
         choices = [("Try again", self._again), ("Copy details", copy)]
         self._note.put("warning-circle", "err", f"The versions of {name} could not be read", sentence, choices)
@@ -340,12 +341,12 @@ class TimelinePanel(QWidget):
         self._timer.stop()
         self._busy.hide()
         self._stop.hide()
-        self._legend.show()
+        self._legend.quiet(False)
 
     # --- saying
 
     def _say_busy(self) -> None:
-        self._legend.hide()
+        self._legend.quiet(True)
         self._busy.show()
         self._stop.show()
         self._say_busy_again()
@@ -369,20 +370,22 @@ class TimelinePanel(QWidget):
     def _empty(self) -> None:
         self._name.put("")
         self._summary.setText("")
-        self._legend.hide()
+        self._legend.quiet(True)
         help = "Choose one above to see its versions."
         self._note.put("clock-counter-clockwise", "text2", "No document is chosen", help)
+        self._show_form()
         self._stack.setCurrentWidget(self._note)
 
     def _show_form(self) -> None:
-        on = self.as_list.isChecked()
-        self.by_version.setEnabled(not on)
-        self.by_time.setEnabled(not on)
+        on, some = self.as_list.isChecked(), bool(self.model.marks)
+        self.by_version.setEnabled(some and not on)
+        self.by_time.setEnabled(some and not on)
+        self.as_list.setEnabled(some)
         form = self.list if on else self.strip
         self.setFocusProxy(form)
         if self._shown_id is not None and self.model.marks:
             self._stack.setCurrentWidget(form)
-            self._legend.show()
+            self._legend.quiet(False)
 
     def _preference(self, name: str) -> None:
         if name == "zone":

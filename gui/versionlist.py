@@ -19,8 +19,14 @@ class Legend(QWidget):
     def __init__(self, model: HistoryModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
+        self._quiet = False
         self.setMinimumHeight(theme.px(26))
         theme.signals.changed.connect(self.update)
+
+    def quiet(self, on: bool) -> None:
+        """Leave the room empty while something else is said beside it."""
+        self._quiet = on
+        self.update()
 
     def entries(self) -> list[tuple[str, str]]:
         """Kind and word of each shape that occurs."""
@@ -38,7 +44,7 @@ class Legend(QWidget):
         painter = QPainter(self)
         metrics = QFontMetricsF(theme.font(11))
         x, y = float(theme.px(8)), self.height() / 2
-        for kind, words in self.entries():
+        for kind, words in [] if self._quiet else self.entries():
             lead = theme.px(28 if kind == "count" else 20)
             width = lead + metrics.horizontalAdvance(words) + theme.px(2)
             if x + width > self.width():
