@@ -147,7 +147,8 @@ def _connecting(error: Exception, uri: str) -> Refused:
     text, host = str(error), host_of(uri)
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
         # The driver's own words may quote what it took for a port out of a badly written password.
-        if "@" in uri and ("RFC 3986" in text or "escaped" in text or "Port" in text):
+        user = uri.partition("://")[2].rpartition("@")[0]
+        if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@%")):
             return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
         if "Port" in text:
             return Unreachable("The port in the address is no number from 1 to 65535; write it as host:27017.")
@@ -174,6 +175,9 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
     low = re.sub(r"\(configured timeouts:[^)]*\)", "", text.partition(", Timeout:")[0]).lower()
     if "no such file" in low or "errno 2]" in low:
         return Unreachable(f"There is no socket {host}; check the path, and that a server runs there.")
+    silent = "timed out" in low or "no servers found yet" in low
+    if secured and "certificate" not in low and (silent or "closed" in low):
+        return Unreachable(f"{host} does not answer over TLS; check the address, and whether it wants tls=true.")
     if "certificate" in low or "ssl" in low or "tls" in low:
         reason = "its certificate is not trusted or does not fit the host" if "certificate" in low else "TLS failed"
         return Unreachable(f"{host} cannot be reached safely: {reason}; check tls and tlsCAFile in the address.")
@@ -183,9 +187,6 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
         return Unreachable(f"{host} refuses the connection; check the port, and that a server runs there.")
     if "replica set" in low and "timed out" not in low:
         return Unreachable(f"{host} does not belong to the replica set that the address names; check replicaSet.")
-    silent = "timed out" in low or "no servers found yet" in low
-    if secured and (silent or "closed" in low):
-        return Unreachable(f"{host} does not answer over TLS; check the address, and whether it wants tls=true.")
     if silent:
         return Unreachable(f"{host} does not answer in time; check the address, the network and firewalls.")
     if "got response id" in low or "message length" in low or "opcode" in low:
@@ -196,6 +197,8 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
 
 
 def _configured_wrongly(text: str, host: str) -> Unreachable:
+    if option := re.search(r"Unknown option[: ]+'?([A-Za-z]+)'?", text):
+        return Unreachable(f"The address has an option that is wrong: {option.group(1)}; correct or remove it.")
     low = text.lower()
     if "dns" in low or "srv" in low or "resolution" in low:
         return Unreachable(f"{host} is not known to DNS as a MongoDB cluster; check the name and the network.")
@@ -205,9 +208,6 @@ def _configured_wrongly(text: str, host: str) -> Unreachable:
         return Unreachable(
             "A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address."
         )
-    option = re.search(r"(?:option|Unknown option)[: ]+'?([A-Za-z]+)'?", text)
-    if option:
-        return Unreachable(f"The address has an option that is wrong: {option.group(1)}; correct or remove it.")
     return Unreachable("The options of the address do not fit together; check what stands behind the ? in it.")
 
 
