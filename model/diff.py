@@ -58,6 +58,7 @@ __all__ = [
 ]
 
 LONG_TEXT = 200
+_COPIED = 512  # bytes of a value below which copying it is faster than asking whether it is equal
 
 _Link: TypeAlias = "tuple[_Link, str | int] | None"
 """A path from its end: the step, and the link to its parent. Deep paths share their beginnings."""
@@ -134,9 +135,13 @@ class _Differ:
         left, right = spans(self.pair.a, at), spans(self.pair.b, to)
         found: list[Operation | _Task] = []
         equal, a = self.pair.equal, self.pair.a
-        if len(left) == len(right) and all(x[0] == y[0] for x, y in zip(left, right, strict=True)):
+        if [x[0] for x in left] == [y[0] for y in right]:
+            b = self.pair.b
             changed = [
-                (x, y) for x, y in zip(left, right, strict=True) if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3])
+                (x, y)
+                for x, y in zip(left, right, strict=True)
+                if x[1] != y[1]
+                or (a[x[2] : x[3]] != b[y[2] : y[3]] if x[3] - x[2] < _COPIED else not equal(x[2], x[3], y[2], y[3]))
             ]
             for x, y in changed:
                 if sum(1 for z in left if z[0] == x[0]) > 1:

@@ -124,8 +124,15 @@ def trim(pair: Pair, left: Sequence[Span], right: Sequence[Span]) -> tuple[int, 
     return head, tail
 
 
+_POSITIONS: list[bytes] = []
+
+
 def counted(found: Sequence[Span]) -> bool:
     """Whether an array's stored positions are 0, 1, 2 …"""
+    if len(_POSITIONS) < len(found) and len(found) <= 100_000:
+        _POSITIONS.extend(b"%d" % i for i in range(len(_POSITIONS), len(found)))
+    if len(found) <= len(_POSITIONS):
+        return [x[0] for x in found] == _POSITIONS[: len(found)]
     return all(x[0] == b"%d" % i for i, x in enumerate(found))
 
 
