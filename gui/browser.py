@@ -56,6 +56,7 @@ class BrowserPanel(QWidget):
         self.json = QPlainTextEdit()
         self.json.setReadOnly(True)
         self.json.setObjectName("plainjson")
+        self.json.setProperty("mono", True)
         self.json.setAccessibleName(f"Documents of {ns} as JSON")
         self.json.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._views = QStackedWidget()
@@ -405,5 +406,4 @@ class BrowserPanel(QWidget):
             self.pager.set_size(int(preferences.get("page_size")))
 
     def _restyle(self) -> None:
-        self.json.setFont(theme.mono(12))
         self.list.viewport().update()

@@ -349,6 +349,7 @@ class CellTree(QTreeView):
         self.setFrameShape(QTreeView.Shape.NoFrame)
         self.setIndentation(theme.px(15))
         self.setMouseTracking(True)
+        self.led = False  # chosen in by a line that has the focus itself
         header = self.header()
         header.setHighlightSections(False)
         header.setSectionsMovable(False)
@@ -368,7 +369,7 @@ class CellTree(QTreeView):
         selection = self.selectionModel()
         chosen = selection is not None and selection.isRowSelected(index.row(), index.parent())
         if chosen:
-            active = self.hasFocus() or self.isAncestorOf(self.window().focusWidget() or self)
+            active = self.hasFocus() or self.isAncestorOf(self.window().focusWidget() or self) or self.led
             painter.fillRect(row, theme.colour("sel" if active else "selOff"))
             painter.fillRect(QRect(0, row.top(), theme.px(3), row.height()), theme.colour("acc"))
         elif self.underMouse() and self._pointed() == _first(index):

@@ -62,7 +62,7 @@ class ConnectDialog(Sheet):
         self.tls = QCheckBox("Use TLS")
         self.ca = _field("the system's certificates", "Certificate authority file")
         self.client = _field("none", "Client certificate file")
-        self.unverified = QCheckBox("Do not verify the server's certificate (anyone in between can read along)")
+        self.unverified = QCheckBox("Do not verify the certificate (unsafe)")
         self.read_only = QCheckBox("Read-only: nothing can be written")
         self.production = QCheckBox("Production: deleting asks for the name to be typed")
         self.trouble = words("", "error", wrap=True)

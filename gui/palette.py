@@ -45,7 +45,7 @@ class _Model(RowsModel[Hit]):
         hit = self.rows[index.row()]
         spans = (Span(hit.text), *((Span(f"   {hit.remark}", "text3"),) if hit.remark else ()))
         badges = (Badge(hit.badge),) if hit.badge else ()
-        return Cell(spans=spans, icon=hit.icon or "circle", badges=badges, badges_right=True, indent=4)
+        return Cell(spans=spans, icon=hit.icon, badges=badges, badges_right=True, indent=4 if hit.icon else 28)
 
 
 class Palette(Sheet):
@@ -67,6 +67,7 @@ class Palette(Sheet):
         self.list.setIndentation(0)
         self.list.setModel(self.model)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.led = True
         self.list.clicked.connect(self._take)
         self.list.setFixedHeight(theme.px(28 * 11))
         self.none = words("Nothing is called that", "second")

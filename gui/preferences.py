@@ -114,7 +114,7 @@ def system_zone() -> str:
         ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return "UTC"
-    return text
+    return text.removeprefix("Etc/")
 
 
 def zone() -> str:

@@ -243,9 +243,8 @@ class Sidebar(QWidget):
         self.model.put_children(root, plan(infos, names, root))
         self._opened.add(root.key)
         if first and len(infos) and not any(key.startswith(root.key + "\n") for key in self._opened):
-            # A newcomer sees collections at once: the database with the most of them is opened.
-            most = max(root.children, key=lambda child: len(child.children))
-            self._opened.add(most.key)
+            # A newcomer sees collections at once.
+            self._opened.add(root.children[0].key)
         self._reopen()
         if self.model.current[0] is session:
             self.set_current(*self.model.current)

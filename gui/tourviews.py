@@ -15,7 +15,6 @@ from gui.opening import Opening
 from gui.pages import CollectionPage
 from gui.window import Window
 from model import canonical, text
-from model.canonical import Value
 from model.errors import Refused
 from model.records import Draft
 from model.session import Connections, SavedConnection, Session
@@ -28,6 +27,7 @@ EDITS = {
     ("notes",): '"Roof redone 2024. Call ahead."',
 }
 LONGEST = 60_000  # milliseconds that one view may take
+SOON = 1000  # milliseconds; longer waits are for people, not for work
 QUIET = 60  # milliseconds without a task before a view counts as complete
 
 
@@ -40,7 +40,7 @@ def settle(done: Callable[[], bool] | None = None) -> None:
     late: list[bool] = []
 
     def look() -> None:
-        if not tasks.tasks.running and (done is None or done()):
+        if not tasks.tasks.running and not _about_to() and (done is None or done()):
             loop.quit()
 
     def give_up() -> None:
@@ -54,6 +54,12 @@ def settle(done: Callable[[], bool] | None = None) -> None:
     loop.exec()
     if late:
         raise Refused("A view was not complete within a minute; this computer is too busy for the tour.")
+
+
+def _about_to() -> bool:
+    """Whether a panel waits a moment before it begins something, such as reading what saving would send."""
+    timers = (timer for widget in QApplication.topLevelWidgets() for timer in widget.findChildren(QTimer))
+    return any(timer.isSingleShot() and timer.isActive() and timer.interval() <= SOON for timer in timers)
 
 
 class Tour:
@@ -168,7 +174,7 @@ class Tour:
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
         session.edit(NS, "K-204118", set={"status": "suspended"})
-        outcome = session.edit(NS, "K-204111", set={("billing", "interval"): Value.of("monthly")})
+        outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})
         if outcome.entry is not None:
             session.undo(outcome.entry)
         window.desk.tool(session, "pending")
