@@ -1,20 +1,34 @@
-"""Which layout a collection follows: a proposal from samples and indexes, with its grounds; a person decides."""
-# LAYOUT helper: the lead has handed recognise()/profile_for() to a RECOGNISE helper (files recognise.py, evidence.py) and writes model/sending.py himself. Go on with flagged, deltas, tests; only keep LAYOUTS and bind() current here.
+"""Which layout a collection follows: a proposal from samples and indexes, with its grounds; a person decides.
+
+A collection is a history's second half, a pair, a document that keeps its own past, documents that are versions, a
+document with its hash, a pattern, or plain: asked in this order, the first that fits is proposed. What a profile states
+is not looked into.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
+from model import canonical as c
+from model.errors import NotAllowed, Refused, Unreadable
+from model.layouts import repeated
 from model.layouts.archive import Archive
 from model.layouts.base import Layout
 from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
+from model.layouts.evidence import SAMPLE_BYTES, WITHIN_MS, Proposal, Sample, gently, take
 from model.layouts.flagged import Flagged
 from model.layouts.hashed import Hashed
+from model.layouts.paired import is_past_of, pair
+from model.layouts.patterns import pattern, pending, processed, sequence
 from model.layouts.plain import Plain
+from model.layouts.single import embedded, hashed
+from model.layouts.stamps import TOKEN, free
 from model.layouts.stream import Stream
 from model.layouts.versions import Versions
-from model.profile import CollectionProfile, Profile
+from model.profile import ARCHIVED, OWN_DOCUMENTS, CollectionProfile, Profile, stated
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.resilient import Port
 
@@ -23,21 +37,226 @@ LAYOUTS: dict[str, type[Layout]] = {
 }
 
 
+@dataclass(frozen=True)
+class _Found:
+    """A collection that was looked at."""
+
+    ns: str
+    view: bool
+    sample: Sample | None
+    trouble: str = ""
+
+
 def recognise(
     server: Port, db: str, profile: Profile | None = None, checkpoint: Checkpoint = no_checkpoint
 ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
     """Each collection of a database with its layout; what the profile states is taken as it is.
 
-    An archive is listed with ``belongs_to``.
+    An archive is listed with ``belongs_to``, and with a profile by which its rows are browsed as they are. Raises
+    ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason.
     """
-    raise NotImplementedError
+    listed = [(f"{db}.{name}", kind) for name, kind, _ in server.collections(db) if not name.startswith("system.")]
+    known = {ns for ns, _ in listed}
+    stated_ones = {each.ns: each for each in (profile.collections if profile else ()) if each.ns in known}
+    claimed = {each.archive: each for each in (profile.collections if profile else ()) if each.layout in ARCHIVED}
+    steps = _Steps(checkpoint, 2 * len(listed))
+    found: dict[str, _Found] = {}
+    for ns, kind in listed:
+        steps.next()
+        if ns not in stated_ones and ns not in claimed:
+            found[ns] = _look(server, ns, kind, len(listed))
+    proposals = dict(_pairs(server, found))
+    claimed |= {each.profile.archive: each.profile for each in proposals.values()}
+    for ns, _ in listed:
+        steps.next()
+        if ns in stated_ones:
+            each, count = stated_ones[ns], gently(lambda ns=ns: server.count(ns, max_ms=WITHIN_MS), None)  # type: ignore[misc]
+            yield CollectionInfo(ns, each.layout, each.fields, count, 1.0, STATED), each
+        elif ns in claimed:
+            yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
+        else:
+            yield _judged(server, found[ns], proposals.get(ns))
 
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
     """The field names to use where a person picks another layout; raises ``Refused`` where it cannot be."""
-    raise NotImplementedError
+    if layout == info.layout and info.belongs_to is None and not info.alternatives:
+        fields: dict[str, Any] = dict(info.fields)
+        return stated(info.ns, layout, **fields)
+    wanted = stated(info.ns, layout)  # refuses a name that is no layout
+    if layout == "plain":
+        return _plain(info.ns, take(server, info.ns))
+    db, _, name = info.ns.partition(".")
+    kinds = {each: kind for each, kind, _ in server.collections(db)}
+    if kinds.get(name) == "view":
+        raise Refused(f"{info.ns} is a view, which can only be read; pick a layout for the collection behind it.")
+    sample = take(server, info.ns)
+    if not sample.documents:
+        return wanted
+    made = _wanted(server, sample, layout, [each for each in kinds if each != name and not each.startswith("system.")])
+    if made is None:
+        raise Refused(f"{info.ns} cannot be read as {layout}: {_LACKS[layout]} State its fields in a profile.")
+    return made.profile
+
+
+_LACKS = {
+    "versions": "no field with a whole number and one with an id were found in it.",
+    "flagged": "no field with a whole number and one with an id were found in it.",
+    "deltas": "no field with a whole number and one with an id were found in it.",
+    "embedded": "no sub-document with a version, and an array of earlier ones, were found in it.",
+    "archive": "no field with a whole number was found in it.",
+    "stream": "no second collection with versions of its documents was found.",
+    "hashed": "no field looks like a SHA-1 or SHA-256.",
+    "sequence": "its documents are no names with one whole number each.",
+    "pending": "no list of tokens was found in it.",
+    "processed": "no list of keys was found in it.",
+}
+
+
+def _wanted(server: Port, sample: Sample, layout: str, others: list[str]) -> Proposal | None:
+    if layout in OWN_DOCUMENTS:
+        return repeated.wanted(server, sample, layout)
+    if layout in ARCHIVED:
+        db = sample.ns.partition(".")[0]
+        near = [name for name in others if is_past_of(name, sample.name)] or others[:20]
+        made = pair(server, sample, [take(server, f"{db}.{name}", _share(len(near))) for name in near], wanted=True)
+        if made is not None:
+            return replace(made, profile=replace(made.profile, layout=layout))
+        version = next(iter(repeated.version_fields(sample)), "")
+        if layout == "archive" and version:  # the archive will be made by the first edit
+            return Proposal(stated(sample.ns, layout, version=version), 0.3, "")
+        return None
+    alone: dict[str, Callable[[Sample, bool], Proposal | None]] = {
+        "embedded": embedded,
+        "hashed": hashed,
+        "sequence": sequence,
+        "pending": pending,
+        "processed": processed,
+    }
+    return alone[layout](sample, True)
 
 
 def bind(server: Port, profile: CollectionProfile) -> Layout:
     """The layout object for a profile; the patterns (sequence, pending, processed) are browsed as plain."""
     return LAYOUTS.get(profile.layout, Plain)(server, profile)
+
+
+STATED = "The profile states it."
+KEPT_BYTES = 128 << 20  # of all samples of a database together
+
+
+@dataclass
+class _Steps:
+    """How far it is, for the checkpoint."""
+
+    checkpoint: Checkpoint
+    total: int
+    done: int = 0
+
+    def next(self) -> None:
+        self.checkpoint(self.done, self.total)
+        self.done += 1
+
+
+def _share(collections: int) -> int:
+    return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
+
+
+def _look(server: Port, ns: str, kind: str, collections: int) -> _Found:
+    if kind != "collection":
+        return _Found(ns, kind == "view", None)
+    try:
+        return _Found(ns, False, take(server, ns, _share(collections)))
+    except NotAllowed as error:
+        return _Found(ns, False, None, str(error))
+
+
+def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Proposal]]:
+    """Current collections with their archives; no collection is the archive of two, or of itself by a detour."""
+    samples = [each.sample for each in found.values() if each.sample is not None]
+    archives: set[str] = set()
+    for sample in sorted(samples, key=lambda s: not any(is_past_of(o.name, s.name) for o in samples)):
+        if sample.ns in archives or not sample.documents:
+            continue
+        others = [other for other in samples if other.ns not in (sample.ns, *archives)]
+        made = pair(server, sample, others)
+        if made is not None:
+            archives.add(made.profile.archive)
+            yield sample.ns, made
+
+
+def _second_half(
+    server: Port, ns: str, of: CollectionProfile, proposals: dict[str, Proposal], found: _Found | None
+) -> tuple[CollectionInfo, CollectionProfile]:
+    count = found.sample.count if found and found.sample else gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+    proposal = proposals.get(of.ns)
+    what = "every version" if of.layout == "stream" else "the earlier versions"
+    info = CollectionInfo(
+        ns,
+        of.layout,
+        of.fields,
+        count,
+        proposal.confidence if proposal else 1.0,
+        f"Holds {what} of {of.ns.partition('.')[2]}.",
+        belongs_to=of.ns,
+    )
+    return info, CollectionProfile(ns, token="")
+
+
+def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[CollectionInfo, CollectionProfile]:
+    sample = found.sample
+    if sample is None:
+        why = "A view, which can only be read." if found.view else found.trouble or "Not a collection of documents."
+        made = CollectionProfile(found.ns, token="")
+        return CollectionInfo(found.ns, "plain", made.fields, None, 0.0 if found.trouble else 1.0, why), made
+    made_by = paired or _alone(server, sample) or _nothing(server, sample)
+    profile = made_by.profile
+    why = made_by.why
+    if sample.unreadable:
+        why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
+    others = tuple(name for name in made_by.alternatives if name != profile.layout)
+    info = CollectionInfo(
+        sample.ns, profile.layout, profile.fields, sample.count, made_by.confidence, why, alternatives=others
+    )
+    return info, profile
+
+
+def _alone(server: Port, sample: Sample) -> Proposal | None:
+    """What a collection is by itself; a judge that meets bytes it cannot read has no opinion."""
+    judges: list[Callable[[], Proposal | None]] = [
+        lambda: embedded(sample),
+        lambda: repeated.own_documents(server, sample),
+        lambda: hashed(sample),
+        lambda: pattern(sample),
+    ]
+    for judge in judges:
+        try:
+            made = judge()
+        except Unreadable:
+            continue
+        if made is not None:
+            return made
+    return None
+
+
+def _nothing(server: Port, sample: Sample) -> Proposal:
+    profile = _plain(sample.ns, sample)
+    if sample.documents:
+        why = "No field of the documents sampled tells one version from another."
+        if others := repeated.near_miss(server, sample):
+            return Proposal(profile, 0.6, f"{why} An index keeps a number apart, though.", others)
+        return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)
+    if sample.unreadable:
+        return Proposal(profile, 0.3, "None of the documents sampled can be read.")
+    for index in sample.indexes:
+        version = next((name for name in index.names if repeated.is_version_name(name)), "")
+        id = next((name for name in index.names if name != version), "")
+        if index.unique and len(index.names) == 2 and version and id:
+            why = f"It is empty; a unique index on {id} and {version} suits a document for every version."
+            made = stated(sample.ns, "versions", id=id, version=version)
+            return Proposal(made, 0.4, why, ("flagged", "deltas", "plain"))
+    return Proposal(profile, 0.2, "It is empty, so nothing can be told from it.")
+
+
+def _plain(ns: str, sample: Sample) -> CollectionProfile:
+    return stated(ns, "plain", token=free(TOKEN, sample.documents, c.OBJECT_ID))

@@ -1,0 +1,109 @@
+"""Names that fields and collections of each role often have: hints, never proof; a role is found by structure."""
+
+from __future__ import annotations
+
+import re
+
+
+def can_play_a_role(name: str) -> bool:
+    """Whether a profile could name this field: at the top, no dots, no dollar, no half characters."""
+    if not name or "." in name or name.startswith("$"):
+        return False
+    return name.isprintable() and name.encode("utf-8", "replace").decode() == name
+
+
+def bare(name: str) -> str:
+    """A name without case, underscores and hyphens: ``_versionNumber`` and ``version-number`` are one."""
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name in camel case or with separators, in lower case."""
+    return tuple(part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+VERSIONS = _set(
+    """
+    v ver vers version versionno versionnr versionnum versionnumber versionid vno vnr rev revision revisionno
+    revisionnr revisionnumber revno docversion documentversion docrev edition generation iteration
+    """
+)
+IDS = _set(
+    """
+    id docid doc document documentid entity entityid object objectid record recordid item itemid key uuid guid
+    ref refid original originalid of subject subjectid aggregate aggregateid root rootid base baseid master
+    masterid parent parentid source sourceid target targetid owner slug
+    """
+)
+TOKENS = _set(
+    """
+    w token writetoken writeid opid op operation operationid nonce txid tx transactionid writestamp write
+    lastwrite mutation mutationid changeid editid requestid commit commitid
+    """
+)
+TIMES = _set(
+    """
+    at ts time timestamp changedat changedon changed changetime changedate updatedat updatedon updated
+    updatetime updatedate modifiedat modifiedon modified modificationdate modifieddate modifytime lastmodified
+    lastmodifiedat lastupdated lastupdatedat lastchanged lastchangedat lastupdate lastchange editedat editedon
+    edited savedat savedon saved writtenat written recordedat recorded createdat createdon created committedat
+    versionedat versiondate versiontime revisedat storedat mtime when
+    """
+)
+CHANGE_TIMES = TIMES - _set("time timestamp ts when recorded recordedat createdat createdon created")
+AUTHORS = _set(
+    """
+    changedby updatedby modifiedby lastmodifiedby lastupdatedby lastchangedby editedby savedby writtenby
+    committedby revisedby recordedby createdby author editor user username userid by who actor committer
+    changeauthor
+    """
+)
+FLAGS = _set(
+    """
+    current iscurrent currentversion latest islatest latestversion newest isnewest active isactive head ishead
+    last islast live islive actual isactual
+    """
+)
+HASHES = _set(
+    """
+    versionedid hash contenthash dochash documenthash digest contentdigest versionhash sha sha1
+    """
+)
+REFERENCES = _set("prev previous parent next of from ref based before after source origin root")
+TERMS = _set("valid effective from until to due paid sent start starts end ends begin begins birth")
+PAST = _set(
+    """
+    history hist histories archive archived archives version versions revision revisions old older prev
+    previous past earlier audit log logs trail journal snapshot snapshots backup changes copies of all
+    """
+)
+NAMED_COUNTERS = _set("counter counters sequence sequences seq seqs autoincrement autoincrements ids")
+LAST = _set(
+    """
+    seq sequence sequencevalue seqvalue next nextid nextval nextvalue lastid lastvalue lastnumber
+    autoincrement counter seqno
+    """
+)
+LAST_BESIDE = LAST | _set("value val n number last current c count")
+PENDING = _set(
+    """
+    pending pendingtokens pendingtransactions pendingops pendingtx inflight open outstanding unsettled
+    unapplied unfinished begun started tokens
+    """
+)
+APPLIED = _set("applied settled finished completed done committed appliedtokens confirmed")
+PROCESSED = _set(
+    """
+    processed processedhistory processedevents processedids processedkeys processedmessages processedgames
+    seen seenevents seenids seenkeys handled handledevents handledids appliedevents appliedids appliedkeys
+    consumed consumedevents alreadyapplied dedup dedupkeys
+    """
+)
+COUNTS = _set("count counter counts total sum hits n amount value balance number events")
+NOW = _set("current head latest now newest actual present tip last state live")
+BEFORE = _set("prev previous past history versions revisions older earlier archive before old tail")
+REMOVED = _set("removed removedfields removedpaths unset deletedfields dropped")

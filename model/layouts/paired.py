@@ -1,0 +1,234 @@
+"""Recognising ``archive`` and ``stream``: current documents in one collection, earlier versions in a second.
+
+The proof is a look-up: of some current documents, the version itself and its neighbours are asked of the other
+collection. Where the one before is there and the current one is not, it is an archive; where both are, a stream's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from model import canonical as c
+from model.layouts.evidence import Chain, Document, Proposal, Sample, chain_of, matching, of
+from model.layouts.fields import whole_number
+from model.layouts.hints import PAST, words
+from model.layouts.repeated import is_id_name, is_version_name, version_fields
+from model.layouts.stamps import stamps
+from model.profile import stated
+from model.resilient import Port
+
+ASKED = 12  # documents with an earlier version, and half as many without
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """What the other collection holds of some current documents."""
+
+    id: str
+    archive: Sample
+    archive_id: str
+    version: str
+    below: int  # documents of which it holds the version before
+    later: int  # documents that must have had one
+    same: int  # documents of which it holds the current version
+    asked: int
+    chains: tuple[Chain, ...]
+
+    @property
+    def linked(self) -> bool:
+        """Whether it holds versions of these documents at all."""
+        if self.later:
+            return self.below >= 0.4 * self.later
+        return bool(self.asked) and self.same >= 0.7 * self.asked
+
+    @property
+    def both(self) -> float:
+        """The part of the current versions that it holds too."""
+        return self.same / self.asked if self.asked else 0.0
+
+    @property
+    def share(self) -> float:
+        """How much of what it should hold of earlier versions it holds."""
+        return self.below / self.later if self.later else 0.5
+
+
+def is_past_of(past: str, current: str) -> bool:
+    """Whether a collection is named as the history of another: ``contracts_history``, ``archive.contracts``."""
+    ours, theirs = _stems(current), _stems(past)
+    rest = [word for word in theirs if word not in ours]
+    return bool(rest) and all(word in PAST for word in rest) and set(ours) <= set(theirs)
+
+
+def _stems(name: str) -> list[str]:
+    return [word if word in PAST else word.removesuffix("s") for word in words(name)]
+
+
+def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = False) -> Proposal | None:
+    """``archive`` or ``stream`` with its second collection; None where there is none.
+
+    ``wanted``: a person says that there is one, so a name is enough.
+    """
+    found: list[tuple[float, Link]] = []
+    for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
+        named = is_past_of(other.name, sample.name)
+        for link in _links(server, sample, other, named):
+            if link.linked:
+                found.append((link.share + named, link))
+                break
+        if found and named:
+            break
+    if found:
+        return _told(sample, max(found, key=lambda pair: pair[0])[1])
+    return _by_name(sample, others, wanted)
+
+
+def _links(server: Port, sample: Sample, other: Sample, named: bool) -> Iterator[Link]:
+    ours = sample.shapes
+    for version in version_fields(sample):
+        theirs = other.shapes.get(version)
+        if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
+            continue
+        if not (named or is_version_name(version) or other.unique_with(version)):
+            continue
+        for id in _ids(sample, version):
+            for archive_id in _archive_ids(other, version, ours[id].types.keys())[:2]:
+                yield _link(server, sample, id, other, archive_id, version)
+
+
+def _ids(sample: Sample, version: str) -> list[str]:
+    """Fields that tell the current documents apart, ``_id`` first."""
+    if sample.unique_with(version):
+        return []
+    found = ["_id"] if "_id" in sample.shapes else []
+    for name, shape in sample.shapes.items():
+        alone = len(shape.values) == shape.total == shape.distinct
+        if (
+            name not in ("_id", version)
+            and alone
+            and (sample.is_unique(name) or (is_id_name(name) and shape.total > 2))
+        ):
+            found.append(name)
+    return found[:3]
+
+
+def _archive_ids(other: Sample, version: str, kinds: Any) -> list[str]:
+    unique = other.unique_with(version)
+    found: list[tuple[Any, ...]] = []
+    for name, shape in other.shapes.items():
+        if name in ("_id", version) or shape.share() < 0.7 or not set(shape.types) & set(kinds):
+            continue
+        found.append((name not in unique, not other.leads_index(name), not is_id_name(name), len(found), name))
+    return [name for *_, name in sorted(found)]
+
+
+def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> Link:
+    placed = [(d, v, p) for d in sample.documents if (v := d.get(version)) and (p := d.place(version)) is not None]
+    lowest = min((place for *_, place in placed), default=0)
+    first = min(lowest, 1)
+    later = [each for each in placed if each[2] > first]
+    later = sorted(later, key=lambda each: -each[2])[: ASKED // 2] + later[:: max(1, len(later) // ASKED)]
+    later = list({document: (document, v, p) for document, v, p in later}.values())[:ASKED]
+    asked = later + [each for each in placed if each[2] == first][: ASKED // 2]
+    alternatives: list[dict[str, Any]] = []
+    for document, value, place in asked:
+        if value.type == c.DATE:
+            alternatives.append({archive_id: document.get(id), version: {"$lte": value}})
+        else:
+            near = [whole_number(n) for n in (place - 1, place) if n >= 0]
+            alternatives.append({archive_id: document.get(id), version: {"$in": near}})
+    rows: list[Document] = []
+    if alternatives:
+        rows, _ = matching(server, other.ns, {"$or": alternatives}, 8 * len(alternatives))
+    below = same = 0
+    linked = []
+    for document, _, place in asked:
+        mine = [row for row in rows if row.get(archive_id) == document.get(id)]
+        places = {row.place(version) for row in mine}
+        same += place in places
+        if place > first:
+            below += any(each is not None and each < place for each in places)
+        under = [row for row in mine if (at := row.place(version)) is not None and at < place]
+        linked.append(chain_of([*under, document], version))
+    return Link(id, other, archive_id, version, below, len(later), same, len(asked), tuple(linked))
+
+
+def _told(sample: Sample, link: Link) -> Proposal:
+    other = link.archive
+    own = {"_id", link.id, link.archive_id, link.version}
+    told = {(d.get(link.id), d.place(link.version)) for d in sample.documents}
+    rows = [d for d in other.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
+    present = [d for d in (*sample.documents, *rows) if d.get(link.version) is not None]
+    found = stamps([each for each in link.chains if len(each.documents) > 1], present, own)
+    layout = "stream" if link.both >= 0.6 else "archive"
+    mixed = 0.25 < link.both < 0.75
+    index = link.archive_id in other.unique_with(link.version)
+    confidence = (0.6 if mixed else 0.8) + (0.1 if index else 0) + 0.08 * link.share
+    parts = [f"The collection {other.name} holds the earlier version of {of(link.below, link.later, 'document')} looked up"]
+    if not link.later:
+        parts = []
+    subject = "and it" if parts else f"The collection {other.name}"
+    if link.same or layout == "stream":
+        parts.append(
+            f"{subject} holds the current version of {of(link.same, link.asked, 'document')}"
+        )
+    else:
+        parts.append("and no current one")
+    why = f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
+    if index:
+        why += "; these have a unique index"
+    if found.said:
+        why += f"; {found.said}"
+    profile = stated(
+        sample.ns,
+        layout,
+        archive=other.ns,
+        archive_id=link.archive_id,
+        id=link.id,
+        version=link.version,
+        token=found.token,
+        hash=found.hash,
+        at=found.at,
+        author=found.author,
+        numbering=_numbering(sample, link.version),
+    )
+    others = ("archive" if layout == "stream" else "stream",) if mixed else ()
+    return Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.", others)
+
+
+def _numbering(sample: Sample, version: str) -> str:
+    return "time" if sample.shapes[version].share(c.DATE) > 0.5 else "next"
+
+
+def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool) -> Proposal | None:
+    """An archive of which only the name and, at best, an index speak: nothing has been archived yet."""
+    version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
+    if not version or not _ids(sample, version):
+        return None
+    for other in others:
+        if not is_past_of(other.name, sample.name):
+            continue
+        unique = other.unique_with(version)
+        if other.documents and not wanted and not (unique and version in other.shapes):
+            continue
+        kinds = sample.shapes["_id"].types.keys() if "_id" in sample.shapes else ()
+        ids = [*unique, *_archive_ids(other, version, kinds)]
+        names: dict[str, Any] = {"archive_id": ids[0]} if ids else {}
+        found = stamps([], [d for d in sample.documents if d.get(version)], {"_id", version})
+        profile = stated(
+            sample.ns,
+            "archive",
+            archive=other.ns,
+            version=version,
+            token=found.token,
+            hash=found.hash,
+            at=found.at,
+            author=found.author,
+            **names,
+        )
+        held = "holds no version of the documents looked up" if other.documents else "is empty"
+        index = f" and has a unique index on {unique[0]} and {version}" if unique else ""
+        why = f"The collection {other.name} is named as a history of {sample.name}{index}, but {held}."
+        return Proposal(profile, 0.6 if unique else 0.5, why, ("plain", "stream"))
+    return None
