@@ -58,7 +58,7 @@ class Line(QFrame):
         self.buttons: list[QPushButton] = []
         for at, (name, call) in enumerate(choices):
             made = button(name, None, "small", *(() if at == 0 else ("quiet",)))
-            made.clicked.connect(_Choice(self, call, closes=name != "Copy details").take)
+            made.clicked.connect(_Choice(self, call, closes=not name.startswith("Copy ")).take)
             # Beside the text, not at the edge: a second click on a Save that moved up must not undo it.
             row.addWidget(made)
             self.buttons.append(made)

@@ -31,7 +31,8 @@ class Notices(QWidget):
         self.clear(name)
         line = Line(kind, said, choices)
         line.close_button.setVisible(closable)
-        line.gone.connect(lambda _: self.clear(name))
+        if closable:  # else not even its own buttons take it away
+            line.gone.connect(lambda _: self.clear(name))
         self.lines[name] = line
         self._column.addWidget(line)
         self._fit()
