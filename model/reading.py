@@ -28,6 +28,7 @@ _WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _LOOSE_NAME = re.compile(r"[\w$][\w$.]*")
 _SINGLE = re.compile(r"'((?:[^'\\\n]|\\.)*)'", re.S)
 _PATTERN = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/(\w*)")
+_TYPED = re.compile(r'\{ ?"\$(oid|numberInt|numberLong|numberDouble)": ?"([0-9a-f.E+-]{1,24})" ?\}')
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 _raw_string = json.JSONDecoder(strict=True).raw_decode
 
@@ -180,6 +181,12 @@ class _Reader:
         here = self.peek()
         if here == '"':
             return Value(c.STRING, self.string_data(self.string()))
+        if here == "{":
+            quick = _TYPED.match(self.text, self.at)
+            value = _typed(*quick.groups()) if quick is not None else None
+            if quick is not None and value is not None:
+                self.at = quick.end()
+                return value
         if here == "{" or here == "[":
             stack.append(_Frame("object" if here == "{" else "array", self.at))
             self.at += 1
@@ -293,6 +300,22 @@ def integer(text: str) -> Value | None:
     if scalars.INT64_MIN <= number <= scalars.INT64_MAX:
         return Value(c.INT64, scalars.int64.pack(number))
     return None
+
+
+def _typed(name: str, text: str) -> Value | None:
+    """The commonest typed values at once; None leaves the text to be read step by step, with its errors."""
+    if name == "oid":
+        return Value(c.OBJECT_ID, bytes.fromhex(text)) if len(text) == 24 and text.isalnum() else None
+    if name == "numberDouble":
+        data = scalars.parse_double(text)
+        return None if data is None else Value(c.DOUBLE, data)
+    digits = text[1:] if text[0] == "-" else text
+    if not digits.isdecimal() or len(digits) > 19:
+        return None
+    number, bits = int(text), 32 if name == "numberInt" else 64
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        return None
+    return Value(c.INT32 if bits == 32 else c.INT64, number.to_bytes(bits // 8, "little", signed=True))
 
 
 def _unescaped(found: re.Match[str]) -> str:
