@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QComboBox, QListView, QSizePolicy, QStyle, QStyleOptionComboBox, QWidget
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QComboBox,
+    QListView,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStyleOptionViewItem,
+    QWidget,
+)
+from shiboken6 import isValid
 
 from gui import symbols, theme, wording
-from gui.cells import Index
+from gui.cells import CELL, Badge, Cell, CellDelegate, Index, Span
 from gui.history import name_of
 from model.canonical import Value
 from model.records import Version
+
+ROW, MOST = 28, 14  # height of a row of the drop-down, and how many are seen at once
 
 
 class VersionChoices(QAbstractListModel):
@@ -41,15 +52,87 @@ class VersionChoices(QAbstractListModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self.versions):
             return None
+        if role == CELL:
+            return self._cell(self.versions[index.row()])
         if role == Qt.ItemDataRole.DisplayRole:
             one = self.versions[index.row()]
-            rest = [
-                "current" if one.current else "",
-                wording.moment(one.at),
-                one.state if one.state != "present" else "",
-            ]
+            state = one.state if one.state != "present" else ""
+            rest = ("current" if one.current else "", wording.moment(one.at), state)
             return "   ".join([name_of(one), ", ".join(part for part in rest if part)]).rstrip()
         return None
+
+    def _cell(self, one: Version) -> Cell:
+        notes = [Badge("current", "acc", "accTint")] if one.current else []
+        if one.state != "present":
+            notes.append(Badge(one.state, *(("err", "errT") if one.state == "damaged" else ("warn", "warnT"))))
+        name = name_of(one).ljust(max(8, len(name_of(self.versions[0])) + 2))
+        spans = (Span(name), Span(wording.moment(one.at) or "no date", "text2"))
+        return Cell(spans=spans, mono=True, size=12, badges=tuple(notes))
+
+
+class _Delegate(CellDelegate):
+    """A row of the drop-down, on the selection's colour where it is pointed at."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        if option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
+            painter.fillRect(option.rect, theme.colour("sel"))
+        super().paint(painter, option, index)
+
+
+class _Popup(QListView):
+    """The list below a box. ``taken`` carries a row."""
+
+    taken = Signal(int)
+
+    def __init__(self, owner: QWidget, choices: VersionChoices) -> None:
+        super().__init__(owner)
+        self.setWindowFlags(Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("dropdown")
+        self.setUniformItemSizes(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMouseTracking(True)
+        self.setItemDelegate(_Delegate(self, ROW))
+        self.setAccessibleName(owner.accessibleName())
+        self._choices = choices
+        self.setModel(choices)
+        self.clicked.connect(self._take)
+
+    def open_below(self, owner: QWidget, row: int) -> None:
+        """Show it under a widget, or above where there is no room, at the chosen row."""
+        longest = max([8, *(len(name_of(one)) + 2 for one in self._choices.versions[:1])]) + len("20 Nov 2026 14:26")
+        words = QFontMetricsF(theme.mono(12)).horizontalAdvance("0" * longest)
+        size = QSize(round(words) + theme.px(190), theme.px(ROW) * min(MOST, len(self._choices.versions)) + 2)
+        below, above = owner.mapToGlobal(owner.rect().bottomLeft()), owner.mapToGlobal(owner.rect().topLeft())
+        room = owner.screen().availableGeometry()
+        fits = below.y() + size.height() <= room.bottom() or above.y() - size.height() < room.top()
+        left = max(room.left(), min(below.x(), room.right() - size.width()))
+        top = below.y() + theme.px(2) if fits else above.y() - size.height() - theme.px(2)
+        self.setGeometry(QRect(QPoint(left, top), size))
+        self.show()
+        self.setFocus()
+        if row >= 0:
+            self.setCurrentIndex(self._choices.index(row, 0))
+            self.scrollTo(self.currentIndex(), QListView.ScrollHint.PositionAtCenter)
+
+    def _take(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.close()
+            self.taken.emit(index.row())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid():
+            self.setCurrentIndex(index)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self._take(self.currentIndex())
+        elif event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
 
 
 class VersionBox(QComboBox):
@@ -64,10 +147,7 @@ class VersionBox(QComboBox):
         self.setAccessibleName(f"Version {letter}")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMaxVisibleItems(16)
-        view = QListView()
-        view.setUniformItemSizes(True)
-        self.setView(view)
+        self._popup: _Popup | None = None
         self.setModel(choices)
         self.activated.connect(self._activated)
         theme.signals.changed.connect(self.updateGeometry)
@@ -107,9 +187,16 @@ class VersionBox(QComboBox):
         return self.sizeHint()
 
     def showPopup(self) -> None:
-        longest = QFontMetricsF(self.view().font()).horizontalAdvance("v100000   current, 20 Nov 2026 14:26, unproven")
-        self.view().setMinimumWidth(round(longest) + theme.px(24))
-        super().showPopup()
+        # Qt's own asks every row for its text and icon first, which takes seconds for 100,000 versions.
+        self.hidePopup()
+        self._popup = _Popup(self, self._choices)
+        self._popup.taken.connect(self._activated)
+        self._popup.open_below(self, -1 if self._shown is None else self._choices.row_of(self._shown.v))
+
+    def hidePopup(self) -> None:
+        if self._popup is not None and isValid(self._popup):
+            self._popup.close()
+        self._popup = None
 
     def paintEvent(self, event: QPaintEvent) -> None:
         option = QStyleOptionComboBox()

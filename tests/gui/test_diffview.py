@@ -26,7 +26,7 @@ from model.records import Version
 from model.session import Comparison
 from tests.gui.told import ID, UNREACHABLE, Told, compared, number, told
 
-pytestmark = pytest.mark.qt_log_ignore("This plugin does not support propagateSizeHints")
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 
 @pytest.fixture(autouse=True)
@@ -190,6 +190,27 @@ def test_the_boxes_offer_every_version_that_is_there(shown: Shown) -> None:
     shown.panel.box_a.activated.emit(0)
     shown.panel.swap.click()
     assert asked == [(number(2), number(2)), (number(2), number(1))]
+
+
+def test_a_box_drops_down_at_once_however_many_versions_there_are(shown: Shown) -> None:
+    many = [told(n, stored="document", current=n == 100_000) for n in range(100_000, 0, -1)]
+    shown.panel.set_ab_choices(many)
+    box = shown.panel.box_a
+    box.setFocus()
+    box.showPopup()
+    popup = box._popup
+    assert popup is not None
+    assert popup.isVisible()
+    assert popup.currentIndex().row() == 99_999
+    picked: list[Version] = []
+    box.picked.connect(picked.append)
+    shown.qtbot.keyClick(popup, Qt.Key.Key_Home)
+    shown.qtbot.keyClick(popup, Qt.Key.Key_Return)
+    assert [one.v for one in picked] == [number(100_000)]
+    box.showPopup()
+    assert box._popup is not None
+    shown.qtbot.keyClick(box._popup, Qt.Key.Key_Escape)
+    assert len(picked) == 1
 
 
 def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> None:
