@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from model import canonical as c
 from model import text
 from model.canonical import Value
+from model.diff import diff, patch
 from model.errors import Unreadable
+from model.merge import merge
 
 FOLDER = Path(__file__).parent.parent / "cases" / "bson-corpus"
 FILES = sorted(FOLDER.glob("*.json"))
@@ -67,6 +70,17 @@ def test_values_can_be_shown_and_edited(case: dict[str, Any], corpus: dict[str, 
     for _, value in c.fields(bytes.fromhex(case["canonical_bson"])):
         assert text.shown(value)
         assert text.parsed(text.editable(value), value.kind) == value
+
+
+def test_the_corpus_is_told_apart_and_merged_exactly() -> None:
+    found = [bytes.fromhex(p.values[0]["canonical_bson"]) for p in _cases("valid")]
+    for a, b in itertools.pairwise(found):
+        changes = diff(a, b)
+        assert bool(changes) == (a != b)
+        assert patch(a, changes) == b
+        assert patch(b, changes.inverse()) == a
+        assert all(changes.row_texts())
+        assert merge(a, b, a).document() == merge(a, a, b).document() == merge(a, b, b).document() == b
 
 
 @pytest.mark.parametrize(("case", "corpus"), _cases("decodeErrors"))

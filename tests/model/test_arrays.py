@@ -1,0 +1,134 @@
+"""Sequences aligned, ordered and merged by line: exact where that is promised, right everywhere."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Hashable, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model import arrays, orders
+from model.edits import apply_edits, compare, inverse_edits, text_edits
+from model.linemerge import merge_lines
+
+few = st.lists(st.integers(0, 4), max_size=9)
+
+
+def _longest(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """The length of the longest common subsequence, the plain way."""
+    row = [0] * (len(b) + 1)
+    for x in a:
+        before = 0
+        for j, y in enumerate(b):
+            before, row[j + 1] = row[j + 1], before + 1 if x == y else max(row[j + 1], row[j])
+    return row[-1]
+
+
+def _check(a: Sequence[Hashable], b: Sequence[Hashable], pairs: list[tuple[int, int]]) -> None:
+    assert all(a[i] == b[j] for i, j in pairs)
+    assert all(x[0] < y[0] and x[1] < y[1] for x, y in itertools.pairwise(pairs))
+
+
+@given(few, few)
+@settings(max_examples=300, deadline=None)
+def test_an_alignment_is_the_longest_there_is(a: list[int], b: list[int]) -> None:
+    found = arrays.align(a, b)
+    _check(a, b, found.pairs)
+    assert len(found.pairs) == _longest(a, b)
+    assert not found.coarse
+    assert arrays.myers(a, b, 100) is not None
+    assert len(arrays.lcs(a, b)) == len(arrays.myers(a, b, 100) or []) == _longest(a, b)
+
+
+def test_each_method_finds_the_longest_in_longer_sequences() -> None:
+    chance = random.Random(7)
+    for kinds in (3, 50, 10_000):
+        a = [chance.randrange(kinds) for _ in range(300)]
+        b = [x for x in a if chance.random() > 0.1]
+        for _ in range(20):
+            b.insert(chance.randrange(len(b)), chance.randrange(kinds))
+        pairs = arrays.align(a, b).pairs
+        _check(a, b, pairs)
+        assert len(pairs) == _longest(a, b)
+
+
+def test_beyond_the_bounds_the_alignment_is_right_and_says_that_it_is_coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "LCS_BITS", 400)
+    monkeypatch.setattr(arrays, "MYERS_BOUND", 3)
+    chance = random.Random(8)
+    a = [chance.randrange(9) for _ in range(60)] + ["anchor"] + [chance.randrange(9) for _ in range(10)]
+    b = [chance.randrange(9) for _ in range(10)] + ["anchor"] + [chance.randrange(9) for _ in range(60)]
+    found = arrays.align(a, b)
+    _check(a, b, found.pairs)
+    assert found.coarse
+    assert (60, 10) in found.pairs
+
+
+def test_many_equal_elements_do_not_make_it_slow() -> None:
+    a = [0] * 200_000
+    b = list(a)
+    chance = random.Random(9)
+    for _ in range(150):
+        b[chance.randrange(len(b))] = 1
+        a[chance.randrange(len(a))] = 1
+    _check(a, b, arrays.align(a, b).pairs)
+
+
+@given(st.permutations(range(5)), st.permutations(range(5)), st.permutations(range(5)))
+@settings(max_examples=300, deadline=None)
+def test_an_agreed_order_turns_round_what_one_side_did(base: list[int], mine: list[int], theirs: list[int]) -> None:
+    def before(order: list[int], x: int, y: int) -> bool:
+        return order.index(x) < order.index(y)
+
+    found = orders.agreed(base, mine, theirs)
+    assert found == orders.agreed(base, theirs, mine)
+    if found is None:
+        return
+    for x, y in itertools.combinations(base, 2):
+        changed = before(mine, x, y) != before(base, x, y) or before(theirs, x, y) != before(base, x, y)
+        assert before(found, x, y) == (before(base, x, y) != changed)
+
+
+def test_an_order_of_thousands_merges_by_the_stretches_that_stay_together() -> None:
+    base = list(range(5000))
+    mine = [*base[100:], *base[:100]]
+    theirs = [*base[:3000], 4000, *base[3000:4000], *base[4001:]]
+    found = orders.agreed(base, mine, theirs)
+    assert found is not None
+    assert found[0] == 100
+    assert found.index(4000) == found.index(3000) - 1
+    assert found[-1] == 99
+
+
+@given(st.text("ab \n", max_size=30), st.text("ab \n", max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_edits_lead_there_and_back(old: str, new: str) -> None:
+    edits = text_edits(old, new)
+    assert apply_edits(old, edits) == new
+    assert apply_edits(new, inverse_edits(edits)) == old
+    assert bool(edits) == (old != new)
+    ends = [(at, at + len(removed)) for at, removed, _ in edits]
+    assert all(x[1] < y[0] for x, y in itertools.pairwise(ends))
+
+
+def test_a_very_large_change_of_text_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.edits.LCS_BITS", 50)
+    old, new = "a b c d e f g h i j k\n" * 5, "a b x d e y g h z j k\n" * 5
+    edits, coarse = compare(old, new)
+    assert coarse
+    assert apply_edits(old, edits) == new
+    assert apply_edits("other", edits) is None
+
+
+@given(few, few, few)
+@settings(max_examples=200, deadline=None)
+def test_lines_merge_by_the_same_laws(base: list[int], mine: list[int], theirs: list[int]) -> None:
+    b, m, t = ("\n".join(map(str, lines)) for lines in (base, mine, theirs))
+    assert merge_lines(b, m, b) == merge_lines(b, b, m) == merge_lines(b, m, m) == (m, False)
+    one, other = merge_lines(b, m, t), merge_lines(b, t, m)
+    assert one[1] == other[1]
+    if not one[1]:
+        assert one == other
