@@ -165,14 +165,14 @@ def _told(sample: Sample, link: Link) -> Proposal:
     mixed = 0.25 < link.both < 0.75
     index = link.archive_id in other.unique_with(link.version)
     confidence = (0.6 if mixed else 0.8) + (0.1 if index else 0) + 0.08 * link.share
-    parts = [f"The collection {other.name} holds the earlier version of {of(link.below, link.later, 'document')} looked up"]
+    parts = [
+        f"The collection {other.name} holds the earlier version of {of(link.below, link.later, 'document')} looked up"
+    ]
     if not link.later:
         parts = []
     subject = "and it" if parts else f"The collection {other.name}"
     if link.same or layout == "stream":
-        parts.append(
-            f"{subject} holds the current version of {of(link.same, link.asked, 'document')}"
-        )
+        parts.append(f"{subject} holds the current version of {of(link.same, link.asked, 'document')}")
     else:
         parts.append("and no current one")
     why = f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"

@@ -156,15 +156,16 @@ def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
     twins = sum(d.get("_id") == d.get(name) for d in sealed)
     if right >= 0.5:
         confidence = 0.75 + 0.22 * right
-        why = f"The field {name} is the hash of the content in {of(round(right * len(sealed)), len(sealed), 'document')} computed"
+        proved = of(round(right * len(sealed)), len(sealed), "document")
+        why = f"The field {name} is the hash of the content in {proved} computed"
         why += f", without {excluded}" if excluded else ""
     elif (share := reordered(sealed, name, kept)) >= 0.5:
         confidence = 0.8
         why = f"The field {name} is the hash of the content with its fields in another order than they are stored in"
     elif twins >= 0.3 * len(sealed) and twins:
         confidence = 0.7
-        some_of = of(twins, len(sealed), "document")
-        why = f"The field {name} looks like a hash and is the _id of {some_of}, but it is not that of the content as stored"
+        same = of(twins, len(sealed), "document")
+        why = f"The field {name} looks like a hash and is the _id of {same}, but not that of the content as stored"
     elif name == HASH or wanted:
         confidence = 0.5
         why = f"The field {name} looks like a hash, but is not that of the content as it is stored"
