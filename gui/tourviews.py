@@ -15,6 +15,7 @@ from gui.opening import Opening
 from gui.pages import CollectionPage
 from gui.window import Window
 from model import canonical, text
+from model.canonical import Value
 from model.errors import Refused
 from model.records import Draft
 from model.session import Connections, SavedConnection, Session
@@ -142,15 +143,7 @@ class Tour:
     def _editing(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
         id = session.find_id(NS, ID)
-        base = session.version(NS, id, session.find_version(NS, id, BASE))
-        content = base.content or canonical.EMPTY
-        edited = content
-        for path, value in EDITS.items():
-            edited = canonical.put(edited, path, text.value_from_text(value))
-        session.drafts.keep(Draft(session.source, NS, id, base.v, content, edited, dt.datetime.now(dt.UTC)))
-        page = window.desk.document(session, NS, id)
-        assert isinstance(page, DocumentPage)
-        settle(lambda: page.editor.is_loaded)
+        page = self._edit(id, "")
         yield "editor", window
         page.editor.show_json(True)
         yield "editor-json", self._still()
@@ -158,18 +151,32 @@ class Tour:
         window.desk.tool(session, "drafts")
         yield "drafts", self._still()
         window.do.do_close_tab()
-        window.desk.show_page(page)
+        window.desk.close_page(page)
+        page = self._edit(id, BASE)
         page.do_save()
         settle(lambda: page.prompt is not None)
         yield "prompt", window
-        prompt = page.prompt
-        assert prompt is not None
-        prompt.buttons["review"].click()
+        assert page.prompt is not None
+        page.prompt.buttons["review"].click()
         settle(lambda: isinstance(window.desk.page, MergePage))
         yield "resolver", window
-        merge = window.desk.page
-        assert merge is not None
-        merge.leave()
+
+    def _edit(self, id: Value, base: str) -> DocumentPage:
+        """Open an unsaved edit that began from a version, the current one for ""."""
+        session, window = self._session, self.window
+        v = session.find_version(NS, id, base) if base else None
+        began = session.version(NS, id, v)
+        content = began.content or canonical.EMPTY
+        edited = content
+        for path, value in EDITS.items():
+            edited = canonical.put(edited, path, text.value_from_text(value))
+        session.drafts.keep(Draft(session.source, NS, id, began.v, content, edited, dt.datetime.now(dt.UTC)))
+        page = window.desk.document(session, NS, id)
+        assert isinstance(page, DocumentPage)
+        settle(lambda: page.editor.is_loaded)
+        for line in list(window.messages.lines):
+            line.leave()
+        return page
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
