@@ -148,14 +148,14 @@ class CurrentDocument(Layout):
         physical = c.get(raw, ("_id",))
         assert physical is not None
         self._refuse_dots(raw, content)
+        new = compose(raw, self.own.names, content, values)
+        check_size(new)
         where = guards.by_id(physical)
         edit = edits.operators(old, content, self._is_mongodb())
         if edit is not None:
             body = edit.body(values)
             where |= self._guard(base, len(bson_of(body))) | self._replaced(edit)
             return Write(self.ns, "update", where, body, note)
-        new = compose(raw, self.own.names, content, values)
-        check_size(new)
         whole = Whole(new)
         return Write(self.ns, whole.kind, where | self._guard_whole(base, physical, len(new)), whole.body, note)
 

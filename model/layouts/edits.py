@@ -185,13 +185,28 @@ def differences(sent: bytes, stored: bytes, before: bytes) -> str:
         return ""
     if reordered(sent, stored):
         return "The server stored the fields in another order than they were sent in."
-    mine, theirs, was = dict(c.fields(sent)), dict(c.fields(stored)), dict(c.fields(before))
-    touched = [name for name in (*mine, *(n for n in was if n not in mine)) if mine.get(name) != was.get(name)]
-    other = [name for name in touched if mine.get(name) != theirs.get(name)]
-    bumped = [name for name in (*mine, *theirs) if name not in touched and mine.get(name) != theirs.get(name)]
+    other: list[str] = []
+    bumped: list[str] = []
+    _differ(sent, stored, before, "", other, bumped)
+    said = []
     if other:
-        return f"The server stored {_listed(other)} differently from what was sent."
-    return f"{_listed(bumped)} changed meanwhile without a new version, and was kept."
+        said.append(f"The server stored {_listed(other)} differently from what was sent.")
+    if bumped:
+        said.append(f"{_listed(bumped)} changed meanwhile without a new version, and was kept.")
+    return " ".join(said)
+
+
+def _differ(sent: bytes, stored: bytes, before: bytes, prefix: str, other: list[str], bumped: list[str]) -> None:
+    mine, theirs, was = dict(c.fields(sent)), dict(c.fields(stored)), dict(c.fields(before))
+    for name in dict.fromkeys((*mine, *theirs, *was)):
+        sides = [mine.get(name), theirs.get(name), was.get(name)]
+        if sides[0] == sides[1]:
+            continue
+        inner = [side.data for side in sides if side is not None and side.type == c.OBJECT]
+        if len(inner) == 3:
+            _differ(inner[0], inner[1], inner[2], f"{prefix}{name}.", other, bumped)
+        else:
+            (bumped if sides[0] == sides[2] else other).append(prefix + name)
 
 
 def reordered(a: bytes, b: bytes) -> bool:

@@ -248,13 +248,13 @@ class Embedded(CurrentDocument):
         p, physical, was = self.profile, c.get(raw, ("_id",)), self._current(raw)
         assert physical is not None
         prefix = f"{p.current}."
+        new = Value.document(compose(was, self.own.names, content, values))
+        check_size(raw + new.data)  # the whole history is one document
         push = {"$push": {p.prev: Value.document(was)}}
         edit = edits.operators(old, content, self._is_mongodb())
         if edit is not None:
             body = push | edit.body(values, prefix)
             return Write(self.ns, "update", guards.by_id(physical) | self._guard(base) | edit.guard(prefix), body, note)
-        new = Value.document(compose(was, self.own.names, content, values))
-        check_size(new.data)
         body = push | {"$set": {p.current: new}}
         where = guards.by_id(physical) | self._guard(base)
         whole = guards.nested(p.current, Value.document(was))

@@ -30,6 +30,9 @@ BRACKETS = (
 """Types in the order in which a server sorts them; ``$gt`` compares within one of them only."""
 
 
+DEPRECATED = (c.UNDEFINED, c.SYMBOL)
+
+
 @dataclass(frozen=True)
 class Heads:
     """The newest versions of one collection; ``newest`` reads one of them whatever the types of its numbers."""
@@ -102,7 +105,7 @@ class Heads:
             else:
                 return
             assert last is not None
-            behind = _beyond(p.id, last, down)
+            behind = _beyond(p.id, last, down, "gitVersion" in self.server.facts().extra)
 
     def _right(self, key: bytes, id: Value) -> bytes:
         v = c.get(key, (self.profile.version,))
@@ -120,10 +123,14 @@ def _leapable(id: Value) -> bool:
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 
 
-def _beyond(name: str, last: Value, down: bool) -> Terms:
-    """What a server sorts behind an id: the same types beyond it, and the types that follow."""
+def _beyond(name: str, last: Value, down: bool, all_types: bool) -> Terms:
+    """What a server sorts behind an id: the same types beyond it, and the types that follow.
+
+    Without ``all_types`` those that are deprecated are left out: a server that cannot store them refuses their numbers.
+    """
     at = next(i for i, types in enumerate(BRACKETS) if last.type in types)
     rest = BRACKETS[:at] if down else BRACKETS[at + 1 :]
-    numbers = [-1 if kind == c.MIN_KEY else kind for types in rest for kind in types]
+    kinds = [kind for types in rest for kind in types if all_types or kind not in DEPRECATED]
+    numbers = [-1 if kind == c.MIN_KEY else kind for kind in kinds]
     beyond: list[Terms] = [{name: {"$lt" if down else "$gt": last}}]
     return {"$or": beyond + [{name: {"$type": number}} for number in numbers]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import ClassVar
 
 from bson import ObjectId
@@ -27,6 +28,9 @@ from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
 from model.records import Kind, Outcome, Row, Stored, Version
 from model.resilient import End, Terms, Write, run
+
+TOGETHER = 50
+"""Documents of a list that are read in one query."""
 
 
 class OwnDocuments(Layout):
@@ -134,19 +138,12 @@ class OwnDocuments(Layout):
         any_version: bool = False,
     ) -> Iterator[Row]:
         """The newest version of each document that matches; with ``any_version`` of each that ever did."""
-        fields = with_own(projection, self.own)
-        for raw in Heads(self.server, self.profile, self._newest).picked(filter, sort, any_version):
-            if skip:
-                skip -= 1
-                continue
-            if limit <= 0:
-                return
-            limit -= 1
-            physical = c.get(raw, ("_id",))
-            assert physical is not None
-            whole = next(iter(self.server.find(self.ns, guards.by_id(physical), projection=fields, limit=1)), None)
-            if whole is not None:
-                yield self._row(whole)
+        picked = Heads(self.server, self.profile, self._newest).picked(filter, sort, any_version)
+        keys = islice(picked, skip, skip + max(0, limit))
+        while chunk := [c.get(raw, ("_id",)) for raw in islice(keys, TOGETHER)]:
+            whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=with_own(projection, self.own))
+            found = {c.get(raw, ("_id",)): raw for raw in whole}
+            yield from (self._row(found[physical]) for physical in chunk if physical in found)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents; grouped by the server, None where that takes too long."""

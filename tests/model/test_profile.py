@@ -1,0 +1,147 @@
+"""A team's profile: every key is read, the seeds' names are the defaults, and what is wrong is named."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from model.errors import NotFound, Refused
+from model.profile import HISTORIES, PATTERNS, CollectionProfile, Profile, stated
+
+WHOLE = """
+[[collection]]
+ns = "shop.contracts"
+layout = "archive"
+archive = "shop.contracts_past"
+archive_id = "contract"
+id = "_id"
+version = "rev"
+token = ""
+hash = "digest"
+hash_fields = { exclude = ["views", "seen"] }
+at = "changedAt"
+author = "changedBy"
+numbering = "counter:shop.counters"
+grace = "90m"
+
+[[collection]]
+ns = "shop.counters"
+layout = "sequence"
+targets = { invoices = "shop.invoices:number" }
+
+[[collection]]
+ns = "shop.tariffs"
+layout = "deltas"
+removed = "gone"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "profile.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    profile = Profile.load(written(tmp_path, WHOLE))
+    contracts = profile.get("shop.contracts")
+    assert contracts == CollectionProfile(
+        "shop.contracts",
+        "archive",
+        archive="shop.contracts_past",
+        archive_id="contract",
+        version="rev",
+        token="",
+        hash="digest",
+        hash_exclude=("views", "seen"),
+        at="changedAt",
+        author="changedBy",
+        numbering="counter:shop.counters",
+        grace=dt.timedelta(minutes=90),
+    )
+    counters, tariffs = profile.get("shop.counters"), profile.get("shop.tariffs")
+    assert counters is not None
+    assert tariffs is not None
+    assert (counters.counter, counters.targets) == ("seq", {"invoices": ("shop.invoices", "number")})
+    assert (tariffs.id, tariffs.removed) == ("docId", "gone")
+    assert profile.get("shop.nothing") is None
+
+
+def test_the_defaults_are_the_names_of_the_published_patterns() -> None:
+    archive = stated("shop.contracts", "archive")
+    assert (archive.archive, archive.archive_id, archive.id) == ("shop.contracts_history", "docId", "_id")
+    assert archive.grace == dt.timedelta(hours=24)
+    assert archive.numbering == "next"
+    assert stated("shop.t", "versions").id == "docId"
+    assert stated("shop.t", "hashed").hash == "_versioned_id"
+    assert stated("shop.t", "deltas").removed == ""
+    assert stated("shop.t", "pending").counter == "count"
+
+
+def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
+    assert stated("s.t", "archive").fields == {
+        "id": "_id",
+        "version": "v",
+        "token": "_w",
+        "archive": "s.t_history",
+        "archive_id": "docId",
+    }
+    assert stated("s.t", "plain", token="").fields == {"id": "_id"}
+    for layout in (*HISTORIES, *PATTERNS):
+        assert all(stated("s.t", layout).fields.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("[[collection]\n", ["no valid TOML"]),
+        ("[collection]\nns = 'a.b'\n", ["two brackets"]),
+        ("[[collections]]\nns = 'a.b'\n", ["'collections'"]),
+        ("[[collection]]\nlayout = 'plain'\n", ["collection 1", "ns"]),
+        ("[[collection]]\nns = 'contracts'\n", ["collection 1", "database.collection"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'archived'\n", ["a.b", "'archived'", "embedded"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 3\n", ["a.b", "3"]),
+        ("[[collection]]\nns = 'a.b'\nversoin = 'v'\n", ["a.b", "'versoin'", "version"]),
+        ("[[collection]]\nns = 'a.b'\nversion = 'meta.v'\n", ["a.b", "version", "dots"]),
+        ("[[collection]]\nns = 'a.b'\nversion = ''\n", ["version", "empty"]),
+        ("[[collection]]\nns = 'a.b'\nversion = '_id'\n", ["version", "_id"]),
+        ("[[collection]]\nns = 'a.b'\ntoken = 5\n", ["token", "quotes"]),
+        ("[[collection]]\nns = 'a.b'\ngrace = 'a day'\n", ["grace", "24h"]),
+        ("[[collection]]\nns = 'a.b'\ngrace = 24\n", ["grace", "24h"]),
+        ("[[collection]]\nns = 'a.b'\nnumbering = 'random'\n", ["numbering", "next"]),
+        ("[[collection]]\nns = 'a.b'\nnumbering = 'counter:counters'\n", ["numbering", "counter:database.collection"]),
+        ("[[collection]]\nns = 'a.b'\nhash_fields = ['x']\n", ["hash_fields", "include"]),
+        ("[[collection]]\nns = 'a.b'\nhash_fields = { include = 'x' }\n", ["hash_fields", "include"]),
+        ("[[collection]]\nns = 'a.b'\ntargets = { x = 'shop.invoices' }\n", ["targets", "shop.invoices:number"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\narchive = 'a.b'\n", ["archive", "another collection"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nversion = '_w'\n", ["version", "token", "'_w'"]),
+        ("[[collection]]\nns = 'a.b'\n[[collection]]\nns = 'a.b'\n", ["a.b", "twice"]),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_that_names_the_file_and_the_key(
+    text: str, parts: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(Refused) as raised:
+        Profile.load(written(tmp_path, text))
+    said = str(raised.value)
+    for part in ["profile.toml", *parts]:
+        assert part in said
+    assert "\n" not in said
+    assert said.endswith(".")
+
+
+def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no profile"):
+        Profile.load(tmp_path / "missing.toml")
+    (tmp_path / "profile.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(Refused, match="UTF-8"):
+        Profile.load(tmp_path / "profile.toml")
+    with pytest.raises(Refused, match="cannot be read"):
+        Profile.load(tmp_path)
+
+
+def test_a_layout_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(Refused, match="no layout 'zip'"):
+        stated("a.b", "zip")
