@@ -30,7 +30,7 @@ class DraftsModel(RowsModel[tuple[Draft, int]]):
         draft, changes = self.rows[index.row()]
         match index.column():
             case 0:
-                return value(wording.plain(draft.id), middle=True)
+                return value(wording.plain(draft.id), middle=True, indent=8)
             case 1:
                 return plain(draft.ns, "text2", middle=True)
             case 2:

@@ -21,7 +21,7 @@ from model.records import Entry, Outcome
 from model.session import Session
 
 PAGE = 200
-WIDTHS = (64, 150, 90, 190, 190, 130, 150)
+WIDTHS = (72, 150, 90, 190, 190, 130, 150)
 _ENDS = {
     "applied": Badge("Applied", "text2", "typT"),
     "refused": Badge("Refused", "err", "errT", "conflict"),
@@ -44,7 +44,7 @@ class EntriesModel(RowsModel[Entry]):
         row = self.rows[index.row()]
         match index.column():
             case 0:
-                return value(row.id, "text2")
+                return value(row.id, "text2", indent=8)
             case 1:
                 return plain(wording.moment(row.at))
             case 2:

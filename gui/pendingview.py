@@ -20,7 +20,7 @@ from model.records import Outcome, PendingToken, Sending
 from model.session import Session
 
 AGES = (("All tokens", None), ("Older than 1 h", 1), ("Older than 24 h", 24), ("Older than 7 days", 168))
-WIDTHS = (36, 130, 190, 210, 80, 80, 90, 110)
+WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
 _ENDS = {
     "applied": ("check", "acc", "Finished"),
     "skipped": ("minus", "text2", "Skipped"),
@@ -151,7 +151,7 @@ class PendingPanel(QWidget):
         self.code.setReadOnly(True)
         self.code.setObjectName("plainjson")
         self.code.setAccessibleName("The write that finishes this token")
-        self.code.setFont(theme.mono(12))
+        self.code.setFont(theme.mono(11))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -240,14 +240,14 @@ class PendingPanel(QWidget):
         tree.setAccessibleName("What finishing this token changes")
         tree.setSelectionMode(CellTree.SelectionMode.NoSelection)
         tree.header().resizeSection(0, theme.px(36))
-        tree.header().resizeSection(1, theme.px(170))
-        tree.header().resizeSection(2, theme.px(240))
+        tree.header().resizeSection(1, theme.px(110))
+        tree.header().resizeSection(2, theme.px(215))
         self._preview_tree = tree
         split = QSplitter()
         split.setChildrenCollapsible(False)
         split.addWidget(tree)
         split.addWidget(self.code)
-        split.setSizes([theme.px(640), theme.px(460)])
+        split.setSizes([theme.px(560), theme.px(600)])
         column.addWidget(split, 1)
         return made
 

@@ -46,6 +46,7 @@ class Writer:
             return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
         if reason := layout.writable(base):
             return Outcome("refused", ns, id, reason)
+        content = layout.signed(content, self.author)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
         intent = replace(intent, version_before=base.v, extra={"base": _base_hash(base)})
         return self._send(
@@ -60,6 +61,7 @@ class Writer:
         id = id if id is not None else Value.of(ObjectId())
         if reason := layout.missing_index():
             return Outcome("refused", ns, id, reason)
+        content = layout.signed(content, self.author)
         intent = self._intent(layout, ns, id, "create", None, content, undoes)
         return self._send(intent, lambda stamp: layout.create(content, id, stamp))
 

@@ -247,7 +247,8 @@ class Session:
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
         """Exactly what :meth:`save` would send; nothing is written."""
         layout = self._catalogue.layout(ns)
-        return sending(layout.steps(id, base, content, Stamp(ObjectId(), _user())), layout.explain(base))
+        stamp = Stamp(ObjectId(), _user())
+        return sending(layout.steps(id, base, layout.signed(content, stamp.author), stamp), layout.explain(base))
 
     def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
         """Swap the current version ``base`` for a new one with this content.

@@ -211,6 +211,12 @@ class Layout(ABC):
 
     # --- what layouts share
 
+    def signed(self, content: bytes, author: str | None) -> bytes:
+        """The content with who made it, where the profile names a field for that; writing it again changes nothing."""
+        if author and self.profile.author:
+            return c.put(content, (self.profile.author,), Value.of(author))
+        return content
+
     def _abilities(self, physical: Value) -> Abilities:
         """What this server's expressions can tell apart, found out once over a document that exists."""
         if self._able is None:

@@ -1,0 +1,107 @@
+"""The journal and the drafts in a real window over the sample."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui.cells import CELL, Cell
+from gui.draftsview import DraftsPanel
+from gui.journalview import JournalPanel
+from model import canonical
+from model.canonical import Value
+from model.records import Draft
+from model.session import Session
+
+NS = "insurance.contracts"
+ID = Value.of("K-204118")
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with Session.open("sample:") as made:
+        yield made
+
+
+@pytest.fixture
+def panel(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> JournalPanel:
+    assert session.edit(NS, "K-204118", set={"status": "suspended"}).kind == "applied"
+    made = JournalPanel(session)
+    qtbot.addWidget(made)
+    made.resize(1100, 700)
+    made.show()
+    idle()
+    return made
+
+
+def words(panel: JournalPanel, column: int) -> str:
+    cell = panel.model.index(0, column).data(CELL)
+    assert isinstance(cell, Cell)
+    return " ".join([cell.text, *(badge.text for badge in cell.badges)]).strip()
+
+
+def test_an_edit_stands_in_the_journal_with_what_it_changed(panel: JournalPanel) -> None:
+    assert [words(panel, at) for at in (2, 3, 4, 5, 6)] == ["Edit", "K-204118", NS, "v1 → v2", "Applied"]
+    assert panel.changes.plan is not None
+    assert [op.path for op in panel.changes.plan.changes] == [("status",), ("changedBy",)]
+
+
+def test_undo_is_a_new_version_with_the_old_content(
+    panel: JournalPanel, session: Session, idle: Callable[[], None]
+) -> None:
+    panel.undo.click()
+    idle()
+    now = session.version(NS, ID)
+    assert now.v == Value.of(3)
+    first = session.version(NS, ID, Value.of(1))
+    assert now.content is not None
+    assert first.content is not None
+    assert canonical.without(now.content, {"changedBy"}) == canonical.without(first.content, {"changedBy"})
+    assert panel.model.rows[0].action == "undo"
+    assert panel.model.rows[1].undone_by == panel.model.rows[0].id
+    panel.list.setCurrentIndex(panel.model.index(1, 0))
+    assert not panel.undo.isEnabled()
+    assert "undone already" in panel.undo.toolTip()
+
+
+def test_undoing_what_others_changed_since_is_offered_as_a_merge(
+    panel: JournalPanel, session: Session, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    assert session.colleague(NS, ID).kind == "applied"
+    before = session.version(NS, ID).raw
+    panel.undo.click()
+    idle()
+    assert session.version(NS, ID).raw == before
+    with qtbot.waitSignal(panel.conflict_found) as found:
+        panel._merge()
+    assert found.args is not None
+    assert found.args[1].theirs.raw == before
+
+
+def test_a_session_that_wrote_nothing_says_so(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> None:
+    made = JournalPanel(session)
+    qtbot.addWidget(made)
+    idle()
+    assert made.states.state.title == "Nothing was written to sample: from here"
+
+
+def test_drafts_are_listed_opened_and_discarded(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> None:
+    base = session.version(NS, ID)
+    assert base.content is not None
+    content = canonical.put(base.content, ("status",), Value.of("suspended"))
+    session.drafts.keep(Draft(session.source, NS, ID, base.v, base.content, content, dt.datetime.now(dt.UTC)))
+    made = DraftsPanel(session)
+    qtbot.addWidget(made)
+    idle()
+    assert [(row[0].id, row[1]) for row in made.model.rows] == [(ID, 1)]
+    with qtbot.waitSignal(made.open_asked) as asked:
+        made.open.click()
+    assert asked.args is not None
+    assert asked.args[0].content == content
+    made._discard()
+    idle()
+    assert session.drafts.all() == []
+    assert made.states.state.title == "There are no drafts"
