@@ -27,6 +27,7 @@ class Element(NamedTuple):
     base: Side
     mine: Side
     theirs: Side
+    whole: bool = False  # another element in the same place: not merged by what is inside
 
 
 class Insertion(NamedTuple):
@@ -46,6 +47,7 @@ class _Side:
     numbers: list[int]
     unsure: set[int]  # of the base
     where: dict[int, int]  # base number -> position here
+    apart: set[int]  # of the base: nothing in common with what is here
 
     def gaps(self, count: int) -> dict[int, list[int]]:
         """New elements by the base element that they stand behind (-1: in front), as positions here."""
@@ -110,7 +112,7 @@ class ArrayMerge:
             if number < 0:
                 numbers[position] = new + position
         where = {number: position for position, number in enumerate(numbers) if number < len(left)}
-        return _Side(numbers, {head + i for i in found.unsure}, where)
+        return _Side(numbers, {head + i for i in found.unsure}, where, {head + i for i in found.apart})
 
     def clashing(self) -> bool:
         """Whether one side changed what the other has a guess about only."""
@@ -172,7 +174,8 @@ class ArrayMerge:
         for i in range(count):
             p, q = self.left.where.get(i), self.right.where.get(i)
             mine, theirs = None if p is None else self.mine[p], None if q is None else self.theirs[q]
-            self.elements.append(Element(i, i, self.base[i], mine, theirs))
+            whole = i in self.left.apart or i in self.right.apart
+            self.elements.append(Element(i, i, self.base[i], mine, theirs, whole))
         new: dict[int, Element] = {}
         waiting = {p for _, ours, _ in self.conflicts for p in ours}
         for p, number in enumerate(self.left.numbers):

@@ -40,12 +40,14 @@ class Matching:
     """All matches; ``coarse`` where more may exist.
 
     ``unsure`` are old elements between two neighbours where a different number of elements without key went and
-    came: which became which is a guess, good enough to show and not to merge by.
+    came: which became which is a guess, good enough to show and not to merge by. ``apart`` are old elements that have
+    nothing in common with the new ones in their place.
     """
 
     matches: list[Match] = field(default_factory=list)
     coarse: bool = False
     unsure: set[int] = field(default_factory=set)
+    apart: set[int] = field(default_factory=set)
 
 
 def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
@@ -75,7 +77,8 @@ def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys:
     if not left or not right:
         return Matching()
     if len(left) == len(right) == 1:
-        return Matching(_Gaps(a, left, b, right, keys).paired([0], [0]))
+        single = _Gaps(a, left, b, right, keys)
+        return Matching(single.paired([0], [0]), apart=single.apart)
     old, new = _tokens(a, left, b, right, keys)
     kept = align(old, new)
     found = Matching([Match(i, j) for i, j in kept.pairs], kept.coarse)
@@ -103,6 +106,7 @@ def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys:
             if len(nameless) != sum(1 for j in others if identity(b, right[j], keys) is None):
                 found.unsure.update(nameless)
     found.coarse = found.coarse or gaps.coarse
+    found.apart = gaps.apart
     return found
 
 
@@ -193,33 +197,41 @@ class _Gaps:
     def __init__(self, a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes]) -> None:
         self.a, self.left, self.b, self.right, self.keys = a, left, b, right, keys
         self.coarse = False
+        self.apart: set[int] = set()
         self.parts: dict[tuple[bool, int], tuple[set[bytes], set[bytes]]] = {}
 
     def paired(self, some: list[int], others: list[int]) -> list[Match]:
         """The matches with the greatest sum of resemblances, in order on both sides."""
         if len(some) * len(others) > GAP_CELLS:
             self.coarse = True
-            scored = [(i, j, self.score(i, j)) for i, j in zip(some, others, strict=False)]
-            return [Match(i, j, whole=score < 1) for i, j, score in scored if score > 0]
+            return [
+                self.found(i, j, score) for i, j in zip(some, others, strict=False) if (score := self.score(i, j)) > 0
+            ]
         scores = [[self.score(i, j) for j in others] for i in some]
         best = [[0.0] * (len(others) + 1) for _ in range(len(some) + 1)]
         for x in range(len(some) - 1, -1, -1):
             for y in range(len(others) - 1, -1, -1):
                 best[x][y] = max(best[x + 1][y], best[x][y + 1], best[x + 1][y + 1] + scores[x][y])
-        found, x, y = [], 0, 0
+        matches, x, y = [], 0, 0
         while x < len(some) and y < len(others):
             score = scores[x][y]
             if score > 0 and best[x][y] == best[x + 1][y + 1] + score:
-                found.append(Match(some[x], others[y], whole=score < 1))
+                matches.append(self.found(some[x], others[y], score))
                 x, y = x + 1, y + 1
             elif best[x][y] == best[x + 1][y]:
                 x += 1
             else:
                 y += 1
-        return found
+        return matches
+
+    def found(self, i: int, j: int, score: float) -> Match:
+        """A match; notes where nothing is shared."""
+        if score <= 1:
+            self.apart.add(i)
+        return Match(i, j, whole=score < 1)
 
     def score(self, i: int, j: int) -> float:
-        """Above 1 where something inside is shared, 0 where they are known to be different things."""
+        """Above 1 where something inside is shared, 1 where only names are, 0 where they are known to be different."""
         x, y = self.left[i], self.right[j]
         if x[1] != y[1]:
             return 0.5
@@ -239,7 +251,7 @@ class _Gaps:
         other_names, other_fields = self.part(False, j)
         size = max(len(names), len(other_names))
         if size < 2 or not other_names or not names:
-            return 1.0 + bool(fields & other_fields)
+            return 1.5 + bool(fields & other_fields)
         if names.isdisjoint(other_names):
             return 0.5
         return 1.0 + 10 * len(fields & other_fields) / size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -38,6 +40,53 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
         return None
     ranked = sorted(range(count), key=lambda i: -followers[i])
     return [x for i in ranked for x in blocks[i]]
+
+
+def diverging(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:
+    """Whether both sides moved one thing, each to another place among those that neither moved."""
+    if mine == theirs or base in (mine, theirs):
+        return False
+    at = {x: i for i, x in enumerate(base)}
+    moved = [set(base) - {base[i] for i in in_every_run([at[x] for x in side])} for side in (mine, theirs)]
+    both = moved[0] & moved[1]
+    if not both:
+        return False
+    places: list[dict[T, int]] = []
+    for side in (mine, theirs):
+        count, place = 0, {}
+        for x in side:
+            if x in both:
+                place[x] = count
+            elif x not in moved[0] and x not in moved[1]:
+                count += 1
+        places.append(place)
+    return places[0] != places[1]
+
+
+def in_every_run(numbers: Sequence[int]) -> set[int]:
+    """The numbers that every longest increasing run has: those that certainly were not moved."""
+    ending = _lengths(numbers)
+    starting = _lengths([-n for n in reversed(numbers)])[::-1]
+    longest = max(ending, default=0)
+    some = [
+        (length, n) for n, length, rest in zip(numbers, ending, starting, strict=True) if length + rest == longest + 1
+    ]
+    alone = Counter(length for length, _ in some)
+    return {n for length, n in some if alone[length] == 1}
+
+
+def _lengths(numbers: Sequence[int]) -> list[int]:
+    """The length of the longest increasing run that ends at each number."""
+    tails: list[int] = []
+    found: list[int] = []
+    for n in numbers:
+        k = bisect_left(tails, n)
+        if k == len(tails):
+            tails.append(n)
+        else:
+            tails[k] = n
+        found.append(k + 1)
+    return found
 
 
 def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[list[T]]:

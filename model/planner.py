@@ -13,13 +13,13 @@ from model.decisions import Decision, Who
 from model.diff import same_value
 from model.linemerge import merge_lines
 from model.matching import counted
-from model.orders import agreed
+from model.orders import agreed, diverging
 from model.plan import Choice, Container, Key, Part, Side, Stretch, Three
 from model.scalars import quoted
 from model.walk import spans
 
 Link: TypeAlias = "tuple[Link, str | int] | None"
-_Task: TypeAlias = "tuple[Container, Key, Link, Side, Side, Side, str]"
+_Task: TypeAlias = "tuple[Container, Key, Link, Side, Side, Side, str, bool]"
 
 
 def path_of(link: Link) -> Path:
@@ -43,18 +43,19 @@ class Planner:
     def run(self) -> Part:
         """The plan of the document, or the one decision about all of it."""
         roof = Container(c.OBJECT)
-        self.stack = [(roof, "", None, *self.three.tops, "")]
+        self.stack = [(roof, "", None, *self.three.tops, "", False)]
         while self.stack:
-            container, key, link, one, two, three, hint = self.stack.pop()
-            container.parts[key] = self.part(link, one, two, three, hint)
+            container, key, link, one, two, three, hint, whole = self.stack.pop()
+            container.parts[key] = self.part(link, one, two, three, hint, whole)
         return roof.parts[""]
 
-    def part(self, link: Link, base: Side, mine: Side, theirs: Side, hint: str) -> Part:
-        """What stands at one place."""
+    def part(self, link: Link, base: Side, mine: Side, theirs: Side, hint: str, whole: bool) -> Part:
+        """What stands at one place; ``whole`` does not look inside where both sides changed it."""
         if base is not None and mine is not None and theirs is not None:
             if self.three.all_same(base, mine, theirs):
                 return base
-            if base.kind == mine.kind == theirs.kind:
+            whole = whole and not self.three.same(base, mine) and not self.three.same(base, theirs)
+            if base.kind == mine.kind == theirs.kind and not whole:
                 inside: Part | None = None
                 if base.kind == c.OBJECT:
                     inside = self.document(link, base, mine, theirs)
@@ -103,8 +104,13 @@ class Planner:
         )
         return index
 
-    def order(self, link: Link, orders: dict[str, list[Key]], shown: dict[str, Value]) -> int | None:
-        """The decision about an order, None where nobody changed it; adds to ``orders`` what both want."""
+    def order(
+        self, link: Link, orders: dict[str, list[Key]], shown: dict[str, Value], moves: bool = False
+    ) -> int | None:
+        """The decision about an order, None where nobody changed it; adds to ``orders`` what both want.
+
+        With ``moves`` one element that both moved to different places is a conflict, even if no pair contradicts.
+        """
         base, mine, theirs = orders["base"], orders["mine"], orders["theirs"]
         if base == mine == theirs:
             return None
@@ -114,7 +120,7 @@ class Planner:
         if mine == base or theirs == base:
             who: Who = "theirs" if mine == base else "mine"
             return self.note(path_of(link), values, "order", who, who)
-        found = agreed(base, mine, theirs)
+        found = None if moves and diverging(base, mine, theirs) else agreed(base, mine, theirs)
         if found is None:
             return self.note(path_of(link), values, "order", "both", "base", conflict=True)
         orders["both"] = found
@@ -149,7 +155,7 @@ class Planner:
             if one is not None and self.three.all_same(one, two, three):
                 container.parts[name] = one
             else:
-                tasks.append((container, name, (link, name), one, two, three, hints.get(name, "")))
+                tasks.append((container, name, (link, name), one, two, three, hints.get(name, ""), False))
         self.stack += reversed(tasks)
         return container
 
@@ -164,13 +170,13 @@ class Planner:
         if work.unclear:
             return Choice(self.decide(link, base, mine, theirs, "array", "both", conflict=True))
         container = work.container
-        container.order = self.order(link, container.orders, work.shown) if work.reordered else None
+        container.order = self.order(link, container.orders, work.shown, True) if work.reordered else None
         tasks: list[_Task] = []
-        for key, step, one, two, three in work.elements:
+        for key, step, one, two, three, whole in work.elements:
             if one is not None and self.three.all_same(one, two, three):
                 container.parts[key] = one
             else:
-                tasks.append((container, key, (link, step), one, two, three, ""))
+                tasks.append((container, key, (link, step), one, two, three, "", whole))
         for put in work.insertions:
             values = (None, put.mine, put.theirs)
             index = self.note(
