@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -12,10 +11,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from model import canonical, edit, text
-from model.canonical import Path as FieldPath
 from model.canonical import Value
 from model.drafts import Drafts
-from model.errors import NotFound, Refused
+from model.errors import NotFound
 from model.layouts.base import Layout
 from model.records import Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
@@ -135,11 +133,9 @@ class Desk:
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
         """Some code that names the content's size."""
-        return Sending(
-            f"contracts.update_one({len(content)})",
-            f"db.contracts.updateOne({len(content)})",
-            "The swap applies only if v is still 12.",
-        )
+        size = len(content)
+        guard = "The swap applies only if v is still 12."
+        return Sending(f"contracts.update_one({size})", f"db.contracts.updateOne({size})", guard)
 
     def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
         """A compare-and-swap on version and content."""
@@ -185,7 +181,6 @@ class _Bound:
 
 
 UNKNOWN = Outcome("unknown", NS, ID, "The connection was lost after the write was sent.", token="691f0a4e")
-REFUSED = Refused("The server is not writable now; try again later.")
 
 
 def shown(qtbot: QtBot, widget: QWidget, width: int = 1168, height: int = 795) -> None:
@@ -195,20 +190,3 @@ def shown(qtbot: QtBot, widget: QWidget, width: int = 1168, height: int = 795) -
     widget.show()
     widget.activateWindow()
     qtbot.waitUntil(lambda: QApplication.activeWindow() is widget)
-
-
-__all__ = [
-    "ID",
-    "MINE",
-    "NS",
-    "OPENED",
-    "REFUSED",
-    "UNKNOWN",
-    "Desk",
-    "FieldPath",
-    "decimal",
-    "put",
-    "replace",
-    "shown",
-    "theirs",
-]
