@@ -56,10 +56,10 @@ def json_patch(changes: Diff, a: bytes, b: bytes) -> str:
             out.append(_line("replace", pointer, write(after, _RELAXED)))
         elif before.type == c.OBJECT:
             own, inside = _document(pointer, before, after, left, right)
-            stack += [own, *inside]
+            stack += [own, *reversed(inside)]
         else:
             own, inside = _array(pointer, before, after, left, right)
-            stack += [own, *inside]
+            stack += [own, *reversed(inside)]
     return "[" + ", ".join(out) + "]"
 
 
