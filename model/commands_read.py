@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from model import canonical, export, files, text
+from model import canonical, files, text
 from model.canonical import Value
 from model.diff import Diff, diff
 from model.errors import Refused
@@ -148,6 +148,8 @@ def differ(args: argparse.Namespace) -> int:
 
 
 def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
+    from model import export  # it brings DeepDiff, which takes its time to import
+
     if form == "json":
         for row in changes.row_texts():
             print(row)

@@ -355,6 +355,7 @@ class Session:
         for place in places:
             if place.layout != "pending":
                 if ns is not None:
+                    # Never guessed at: a list that only looks like tokens would be taken apart.
                     raise Refused(f"No pending tokens were recognised in {ns}; state its fields in a profile.")
                 continue
             of = pending.counters(self._opened.server, self._catalogue.known(place.ns)[1])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pymongo.database
 import pytest
-from bson import Int64
+from bson import Int64, ObjectId
 
 from model import canonical, commands, text
 from tests.model import stories
@@ -324,7 +324,9 @@ def test_a_token_that_cannot_be_finished_is_said_and_the_others_are_finished(
     rows: Any, source: str, database: Db, ns: str
 ) -> None:
     stats = f"{ns.partition('.')[0]}.stats"
-    database["stats"].insert_one({"_id": "2020-07-06", "count": "41", "pending": [stories.OLD]})
+    database["stats"].insert_one(
+        {"_id": "2020-07-06", "count": "41", "pending": [ObjectId("5f00000000000000000000aa")]}
+    )
     assert rows("cleanup", source, stats)[0] == 1
     status, found = rows("cleanup", source, stats, "--apply")
     assert (status, sorted(row["outcome"] for row in found)) == (1, ["applied", "applied", "refused"])
