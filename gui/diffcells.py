@@ -12,6 +12,7 @@ from gui.difftree import Node
 from model import canonical, text
 from model.canonical import Value
 from model.diff import Move, Operation, Reorder, TextEdit, text_edits
+from model.errors import Refused
 
 SHOWN = 200  # characters of a long value
 LEAD = 12  # characters kept before the first difference where a row is cut
@@ -69,7 +70,10 @@ def shown(v: Value | None, zone: str) -> str:
         return ""
     if v.is_container and len(v.data) > _WALKED:
         return f"{{ … }} {valuetext.note_of(v)}" if v.type == canonical.OBJECT else f"[ … ] {valuetext.note_of(v)}"
-    return text.shown(v, zone, SHOWN)
+    try:
+        return text.shown(v, zone, SHOWN)
+    except Refused:  # bytes that are no BSON, deep inside: their place can still be shown
+        return f"unreadable {v.kind}, {wording.size(len(v.data))}"
 
 
 def marked(
@@ -85,7 +89,7 @@ def marked(
         return _bytes(a, b, room, strong)
     if a.type != b.type or isinstance(op, Move) or a.is_container:
         return (Span(left),), (Span(right),)
-    before, after = valuetext.numbers(left, right) if valuetext.is_number(a) else _ranges(text_edits(left, right))
+    before, after = valuetext.marks_between(a, b, left, right)
     return _runs(left, before, strong), _runs(right, after, strong)
 
 

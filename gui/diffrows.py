@@ -191,7 +191,7 @@ class DiffModel(CellModel):
         kept = node.cells.get(column)
         if isinstance(kept, Cell):
             return kept
-        if column in (A, B) and node.kind != "fold":
+        if column in (A, B) and node.kind not in ("fold", "broken"):
             node.cells[A], node.cells[B] = self._sides(node)
         else:
             node.cells[column] = self._other(node, column)
@@ -218,7 +218,7 @@ class DiffModel(CellModel):
             return Cell(change=op.op if op is not None else "", bar=bar, accessible=words or "not changed", tip=words)
         if column == FIELD:
             return self._field(node)
-        if column == TYPE and node.kind != "fold":
+        if column == TYPE and node.kind not in ("fold", "broken"):
             return diffcells.type_cell(node)
         return Cell()
 
@@ -226,6 +226,8 @@ class DiffModel(CellModel):
         if node.kind == "fold":
             words = wording.many(node.count, "unchanged field")
             return plain(words, "text2", size=12)
+        if node.kind == "broken":
+            return plain(node.label, "err", size=12)
         if node.parent is self._root and not node.path:
             return plain("order of the fields", "text2", size=12)
         token = "text2" if node.kind == "same" else "text"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
 from gui import preferences, symbols, theme
@@ -47,6 +47,7 @@ class DiffTable(CellTree):
     next_asked = Signal()
     previous_asked = Signal()
     escaped = Signal()
+    menu_asked = Signal(QModelIndex, QPoint)
 
     def __init__(self, model: DiffModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,7 +60,6 @@ class DiffTable(CellTree):
         self.setTreePosition(FIELD)
         self.setIndentation(theme.px(INDENT))
         self.setAccessibleName("Differences")
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
@@ -155,7 +155,14 @@ class DiffTable(CellTree):
         for above in wanted:
             model.fetchMore(above)
 
-    # --- keys
+    # --- keys and menu
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        if index.isValid():
+            where = self.visualRect(index).center() if by_key else event.pos()
+            self.menu_asked.emit(index, self.viewport().mapToGlobal(where))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier

@@ -15,6 +15,7 @@ from gui.diffplan import Place, Plan, Slot
 from model import canonical, text
 from model.canonical import ARRAY, OBJECT, Path, Value
 from model.diff import Add, Move, Operation, Remove, Reorder
+from model.errors import Refused
 
 CHUNK = 100
 RUN = 400  # unchanged neighbours that are listed one by one where everything is shown
@@ -23,7 +24,8 @@ RUN = 400  # unchanged neighbours that are listed one by one where everything is
 class Node:
     """One row.
 
-    ``kind`` is ``change``, ``parent`` (changes inside), ``same``, ``inside`` (part of a changed value) or ``fold``.
+    ``kind`` is ``change``, ``parent`` (changes inside), ``same``, ``inside`` (part of a changed value), ``fold`` or
+    ``broken`` (nothing after it can be read).
     """
 
     def __init__(
@@ -89,9 +91,15 @@ class Node:
         """The next children, not yet among ``kids``."""
         if self._more is None:
             return []
-        found = list(islice(self._more, most))
-        if len(found) < most:
+        found: list[Node] = []
+        try:
+            found.extend(islice(self._more, most))
+        except Refused as error:  # bytes that are no BSON: what could be read stays, and the row below says why it ends
+            found.append(Node(self, "broken", str(error), None, None, None, None))
             self._more = None
+        else:
+            if len(found) < most:
+                self._more = None
         return found
 
     def add(self, found: list[Node]) -> None:

@@ -93,7 +93,7 @@ class DiffPanel(QWidget):
         self.table.next_asked.connect(self.next_change)
         self.table.previous_asked.connect(self.previous_change)
         self.table.escaped.connect(self.hide_value)
-        self.table.customContextMenuRequested.connect(self._menu)
+        self.table.menu_asked.connect(self._menu)
         self.table.doubleClicked.connect(self._double_clicked)
         self.table.selectionModel().currentChanged.connect(self._moved)
         self.table.clicked.connect(self._clicked)
@@ -310,7 +310,7 @@ class DiffPanel(QWidget):
         node = self.model.node(self.table.currentIndex())
         if node is None and self.model.current >= 0:
             node = self.model.node(self.model.go(self.model.current))
-        return node if node is not None and node.kind != "fold" else None
+        return node if node is not None and node.kind not in ("fold", "broken") else None
 
     def _show_value(self) -> None:
         node = self._here()
@@ -323,11 +323,10 @@ class DiffPanel(QWidget):
 
     # --- copying and restoring
 
-    def _menu(self, where: QPoint) -> None:
-        index = self.table.indexAt(where)
+    def _menu(self, index: QModelIndex, where: QPoint) -> None:
         node = self.model.node(index)
-        if node is not None and node.kind != "fold":
-            self.menu(node).popup(self.table.viewport().mapToGlobal(where))
+        if node is not None and node.kind not in ("fold", "broken"):
+            self.menu(node).popup(where)
 
     def menu(self, node: Node) -> QMenu:
         """What can be done with a row."""

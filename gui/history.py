@@ -45,7 +45,7 @@ class Mark:
     def under(self) -> str:
         """The second line under a mark: its date, or what stands in its place."""
         if self.missing:
-            return "retention or loss"
+            return self.newest.detail or "retention or loss"
         if self.newest.state == "damaged":
             return self.newest.detail or "damaged"
         return "current" if self.newest.current else wording.day(self.newest.at) or "no date"

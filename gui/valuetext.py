@@ -7,6 +7,7 @@ out a whole line at once; what is copied is the value itself.
 from __future__ import annotations
 
 import bisect
+import re
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
@@ -21,6 +22,7 @@ from model.errors import Refused
 LARGE = 1 << 20  # bytes above which only the size is shown until someone asks for more
 LONGEST = 2000
 MARKED = 200_000  # characters up to which differences are looked for one by one
+_WORD = re.compile(r"\S+")
 _BREAK = "\u2029"  # breaks a line in Qt's text views as \n does
 HEX_MOST = 1 << 20  # bytes of a binary that are ever laid out
 PICTURE = 2048  # pixels that a picture is scaled down to
@@ -76,7 +78,7 @@ def read_pair(
         marks = _hex_marks(content_bytes(a), content_bytes(b), 8)
         return replace(left, marks=tuple(marks[0])), replace(right, marks=tuple(marks[1]))
     old, new = left.text.replace(_BREAK, ""), right.text.replace(_BREAK, "")
-    before, after = numbers(old, new) if a.type == b.type and is_number(a) else differing(old, new)
+    before, after = marks_between(a, b, old, new)
     return replace(left, marks=_shifted(left.text, before)), replace(right, marks=_shifted(right.text, after))
 
 
@@ -190,9 +192,22 @@ def numbers(old: str, new: str) -> tuple[list[Range], list[Range]]:
     return [(head, len(old))], [(head, len(new))]
 
 
-def is_number(value: Value) -> bool:
-    """Whether it is a number of any type."""
-    return value.type in _NUMBERS
+def words_apart(old: str, new: str) -> tuple[list[Range], list[Range]]:
+    """Where two dates differ, word by word: half a day or half a zone says nothing."""
+    left, right = ([(m.start(), m.end()) for m in _WORD.finditer(words)] for words in (old, new))
+    if len(left) != len(right):
+        return left, right
+    apart = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if old[x[0] : x[1]] != new[y[0] : y[1]]]
+    return [left[i] for i in apart], [right[i] for i in apart]
+
+
+def marks_between(a: Value, b: Value, old: str, new: str) -> tuple[list[Range], list[Range]]:
+    """What to mark in the texts ``old`` and ``new`` of two values."""
+    if a.type == b.type and a.type in _NUMBERS:
+        return numbers(old, new)
+    if a.type == b.type == canonical.DATE:
+        return words_apart(old, new)
+    return differing(old, new)
 
 
 def common(a: str, b: str) -> int:

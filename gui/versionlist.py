@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
 
 from gui import stripes, symbols, theme
@@ -113,8 +113,6 @@ class VersionList(CellTree):
         self.setRootIsDecorated(False)
         self.setIndentation(0)
         self.setAccessibleName("Versions, newest first")
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._menu)
         model.chosen.connect(self.viewport().update)
         header = self.header()
         header.setStretchLastSection(True)
@@ -134,9 +132,11 @@ class VersionList(CellTree):
         self.setColumnHidden(AUTHOR, not self._history.authors)
         self.setColumnHidden(CHANGED, not self._history.counted)
 
-    def _menu(self, where: QPoint) -> None:
-        index = self.indexAt(where)
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        index = self.currentIndex() if by_key else self.indexAt(event.pos())
         if index.isValid():
+            where = self.visualRect(index).center() if by_key else event.pos()
             self.menu_asked.emit(index.row(), self.viewport().mapToGlobal(where))
 
     def _take(self, row: int, modifiers: Qt.KeyboardModifier) -> None:

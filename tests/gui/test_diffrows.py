@@ -18,8 +18,9 @@ from gui.diffplan import plan
 from gui.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
 from gui.difftree import CHUNK, Node
 from model import canonical
+from model.canonical import Value
 from model.session import Comparison
-from tests.gui.told import compared
+from tests.gui.told import compared, compared_bytes
 
 _alive: list[DiffModel] = []
 """An index points into its model and does not keep it."""
@@ -240,6 +241,17 @@ def test_a_long_run_of_equal_neighbours_is_folded_where_everything_is_shown() ->
     fold = next(i for i in walk(model) if cell(i, FIELD).text == "8,900 unchanged fields")
     inside = [cell(i, FIELD).text for i in walk(model, fold)]
     assert inside == [f"f{i}" for i in range(100, 9000)]
+
+
+def test_bytes_that_are_no_bson_are_shown_as_far_as_they_go() -> None:
+    broken = canonical.document([("ok", Value.of(1)), ("bad", Value(canonical.STRING, b"\x63\x00\x00\x00x\x00"))])
+    a = canonical.document([("n", Value.of(1)), ("in", Value(canonical.OBJECT, broken))])
+    b = canonical.document([("n", Value.of(2)), ("in", Value(canonical.OBJECT, broken))])
+    model = rows_of(compared_bytes(a, b), only_changes=False)
+    found = table(model)
+    assert found[1] == ("", "in", "unreadable Object, 24 B", "unreadable Object, 24 B")
+    assert found[2] == ("", "ok", "1", "1")
+    assert found[3][1].startswith("The length at byte")
 
 
 def random_value(dice: random.Random, depth: int) -> Any:
