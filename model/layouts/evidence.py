@@ -32,7 +32,7 @@ CHAIN_LENGTH = 60  # versions read of one document; of a longer one the newest i
 CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
 NO_IDS: list[Value] = []
-WITHIN_MS = 800  # for one look-up; one without an index may take as long as the collection is large
+WITHIN_MS = 1500  # for one look-up; one without an index may take as long as the collection is large
 
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
 NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
@@ -261,12 +261,14 @@ def _index(description: Mapping[str, object]) -> Index:
     return Index(names or ("",), bool(description.get("unique")), "partialFilterExpression" in description)
 
 
-def matching(server: Port, ns: str, filter: Terms, limit: int = CHAIN_LENGTH) -> tuple[list[Document], bool]:
+def matching(
+    server: Port, ns: str, filter: Terms, limit: int = CHAIN_LENGTH, projection: Terms | None = None
+) -> tuple[list[Document], bool]:
     """Documents that match, and whether these are all; bounded in number, bytes and time."""
     found: list[Document] = []
     left = CHAIN_BYTES
     try:
-        for raw in _within(server.find(ns, filter, limit=limit + 1, max_ms=WITHIN_MS)):
+        for raw in _within(server.find(ns, filter, projection=projection, limit=limit + 1, max_ms=WITHIN_MS)):
             if len(found) == limit or left < 0:
                 return found, False
             left -= len(raw)

@@ -91,11 +91,11 @@ LAST = _set(
 LAST_BESIDE = LAST | _set("value val n number last current c count")
 PENDING = _set(
     """
-    pending pendingtokens pendingtransactions pendingops pendingtx inflight open outstanding unsettled
-    unapplied unfinished begun started tokens
+    pending pendingtokens pendingtransactions pendingops pendingtx pendingevents pendingwrites inflight
+    outstanding unsettled unapplied uncounted
     """
 )
-APPLIED = _set("applied settled finished completed done committed appliedtokens confirmed")
+APPLIED = _set("applied settled committed counted appliedtokens appliedops appliedtx confirmed")
 PROCESSED = _set(
     """
     processed processedhistory processedevents processedids processedkeys processedmessages processedgames

@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from model import canonical as c
-from model.layouts.evidence import Chain, Document, Proposal, Sample, chain_of, matching, of
+from model.canonical import Value
+from model.layouts.evidence import ID_TYPES, Chain, Document, Proposal, Sample, chain_of, matching, of
 from model.layouts.fields import whole_number
+from model.layouts.fits import is_id_name, is_version_name, version_fields
 from model.layouts.hints import PAST, words
-from model.layouts.repeated import is_id_name, is_version_name, version_fields
 from model.layouts.stamps import stamps
 from model.profile import stated
 from model.resilient import Port
 
 ASKED = 12  # documents with an earlier version, and half as many without
+ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among ids would be searched for
+ROWS = 2000  # of which just the id and the version are read
+CHAINS = 8  # earlier versions that are read whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +39,14 @@ class Link:
     same: int  # documents of which it holds the current version
     asked: int
     chains: tuple[Chain, ...]
+    kin: float  # the part of its rows' fields that the current documents have too
+    known: bool  # the look-up came to its end in the time allowed
 
     @property
     def linked(self) -> bool:
-        """Whether it holds versions of these documents at all."""
+        """Whether it holds versions of these documents at all, and not something else that belongs to them."""
+        if self.kin < 0.5:
+            return False
         if self.later:
             return self.below >= 0.4 * self.later
         return bool(self.asked) and self.same >= 0.7 * self.asked
@@ -71,9 +79,11 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
     ``wanted``: a person says that there is one, so a name is enough.
     """
     found: list[tuple[float, Link]] = []
+    in_time = True
     for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
         named = is_past_of(other.name, sample.name)
         for link in _links(server, sample, other, named):
+            in_time = in_time and (link.known or link.linked)
             if link.linked:
                 found.append((link.share + named, link))
                 break
@@ -81,7 +91,7 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
             break
     if found:
         return _told(sample, max(found, key=lambda pair: pair[0])[1])
-    return _by_name(sample, others, wanted)
+    return _by_name(sample, others, wanted, in_time)
 
 
 def _links(server: Port, sample: Sample, other: Sample, named: bool) -> Iterator[Link]:
@@ -123,35 +133,62 @@ def _archive_ids(other: Sample, version: str, kinds: Any) -> list[str]:
     return [name for *_, name in sorted(found)]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A current document of which the other collection is asked."""
+
+    document: Document
+    id: Value
+    version: Value
+    place: int
+
+
 def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> Link:
-    placed = [(d, v, p) for d in sample.documents if (v := d.get(version)) and (p := d.place(version)) is not None]
-    lowest = min((place for *_, place in placed), default=0)
-    first = min(lowest, 1)
-    later = [each for each in placed if each[2] > first]
-    later = sorted(later, key=lambda each: -each[2])[: ASKED // 2] + later[:: max(1, len(later) // ASKED)]
-    later = list({document: (document, v, p) for document, v, p in later}.values())[:ASKED]
-    asked = later + [each for each in placed if each[2] == first][: ASKED // 2]
-    alternatives: list[dict[str, Any]] = []
-    for document, value, place in asked:
-        if value.type == c.DATE:
-            alternatives.append({archive_id: document.get(id), version: {"$lte": value}})
-        else:
-            near = [whole_number(n) for n in (place - 1, place) if n >= 0]
-            alternatives.append({archive_id: document.get(id), version: {"$in": near}})
+    asked, first = _asked(sample, id, version)
+    dated = sum(each.version.type == c.DATE for each in asked) * 2 > len(asked)
+    filter: dict[str, Any] = {archive_id: {"$in": list({each.id for each in asked})}}
+    if not dated:
+        near = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
+        filter[version] = {"$in": [whole_number(n) for n in sorted(near)]}
     rows: list[Document] = []
-    if alternatives:
-        rows, _ = matching(server, other.ns, {"$or": alternatives}, 8 * len(alternatives))
-    below = same = 0
-    linked = []
-    for document, _, place in asked:
-        mine = [row for row in rows if row.get(archive_id) == document.get(id)]
-        places = {row.place(version) for row in mine}
-        same += place in places
-        if place > first:
-            below += any(each is not None and each < place for each in places)
-        under = [row for row in mine if (at := row.place(version)) is not None and at < place]
-        linked.append(chain_of([*under, document], version))
-    return Link(id, other, archive_id, version, below, len(later), same, len(asked), tuple(linked))
+    known = True
+    if asked:
+        rows, known = matching(server, other.ns, filter, ROWS, {archive_id: 1, version: 1})
+    below = later = same = 0
+    earlier: dict[Value, Document] = {}  # by the _id of the row with the version before it
+    for each in asked:
+        mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
+        under = [(at, row) for at, row in mine if at < each.place]
+        same += any(at == each.place for at, _ in mine)
+        below += bool(under)
+        later += bool(under) if dated else each.place > first
+        row_id = max(under, key=lambda pair: pair[0])[1].get("_id") if under else None
+        if row_id is not None and row_id.type in ASKABLE and len(earlier) < CHAINS:
+            earlier[row_id] = each.document
+    whole, _ = matching(server, other.ns, {"_id": {"$in": list(earlier)}}) if earlier else ([], True)
+    chains = [chain_of((row, earlier[of]), version) for row in whole if (of := row.fields["_id"]) in earlier]
+    kin = _kin(sample, other, {id, archive_id, version, "_id"})
+    return Link(id, other, archive_id, version, below, later, same, len(asked), tuple(chains), kin, known)
+
+
+def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
+    """Documents with the highest versions, some across the sample and some with the first one; and which that is."""
+    placed = []
+    for document in sample.documents:
+        key, value, place = document.get(id), document.get(version), document.place(version)
+        if key is not None and value is not None and place is not None and key.type in ASKABLE:
+            placed.append(_Asked(document, key, value, place))
+    first = min((each.place for each in placed), default=0)
+    first = min(first, 1)
+    later = [each for each in placed if each.place > first]
+    high = sorted(later, key=lambda each: -each.place)[: ASKED // 2]
+    chosen = list(dict.fromkeys([*high, *later[:: max(1, len(later) // ASKED)]]))[:ASKED]
+    return chosen + [each for each in placed if each.place == first][: ASKED // 2], first
+
+
+def _kin(sample: Sample, other: Sample, own: set[str]) -> float:
+    theirs = [(len(s.values), s.name) for s in other.shapes.values() if s.name not in own]
+    return sum(n for n, name in theirs if name in sample.shapes) / sum(n for n, _ in theirs) if theirs else 1.0
 
 
 def _told(sample: Sample, link: Link) -> Proposal:
@@ -201,7 +238,7 @@ def _numbering(sample: Sample, version: str) -> str:
     return "time" if sample.shapes[version].share(c.DATE) > 0.5 else "next"
 
 
-def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool) -> Proposal | None:
+def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
     """An archive of which only the name and, at best, an index speak: nothing has been archived yet."""
     version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
     if not version or not _ids(sample, version):
@@ -210,7 +247,9 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool) -> Proposal
         if not is_past_of(other.name, sample.name):
             continue
         unique = other.unique_with(version)
-        if other.documents and not wanted and not (unique and version in other.shapes):
+        if other.documents and not wanted and version not in other.shapes:
+            continue
+        if other.documents and not wanted and in_time and not unique:
             continue
         kinds = sample.shapes["_id"].types.keys() if "_id" in sample.shapes else ()
         ids = [*unique, *_archive_ids(other, version, kinds)]
@@ -227,7 +266,8 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool) -> Proposal
             author=found.author,
             **names,
         )
-        held = "holds no version of the documents looked up" if other.documents else "is empty"
+        held = "holds no version of the documents looked up" if in_time else "could not be looked into in time"
+        held = held if other.documents else "is empty"
         index = f" and has a unique index on {unique[0]} and {version}" if unique else ""
         why = f"The collection {other.name} is named as a history of {sample.name}{index}, but {held}."
         return Proposal(profile, 0.6 if unique else 0.5, why, ("plain", "stream"))

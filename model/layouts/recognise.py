@@ -19,6 +19,7 @@ from model.layouts.base import Layout
 from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
 from model.layouts.evidence import SAMPLE_BYTES, WITHIN_MS, Proposal, Sample, gently, take
+from model.layouts.fits import is_version_name, version_fields
 from model.layouts.flagged import Flagged
 from model.layouts.hashed import Hashed
 from model.layouts.paired import is_past_of, pair
@@ -122,7 +123,7 @@ def _wanted(server: Port, sample: Sample, layout: str, others: list[str]) -> Pro
         made = pair(server, sample, [take(server, f"{db}.{name}", _share(len(near))) for name in near], wanted=True)
         if made is not None:
             return replace(made, profile=replace(made.profile, layout=layout))
-        version = next(iter(repeated.version_fields(sample)), "")
+        version = next(iter(version_fields(sample)), "")
         if layout == "archive" and version:  # the archive will be made by the first edit
             return Proposal(stated(sample.ns, layout, version=version), 0.3, "")
         return None
@@ -243,13 +244,13 @@ def _nothing(server: Port, sample: Sample) -> Proposal:
     profile = _plain(sample.ns, sample)
     if sample.documents:
         why = "No field of the documents sampled tells one version from another."
-        if others := repeated.near_miss(server, sample):
-            return Proposal(profile, 0.6, f"{why} An index keeps a number apart, though.", others)
+        if but := repeated.near_miss(server, sample):
+            return Proposal(profile, 0.7, but, ("versions",))
         return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)
     if sample.unreadable:
         return Proposal(profile, 0.3, "None of the documents sampled can be read.")
     for index in sample.indexes:
-        version = next((name for name in index.names if repeated.is_version_name(name)), "")
+        version = next((name for name in index.names if is_version_name(name)), "")
         id = next((name for name in index.names if name != version), "")
         if index.unique and len(index.names) == 2 and version and id:
             why = f"It is empty; a unique index on {id} and {version} suits a document for every version."

@@ -9,8 +9,8 @@ from model import canonical as c
 from model.canonical import Value
 from model.errors import Unreadable
 from model.layouts.evidence import NUMBERS, Chain, Document, Proposal, Sample, chain_of, of, read
+from model.layouts.fits import is_version_name
 from model.layouts.hints import BEFORE, CHANGE_TIMES, HASHES, NOW, TOKENS, bare
-from model.layouts.repeated import is_version_name
 from model.layouts.stamps import HASH, TOKEN, free, reordered, some, stamps, verified
 from model.profile import stated
 
