@@ -113,7 +113,7 @@ def _planned(token: PendingToken) -> Outcome:
     who = f"Token {token_name(token.token)} of {id_name(token.id)}"
     if token.problem:
         return Outcome("refused", token.ns, token.id, f"{who} cannot be finished: {token.problem}")
-    return Outcome("skipped", token.ns, token.id, f"{who} would be finished, {effect(token)}; nothing was written.")
+    return Outcome("skipped", token.ns, token.id, f"{who} {effect(token)}; nothing was written.")
 
 
 def _print_outcomes(outcomes: Iterable[Outcome], args: argparse.Namespace, progress: Progress) -> list[str]:

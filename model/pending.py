@@ -222,7 +222,8 @@ def _outcome(token: PendingToken, of: Counters, end: End, back: bool, now: str) 
     kind, detail = end.kind, end.sentence
     who = f"Token {token_name(token.token)} of {id_name(token.id)}"
     if kind == "applied":
-        detail = f"{who} was put back, {now}." if back else f"{who} was finished, {now}."
+        how = "put back" if back else "taken out, as it was counted already" if token.applied else "finished"
+        detail = f"{who} was {how}: {now}."
     elif kind == "conflict" and not back:
         # Nothing matched, so the token is gone or stands elsewhere than it was seen: the work is done or not ours.
         return Outcome("skipped", of.ns, token.id, f"{who} changed since it was listed; nothing was written.")
@@ -232,11 +233,11 @@ def _outcome(token: PendingToken, of: Counters, end: End, back: bool, now: str) 
 
 
 def effect(token: PendingToken) -> str:
-    """What finishing does, in a clause: ``count + 1, which is 41 now``."""
-    now = "missing" if token.counter is None else text.shown(token.counter)
+    """What finishing would do, in a clause: ``would be finished: count + 1 (41 now)``."""
     if token.applied:
-        return f"which was counted already: {token.field} stays {now}"
-    return f"{token.field} + {token.amount}, which is {now} now"
+        return "would be taken out, as it was counted already"
+    now = "none so far" if token.counter is None else f"{text.shown(token.counter)} now"
+    return f"would be finished: {token.field} + {token.amount} ({now})"
 
 
 def explain(token: PendingToken) -> str:
