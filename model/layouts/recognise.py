@@ -210,7 +210,7 @@ def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[Colle
         why = "A view, which can only be read." if found.view else found.trouble or "Not a collection of documents."
         made = CollectionProfile(found.ns, token="")
         return CollectionInfo(found.ns, "plain", made.fields, None, 0.0 if found.trouble else 1.0, why), made
-    made_by = paired or _alone(server, sample) or _nothing(server, sample)
+    made_by = paired or _alone(server, sample) or _nothing(sample)
     profile = made_by.profile
     why = made_by.why
     if sample.unreadable:
@@ -240,11 +240,11 @@ def _alone(server: Port, sample: Sample) -> Proposal | None:
     return None
 
 
-def _nothing(server: Port, sample: Sample) -> Proposal:
+def _nothing(sample: Sample) -> Proposal:
     profile = _plain(sample.ns, sample)
     if sample.documents:
         why = "No field of the documents sampled tells one version from another."
-        if but := repeated.near_miss(server, sample):
+        if but := repeated.near_miss(sample):
             return Proposal(profile, 0.7, but, ("versions",))
         return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)
     if sample.unreadable:

@@ -32,17 +32,18 @@ def wanted(server: Port, sample: Sample, layout: str) -> Proposal | None:
     return None if fit is None else _told(sample, fit, layout)
 
 
-def near_miss(server: Port, sample: Sample) -> str:
+def near_miss(sample: Sample) -> str:
     """Why documents that look a little like versions are not taken for ones, one sentence; "" where none do."""
-    for version in version_fields(sample):
-        for id in sample.unique_with(version):
+    numbers = version_fields(sample)
+    for index in sample.indexes:
+        if index.unique and len(index.names) == 2 and index.names[1] in numbers and index.names[0] in sample.shapes:
+            id, version = index.names
             return (
-                f"A unique index on {id} and {version} would suit a document for every version, but what shares "
-                f"{'an' if id[0] in 'aeiouAEIOU' else 'a'} {id} looks like parts of one thing."
+                f"A unique index on {id} and {version} would suit a document for every version, but documents with "
+                f"the same {id} look like parts of one thing."
             )
-        if is_version_name(version):
-            return f"The field {version} looks like a version, but no earlier versions were found here."
-    return ""
+    version = next(filter(is_version_name, numbers), "")
+    return f"The field {version} looks like a version, but no earlier versions were found here." if version else ""
 
 
 def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
