@@ -51,6 +51,7 @@ class DiffPanel(QWidget):
         self._session, self._ns = session, ns
         self.id: Value | None = None
         self._asked: tuple[Value, Version | None, Version] | None = None
+        self._alone = False
         self.comparison: Comparison | None = None
         self._plan: Plan | None = None
         self.model = DiffModel(self)
@@ -110,7 +111,7 @@ class DiffPanel(QWidget):
 
     def compare(self, id: Value, a: Version | None, b: Version) -> None:
         """Read and compare two versions; without ``a`` there is only one version to show."""
-        self.id, self._asked = id, (id, a, b)
+        self._asked = (id, a, b)
         self.box_a.put(a)
         self.box_b.put(b)
         session, ns = self._session, self._ns
@@ -174,13 +175,15 @@ class DiffPanel(QWidget):
             self.compare(*self._asked)
 
     def _failed(self, error: BaseException) -> None:
-        self.comparison = self._plan = None
+        self.id = self.comparison = self._plan = None
         self.model.show(None, ("", ""), True)
         self._stack.show_failed(error, self._again, "These versions could not be compared")
         self._say()
 
     def _compared(self, found: tuple[Comparison, Plan]) -> None:
         self.comparison, self._plan = found
+        # Only now: until here the rows on show, and what is restored from them, are of the document before.
+        self.id = self._asked[0] if self._asked is not None else self.id
         self._alone = self._asked is not None and self._asked[1] is None
         self._show_rows()
 
@@ -216,13 +219,10 @@ class DiffPanel(QWidget):
             self.counts.setToolTip(f"{self.counts.toolTip()}\n{COARSE}")
         self.tools.say(self.model.current + 1, total)
         self.only.setEnabled(ready is not None)
-        self.swap.setEnabled(self.comparison is not None and not self._is_alone())
+        self.swap.setEnabled(self.comparison is not None and not self._alone)
         why = self.why_not_restore()
         self.restore.setEnabled(not why)
         self.restore.setToolTip(why or "Make A, or some of its fields, the content of a new version")
-
-    def _is_alone(self) -> bool:
-        return self._asked is not None and self._asked[1] is None
 
     def why_not_restore(self) -> str:
         """Why nothing can be restored from A, one sentence; "" where it can."""
@@ -230,7 +230,7 @@ class DiffPanel(QWidget):
             return "Nothing is compared yet."
         if self._session.read_only:
             return "This connection is read-only."
-        if self.comparison.a.current or self._is_alone():
+        if self.comparison.a.current or self._alone:
             return "A is the current version; choose an earlier one."
         return "A has no version number." if self.comparison.a.v is None else ""
 

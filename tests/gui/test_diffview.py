@@ -22,6 +22,7 @@ from gui.diffrows import FIELD, SYMBOL, A, B
 from gui.diffview import DiffPanel, restorable
 from gui.tasks import tasks
 from model import canonical
+from model.canonical import Value
 from model.records import Version
 from model.session import Comparison
 from tests.gui.told import ID, UNREACHABLE, Told, compared, number, told
@@ -266,6 +267,18 @@ def test_restore_asks_for_all_of_a_or_for_one_field(shown: Shown) -> None:
     actions(menu)["Restore p.net from A…"].trigger()
     assert asked == [(ID, number(1), None), (ID, number(1), [("p", "net")])]
     menu.deleteLater()
+
+
+def test_while_another_document_is_read_nothing_of_it_is_restored(shown: Shown) -> None:
+    asked: list[object] = []
+    shown.panel.restore_asked.connect(lambda id, *rest: asked.append(id))
+    other = Value.of("K-204118")
+    shown.source.histories[other] = shown.source.histories[ID]
+    shown.panel.compare(other, shown.one(1), shown.one(2))
+    shown.panel.restore.click()
+    shown.settle()
+    shown.panel.restore.click()
+    assert asked == [ID, other]
 
 
 def test_an_element_that_came_or_went_is_restored_with_its_array(shown: Shown) -> None:
