@@ -237,6 +237,7 @@ class _Reader:
             )
         if "\x00" in pattern:
             raise self.fail("a regular expression cannot hold a NUL character; remove it.")
+        self.check_text(pattern)
         self.at = found.end()
         return Value(c.REGEX, pattern.encode() + b"\x00" + flags.encode() + b"\x00")
 

@@ -125,6 +125,7 @@ def test_what_people_type_in_a_filter_is_understood(given: str, expected: str | 
         ("[1]", "Line 1, column 1", "write a document"),
         ('{a: "\\ud800"}', "Line 1, column 5", "half a character"),
         ("{a: /x/g}", "Line 1, column 8", "flags"),
+        ("{a: /\udcff/}", "Line 1, column 5", "half a character"),
     ],
 )
 def test_what_does_not_read_is_said_with_its_place_and_what_to_do(given: str, place: str, hint: str) -> None:
