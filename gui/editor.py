@@ -20,6 +20,7 @@ from gui.saving import Saver
 from gui.wording import version
 from model import canonical
 from model.canonical import Value
+from model.diff import diff, patch
 from model.errors import NotFound, Refused
 from model.records import Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
@@ -349,23 +350,35 @@ class EditorPanel(DraftPanel):
         self._keeper.forget()
         self.reload()
 
-    def _applied(self, outcome: Outcome, content: bytes) -> None:
+    def _applied(self, outcome: Outcome, there: Version | None) -> None:
         self.notices.clear("doubt")
         if outcome.id is not None and outcome.id != self.id:
             # Saved as another document: this one is as the database has it.
             self._keeper.forget()
             self._restart()
         else:
-            if self.content == content:
-                self._keeper.forget()
-            size = len(content)
-            self._base = self._latest = Version(
-                outcome.version, None, None, "document", "present", True, None, size, content=content
-            )
-            self._edit.base = content
-            self.show_draft()
+            self._saved_as(outcome, there)
         self.saved.emit(outcome)
         self.reload()
+
+    def _saved_as(self, outcome: Outcome, there: Version | None) -> None:
+        """Go on from what was saved; what was typed since stays an edit of it."""
+        sent = self._saver.sent
+        if there is None:
+            size = len(sent)
+            there = Version(outcome.version, None, None, "document", "present", True, None, size, content=sent)
+        self._base = self._latest = there
+        stored = there.content or sent
+        if stored == sent:
+            self._edit.base = sent
+        else:
+            self._edit = Edit(stored, stored if self.content == sent else patch(stored, diff(sent, self.content)))
+        if self._edit.is_dirty:
+            self._keep()
+        else:
+            self._keeper.forget()
+        self.show_draft()
+        self._say_moved()
 
     def _conflicted(self, conflict: Conflict) -> None:
         self.notices.clear("doubt")

@@ -333,7 +333,7 @@ class ResolverPanel(QWidget):
             return
         self._saver.save(theirs, content)
 
-    def _applied(self, outcome: Outcome, _: bytes) -> None:
+    def _applied(self, outcome: Outcome, _: object) -> None:
         self.notices.clear("doubt")
         self._keeper.forget()
         self._keeper.flush()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks, wording
 from model.canonical import INT32, INT64, Value
+from model.errors import Refused
 from model.records import Outcome, Version
 from model.session import Conflict, Session
 
@@ -19,10 +21,17 @@ def following(v: Value | None) -> str:
     return f"v{int.from_bytes(v.data, 'little', signed=True) + 1}"
 
 
+@dataclass(frozen=True)
+class _Answer:
+    outcome: Outcome | None
+    conflict: Conflict | None = None
+    there: Version | None = None
+
+
 class Saver(QObject):
     """Sends one document's saves. While one is under way or its outcome is unknown, no other is sent."""
 
-    applied = Signal(object, object)  # Outcome, the content that is saved
+    applied = Signal(object, object)  # Outcome; the Version that is there now, None where it could not be read
     conflicted = Signal(object)  # Conflict
     refused = Signal(str)
     unknown = Signal(object)  # Outcome
@@ -41,6 +50,11 @@ class Saver(QObject):
         if self.busy:
             return "A save is under way"
         return "Saving is held until it is known what became of the last one" if self.held is not None else ""
+
+    @property
+    def sent(self) -> bytes:
+        """The content that was sent last."""
+        return self._sent[1]
 
     @property
     def sent_name(self) -> str:
@@ -64,7 +78,7 @@ class Saver(QObject):
         """Find out what happened since ``base`` without writing anything; it ends as a conflict or a refusal."""
         session, ns, id = self._session, self._ns, self._id
         self._sent = (base, content, "look")
-        self._start(lambda _: (None, session.conflict(ns, id, base, content)))
+        self._start(lambda _: _Answer(None, session.conflict(ns, id, base, content)))
 
     def settle(self) -> None:
         """Look again for a save whose outcome is unknown."""
@@ -78,23 +92,29 @@ class Saver(QObject):
     def _run(self, send: Callable[[], Outcome], base: Version | None, content: bytes) -> None:
         session, ns, id = self._session, self._ns, self._id
 
-        def work(_: tasks.Progress) -> tuple[Outcome | None, Conflict | None]:
+        def work(_: tasks.Progress) -> _Answer:
             outcome = send()
             if outcome.kind == "conflict" and base is not None:
-                return outcome, session.conflict(ns, id, base, content)
-            return outcome, None
+                return _Answer(outcome, session.conflict(ns, id, base, content))
+            if outcome.kind != "applied" or outcome.id != id:
+                return _Answer(outcome)
+            try:  # what was stored may hold more than was sent: who saved it, for one
+                there = session.version(ns, id)
+            except Refused:
+                return _Answer(outcome)
+            return _Answer(outcome, None, there if there.v == outcome.version else None)
 
         self._start(work)
 
-    def _start(self, work: Callable[[tasks.Progress], tuple[Outcome | None, Conflict | None]]) -> None:
+    def _start(self, work: Callable[[tasks.Progress], _Answer]) -> None:
         if self.busy:
             return
         self.busy = True
         self.changed.emit()
         tasks.run(work, done=self._done, failed=self._failed, owner=self, title=f"Saving {wording.plain(self._id)}")
 
-    def _done(self, answer: tuple[Outcome | None, Conflict | None]) -> None:
-        outcome, conflict = answer
+    def _done(self, answer: _Answer) -> None:
+        outcome, conflict = answer.outcome, answer.conflict
         self.busy = False
         self.held = outcome if outcome is not None and outcome.kind == "unknown" else None
         self.changed.emit()
@@ -105,7 +125,7 @@ class Saver(QObject):
         elif outcome is None:
             return
         elif outcome.kind in ("applied", "skipped"):
-            self.applied.emit(outcome, self._sent[1])
+            self.applied.emit(outcome, answer.there)
         elif outcome.kind == "unknown":
             self.unknown.emit(outcome)
         else:
