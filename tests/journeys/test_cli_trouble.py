@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pymongo.collection
 import pymongo.database
 import pytest
+from pymongo.errors import OperationFailure
 
 from model import canonical, commands
 from tests.model import stories
@@ -109,6 +111,34 @@ def test_a_server_that_speaks_no_tls(trouble: Trouble) -> None:
 def test_a_host_that_does_not_exist(trouble: Trouble) -> None:
     said = trouble("collections", "mongodb://no-such-host.invalid/?serverSelectionTimeoutMS=300")
     assert "no-such-host.invalid" in said
+
+
+def test_bad_credentials(trouble: Trouble, local_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: object, **kwargs: object) -> None:
+        raise OperationFailure(f"Authentication failed for {SECRET}.", 18, {"codeName": "AuthenticationFailed"})
+
+    monkeypatch.setattr("pymongo.synchronous.auth.authenticate", fails)
+    said = trouble("collections", local_uri.replace("mongodb://", f"mongodb://eva:{SECRET}@"))
+    assert "user name and password" in said
+
+
+def test_a_user_who_may_only_read(
+    trouble: Trouble,
+    server_uri: str,
+    database: pymongo.database.Database,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stories.archive(database)
+    before = list(database["contracts"].find())
+
+    def fails(*args: object, **kwargs: object) -> None:
+        raise OperationFailure("not authorized on shop to execute command { update: 1 }", 13)
+
+    for write in ("update_one", "replace_one", "insert_one", "delete_one"):
+        monkeypatch.setattr(pymongo.collection.Collection, write, fails)
+    said = trouble("edit", server_uri, f"{database.name}.contracts", "K-1", "--set", "steps=9")
+    assert "not allowed" in said or "may not" in said or "may only" in said
+    assert list(database["contracts"].find()) == before
 
 
 # --- what is not there
