@@ -7,7 +7,7 @@ made in that order, and are mostly alike. Two fields that number the lines of an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 from model import canonical as c
 from model.canonical import Value
 from model.layouts.evidence import ID_TYPES, Chain, Sample, chains, of
-from model.layouts.fields import time_of
 from model.layouts.hints import IDS, VERSIONS, bare, words
 from model.resilient import Port
 
@@ -89,23 +88,25 @@ class Fit:
 
     @cached_property
     def clean(self) -> float:
-        """The part of the documents whose versions are all there, each once."""
-        good = sum(
-            len(set(p)) == len(p) and (self.dated or len(p) == max(p) - min(p) + 1)
-            for p in (each.places for each in self.several)
-        )
-        return good / len(self.several) if self.several else 0.0
+        """The part of the documents whose versions are all there, each once, from the lowest or from anywhere on."""
+        return self._share(lambda p: self.dated or len(p) == max(p) - min(p) + 1)
 
     @cached_property
-    def in_order(self) -> bool:
-        """Whether ObjectIds, where documents have such an ``_id``, were made in the order of the versions."""
-        times = [
-            (time_of(older.get("_id")), time_of(newer.get("_id")))
-            for each in self.several
-            for older, newer in each.steps
-        ]
-        known = [(a, b) for a, b in times if a is not None and b is not None]
-        return sum(a <= b for a, b in known) >= 0.75 * len(known)
+    def begun(self) -> float:
+        """The part of them that begins with the first version too."""
+        lowest = min((min(p) for p in self._places), default=0)
+        return self._share(lambda p: self.dated or (len(p) == max(p) - min(p) + 1 and min(p) == min(lowest, 1)))
+
+    def _share(self, good: Callable[[tuple[int, ...]], bool]) -> float:
+        fine = sum(len(set(p)) == len(p) and good(p) for p in self._places)
+        return fine / len(self.several) if self.several else 0.0
+
+    @cached_property
+    def in_order(self) -> float:
+        """The part of the steps at which ObjectIds, where documents have such an ``_id``, rise with the version."""
+        steps = [(a.get("_id"), b.get("_id")) for each in self.several for a, b in each.steps]
+        known = [(a.data, b.data) for a, b in steps if a and b and a.type == b.type == c.OBJECT_ID]
+        return sum(a < b for a, b in known) / len(known) if known else 1.0
 
     @cached_property
     def confidence(self) -> float:
@@ -119,12 +120,14 @@ class Fit:
             return 0.97 if self.alike >= 0.3 or self.partial else 0.7
         if self.unique:
             return 0.85 if numbers >= 0.8 and (self.alike >= 0.5 or self.partial) else 0.0
-        if self.clean < 0.5 or not self.in_order or self._repeated < 0.5:
+        # Without an index even numbers drawn by lot follow one another now and then.
+        trimmed = self.clean >= 0.9 and self.alike >= 0.5 and self.in_order >= 0.95
+        if self._repeated < 0.5 or self.in_order < 0.75 or (self.begun < 0.5 and not trimmed):
             return 0.0
         if self.hinted:
             sure = 0.6 + 0.15 * self.clean + 0.15 * self._repeated
             return sure if self.alike >= 0.3 or self.partial else 0.5
-        return 0.65 if self.clean >= 0.9 and self.alike >= 0.5 and is_id_name(self.id) else 0.0
+        return 0.65 if self.begun >= 0.9 and self.alike >= 0.5 and is_id_name(self.id) else 0.0
 
     @property
     def _repeated(self) -> float:
