@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -152,6 +152,8 @@ class TimelinePanel(QWidget):
             self._segments.addButton(made)
             segments.addWidget(made)
         self.by_version.setChecked(True)
+        self._fit_segments()
+        theme.signals.changed.connect(self._fit_segments)
         self.by_time.toggled.connect(self.strip.set_by_time)
         row.addLayout(segments)
         self.as_list = QToolButton()
@@ -167,6 +169,12 @@ class TimelinePanel(QWidget):
         row.addWidget(self.as_list)
         self._tools = row
         return header
+
+    def _fit_segments(self) -> None:
+        # The checked one is bolder, and Qt asks for the room that the other weight needs.
+        metrics = QFontMetricsF(theme.font(12, 600))
+        for made in (self.by_version, self.by_time):
+            made.setMinimumWidth(round(metrics.horizontalAdvance(made.text())) + theme.px(24))
 
     def add_tool(self, button: QWidget) -> None:
         """Put a further button at the right end of the header."""
