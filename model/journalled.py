@@ -210,7 +210,13 @@ class Writer:
         layout = self.catalogue.layout(record.entry.ns)
         removed = _unpacked(record.stored or canonical.EMPTY)
         intent = self._intent(layout, record.entry.ns, id, "undo", None, record.before, record.entry.id)
-        return self._send(intent, lambda stamp: layout.put_back(removed))
+
+        def put_back(stamp: Stamp) -> Outcome:
+            outcome = layout.put_back(removed)
+            there = self._current(record.entry.ns, id) if outcome.kind == "applied" else None
+            return replace(outcome, version=there.v) if there is not None else outcome
+
+        return self._send(intent, put_back)
 
     def _undo_finish(self, record: Record, id: Value) -> Outcome:
         kept = dict(record.extra)

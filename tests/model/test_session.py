@@ -417,10 +417,13 @@ def test_a_create_and_a_delete_are_undone(session: Session, contracts: str, data
     before = current(database)
     session.delete(contracts, K1, session.version(contracts, K1))
     assert session.undo(only_entry(session)).kind == "applied"
+    put_back = only_entry(session)
     after = current(database)
     assert {k: v for k, v in after.items() if k not in ("v", "_w")} == {
         k: v for k, v in before.items() if k not in ("v", "_w")
     }
+    assert session.undo(put_back).kind == "applied"
+    assert database["contracts"].find_one({"_id": "K-1"}) is None
 
 
 def test_the_journal_says_before_and_after_of_every_write(session: Session, contracts: str) -> None:
