@@ -104,17 +104,23 @@ def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes
     """
     if fields is None:
         return old
-    # From the end, so that taking an array's element out does not move the ones still to come.
-    for path in sorted(fields, key=_backwards, reverse=True):
+    puts, drops = [], []
+    for path in fields:
         before, now = canonical.get(old, path), canonical.get(current, path)
         if before is None and now is None:
             raise Refused(f"Neither version has a field {path_text(path)}; check how it is written.")
         if before is None:
-            current = canonical.drop(current, path)
+            drops.append(path)
         elif before != now:
-            current = canonical.put(current, path, before)
+            puts.append((path, before))
+    # Elements go from the end, so that none still to go is moved, and come from the front.
+    for path in sorted(drops, key=_order, reverse=True):
+        current = canonical.drop(current, path)
+    for path, value in sorted(puts, key=lambda put: _order(put[0])):
+        current = canonical.put(current, path, value)
     return current
 
 
-def _backwards(path: Path) -> tuple[tuple[int, str], ...]:
-    return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)
+def _order(path: Path) -> tuple[int, ...]:
+    """What sorts positions within an array and leaves fields in the order that they were named in."""
+    return tuple(step if isinstance(step, int) else -1 for step in path)
