@@ -12,6 +12,7 @@ task was superseded: with ``key`` given, a later task of the same owner and key 
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -21,19 +22,25 @@ from shiboken6 import isValid
 
 from model.errors import Cancelled, Refused
 
+OFTEN = 0.05  # seconds between two reports of progress
+
 
 class Progress:
     """What the work sees: call it as a checkpoint, ``put`` partial results."""
 
     def __init__(self, relay: _Relay) -> None:
         self._relay = relay
+        self._said = 0.0
         self.stop = threading.Event()
 
     def __call__(self, done: int, total: int | None = None) -> None:
         """Report progress; raises ``Cancelled`` once the person has asked to stop."""
         if self.stop.is_set():
             raise Cancelled
-        self._relay.progressed.emit(done, total)
+        now = time.monotonic()
+        if now - self._said >= OFTEN or done == total:  # a checkpoint an item must not flood the window
+            self._said = now
+            self._relay.progressed.emit(done, total)
 
     def put(self, part: Any) -> None:
         """Hand a partial result to ``partial`` on the UI thread; raises ``Cancelled`` like a checkpoint."""

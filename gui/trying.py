@@ -15,7 +15,7 @@ from model.session import Session, things
 
 if TYPE_CHECKING:
     from gui.window import Window
-    from model.local.sample.things import Thing
+    from model.session import Thing
 
 HINTS = {
     "compare": "Pick any two versions on the timeline: a click sets B, a click with Shift sets A. "

@@ -28,7 +28,7 @@ from gui.states import BusyLine, button, hair, words
 from model.session import SavedConnection, things
 
 if TYPE_CHECKING:
-    from model.local.sample.things import Thing
+    from model.session import Thing
 
 RECENT = 5
 ICONS = {

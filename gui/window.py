@@ -32,7 +32,7 @@ from model.records import Outcome
 from model.session import Connections, SavedConnection, Session
 
 if TYPE_CHECKING:
-    from model.local.sample.things import Thing
+    from model.session import Thing
 
 NARROW = 1160  # below it the sidebar folds by itself
 SAMPLE = "sample:"

@@ -70,6 +70,7 @@ __all__ = [
     "Journal",
     "SavedConnection",
     "Session",
+    "Thing",
     "label",
     "needs_password",
     "options_of",

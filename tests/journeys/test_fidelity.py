@@ -134,7 +134,7 @@ def test_what_an_edit_does_not_name_keeps_every_byte(
             first = session.version(ns, Value.of(name), Value.of(1))
             assert first.content == content, name
         kept += len(held)
-    assert len(refused) <= 3
+    assert len(refused) <= 5, refused
     everything = sum(len(documents) for documents in CORPUS.values())
     assert kept == everything or server_name != "local"
     assert kept > everything * 0.8  # a server that can hold hardly anything shows nothing

@@ -121,7 +121,11 @@ def versions(database: Db, names: Names, index: bool = True) -> None:
     if index:
         things.create_index([(names.id, 1), (names.version, 1)], unique=True)
     things.insert_many(
-        [{names.id: f"K-{n}", **stamped(names, n, v), **content(n, v)} for n, most in story() for v in range(1, most + 1)]
+        [
+            {names.id: f"K-{n}", **stamped(names, n, v), **content(n, v)}
+            for n, most in story()
+            for v in range(1, most + 1)
+        ]
     )
 
 
