@@ -368,13 +368,23 @@ class ConflictPrompt(Sheet):
         super().keyPressEvent(event)
 
 
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
 def _advice(rows: list[Clash]) -> str:
     asked = sum(clash.needs_choice for clash in rows)
     if asked == 0:
         return (
             "You changed none of these fields. The edits merge by themselves; Review and merge shows the result first."
         )
-    number = NUMBERS[asked] if asked < len(NUMBERS) else str(asked)
+    number = _number(asked)
+    touched = sum(clash.mine is not None for clash in rows)
+    if touched > asked:
+        lead = (
+            f"You changed {_number(touched)} of these fields as well. Review and merge asks you about {number} of them"
+        )
+        return f"{lead}; the others merge by themselves and are shown."
     those = "that one" if asked == 1 else f"those {number}"
     rest = "; the others merge by themselves and are shown" if asked < len(rows) else ""
     return f"You changed {number} of these fields as well. Review and merge asks you about {those}{rest}."

@@ -34,19 +34,32 @@ class _Loaded:
     draft: Draft | None
     missing: str | None  # why writing waits for an index
     trouble: str  # a draft that cannot be read
+    gone: bool = False  # only the draft is left
 
 
 def load(session: Session, ns: str, id: Value, draft: Draft | None) -> _Loaded:
     """Read the document, its draft and whether an index is missing; runs in a task."""
-    opened = session.open_document(ns, id)
     trouble = ""
     if draft is None:
         try:
             draft = session.drafts.get(session.source, ns, id)
         except Refused as refusal:
             trouble = str(refusal)
+    try:
+        opened = session.open_document(ns, id)
+    except NotFound:
+        if draft is None:
+            raise
+        shown = canonical.document([("_id", id), *canonical.fields(draft.content)])
+        return _Loaded(Opened(ns, id, origin_of(draft), ("_id",), True, "", shown), draft, None, trouble, gone=True)
     missing = None if session.read_only else session.missing_index(ns)
     return _Loaded(opened, draft, missing, trouble)
+
+
+def origin_of(draft: Draft) -> Version:
+    """The version that a draft began from, as far as the draft knows it."""
+    content = draft.base_content
+    return Version(draft.base_v, None, None, "none", "unproven", False, None, len(content), content=content)
 
 
 class EditorPanel(DraftPanel):
@@ -134,13 +147,14 @@ class EditorPanel(DraftPanel):
     def _loaded(self, loaded: _Loaded) -> None:
         opened, draft = loaded.opened, loaded.draft
         first = self._opened is None
-        self._opened, self._latest, self._missing = opened, opened.base, loaded.missing
+        self._opened, self._missing = opened, loaded.missing
+        self._latest = None if loaded.gone else opened.base
         self.notices.clear("reload")
         if first and draft is not None:
             self._take_draft(draft)
         if not self.is_behind:  # the same content: the record that was just read guards the next save
             self._base = opened.base
-        if first or not self.is_dirty:
+        if (first or not self.is_dirty) and not loaded.gone:
             self._take_base(opened.base)
         if loaded.trouble:
             self.notices.put("draft", "note", loaded.trouble)
@@ -170,9 +184,8 @@ class EditorPanel(DraftPanel):
             self._edit = Edit(content)
 
     def _take_draft(self, draft: Draft) -> None:
-        origin = draft.base_content
-        self._base = Version(draft.base_v, None, None, "none", "unproven", False, None, len(origin), content=origin)
-        self._edit = Edit(origin, draft.content)
+        self._base = origin_of(draft)
+        self._edit = Edit(draft.base_content, draft.content)
         self.foot.draft_kept(draft.kept_at)
 
     def _show_locked(self, opened: Opened) -> None:
@@ -192,13 +205,17 @@ class EditorPanel(DraftPanel):
 
     @property
     def is_behind(self) -> bool:
-        """Whether the database has moved on since the draft began."""
+        """Whether the database has moved on since the draft began, or lost the document."""
         latest, base = self._latest, self._base
-        return latest is not None and base is not None and (latest.v, latest.content) != (base.v, base.content)
+        if base is None:
+            return False
+        return latest is None or (latest.v, latest.content) != (base.v, base.content)
 
     def _say_moved(self) -> None:
         self.head.now.put("")
-        if self.is_behind and self._latest is not None:
+        if self.is_behind and self._latest is None:
+            self.head.now.put("deleted in the database", "warn", "warnT", "conflict")
+        elif self.is_behind and self._latest is not None:
             now = version(self._latest.v)
             self.head.now.put(
                 f"{now} in the database" if now else "changed in the database", "warn", "warnT", "conflict"
@@ -302,6 +319,7 @@ class EditorPanel(DraftPanel):
         if self.json.error:
             self.json.forget_text()
         self._keeper.forget()
+        self._keeper.flush()  # before it is read again
         self._restart()
         self.reload()
 
@@ -309,7 +327,7 @@ class EditorPanel(DraftPanel):
         """Begin again from what is in the database, as far as is known."""
         if self._latest is not None:
             self._base = self._latest
-            self.begin(Edit(self._latest.content or canonical.EMPTY))
+        self.begin(Edit(self._latest.content or canonical.EMPTY if self._latest is not None else self._edit.base))
         self._say_moved()
 
     def save(self) -> None:
@@ -382,9 +400,8 @@ class EditorPanel(DraftPanel):
 
     def _conflicted(self, conflict: Conflict) -> None:
         self.notices.clear("doubt")
-        if conflict.theirs is not None:
-            self._latest = conflict.theirs
-            self._say_moved()
+        self._latest = conflict.theirs
+        self._say_moved()
         self.conflict_found.emit(conflict)
 
     def _refused(self, sentence: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import (
     QAbstractListModel,
-    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -14,18 +13,27 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QFontMetricsF, QGuiApplication, QKeyEvent, QPainter, QTextOption
+from PySide6.QtGui import (
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QPainter,
+    QResizeEvent,
+    QTextBlockFormat,
+    QTextCursor,
+    QTextOption,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
     QFrame,
     QHBoxLayout,
     QListView,
-    QPlainTextEdit,
     QPushButton,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
+    QTextEdit,
     QVBoxLayout,
     QWidget,
 )
@@ -33,11 +41,13 @@ from PySide6.QtWidgets import (
 from gui import preferences, symbols, theme
 from gui.changes import Change, Changes, around, path_text
 from gui.states import button, hair, tool, words
+from gui.wording import size
 from model import text
 from model.records import Sending
 
 CHANGE = int(Qt.ItemDataRole.UserRole) + 1
 ROW = 52
+MOST_CODE = 20_000  # characters of code that are laid out
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -206,6 +216,63 @@ class ChangeList(QListView):
         return QSize(theme.px(120), theme.px(ROW) * min(2, max(1, self.rows.rowCount())))
 
 
+class CodeText(QTextEdit):
+    """Code to read and copy: lines that are too long go on further in, and the box is as high as its lines."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.whole = ""
+        self.setReadOnly(True)
+        self.setObjectName("code")
+        self.setAccessibleName("The write that saving sends")
+        self.setTabChangesFocus(True)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        theme.signals.changed.connect(self._anew)
+
+    def put(self, said: str) -> None:
+        """Show code; of very much only the beginning, ``whole`` keeps the rest for copying."""
+        if said != self.whole:
+            self.whole = said
+            self._anew()
+
+    def _anew(self) -> None:
+        said = self.whole
+        if len(said) > MOST_CODE:
+            said = f"{said[:MOST_CODE]}\n… {size(len(self.whole) - MOST_CODE)} more; Copy gives everything"
+        font = theme.mono(11)
+        self.setFont(font)
+        self.clear()
+        step = QFontMetricsF(font).horizontalAdvance(" ")
+        cursor = self.textCursor()
+        cursor.beginEditBlock()
+        for at, line in enumerate(said.split("\n")):
+            words = line.lstrip(" ")
+            into = (len(line) - len(words)) * step
+            shape = QTextBlockFormat()
+            shape.setLeftMargin(into + 4 * step)
+            shape.setTextIndent(-4 * step)
+            if at:
+                cursor.insertBlock(shape)
+            else:
+                cursor.setBlockFormat(shape)
+            cursor.insertText(words)
+        cursor.endEditBlock()
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        self._fit()
+
+    def _fit(self) -> None:
+        height = self.document().size().height() + 2 * self.frameWidth() + theme.px(10)
+        self.setMaximumHeight(max(theme.px(48), int(height)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+
 class SidePane(QWidget):
     """The foldable pane at the editor's right."""
 
@@ -242,7 +309,6 @@ class SidePane(QWidget):
         self._still.setSingleShot(True)
         self._still.timeout.connect(self._copy_again)
         self.show_changes(None)
-        theme.signals.changed.connect(self._fit)
 
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -275,15 +341,8 @@ class SidePane(QWidget):
             row.addWidget(made)
         self.languages.idToggled.connect(self._language)
         column.addLayout(row)
-        self.code = QPlainTextEdit()
-        self.code.setReadOnly(True)
-        self.code.setObjectName("code")
-        self.code.setAccessibleName("The write that saving sends")
-        self.code.setTabChangesFocus(True)
-        self.code.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
-        self.code.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.code.installEventFilter(self)
-        column.addWidget(self.code)
+        self.code = CodeText()
+        column.addWidget(self.code, 1000)  # all the room there is, as far as its lines need it
         self.explanation = words("", "second", wrap=True)
         column.addWidget(self.explanation)
         self.copy = button("Copy", self._copy, "small", icon="copy")
@@ -315,36 +374,16 @@ class SidePane(QWidget):
         sending = self._sending
         mongosh = self.languages.checkedId() == 1
         said = "" if sending is None else sending.mongosh if mongosh else sending.pymongo
-        if self.code.toPlainText() != said:
-            self.code.setPlainText(said)
+        self.code.put(said)
         self.code.setVisible(bool(said))
         self.copy.setVisible(bool(said))
         self.explanation.setText(sending.explanation if sending is not None else self._reason)
-        self._fit()
-
-    def _fit(self) -> None:
-        """The code is as high as its lines, as far as there is room."""
-        self.code.setFont(theme.mono(11))
-        document = self.code.document()
-        lines = 0.0
-        block = document.firstBlock()
-        while block.isValid():
-            self.code.blockBoundingRect(block)
-            lines += max(1, block.layout().lineCount())
-            block = block.next()
-        height = QFontMetricsF(self.code.font()).lineSpacing() * lines + 2 * document.documentMargin() + theme.px(14)
-        self.code.setMaximumHeight(max(theme.px(60), int(height) + 2))
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.code and event.type() == QEvent.Type.Resize:
-            self._fit()
-        return False
 
     def _copy(self) -> None:
         if self._sending is not None:
-            QGuiApplication.clipboard().setText(self.code.toPlainText())
+            QGuiApplication.clipboard().setText(self.code.whole)
             self.copy.setText("Copied")
-            self.copied.emit(self.code.toPlainText())
+            self.copied.emit(self.code.whole)
             self._still.start(2000)
 
     def _copy_again(self) -> None:

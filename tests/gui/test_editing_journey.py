@@ -59,7 +59,7 @@ def test_an_edit_is_previewed_saved_and_found_in_the_database(qtbot: QtBot, sess
     panel = opened(qtbot, session, marta)
     before = session.version(NS, marta)
     type_value(panel, ("billing", "interval"), '"quarterly"')
-    qtbot.waitUntil(lambda: "quarterly" in panel.side.code.toPlainText(), timeout=10_000)
+    qtbot.waitUntil(lambda: "quarterly" in panel.side.code.whole, timeout=10_000)
     assert panel.side.explanation.text()
     with qtbot.waitSignal(panel.saved, timeout=10_000) as saved:
         panel.save()

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from gui import preferences
 from gui.cells import CELL, Cell
 from gui.editor import EditorPanel
 from gui.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, Node
@@ -485,11 +486,11 @@ def test_the_side_pane_lists_each_change_and_what_saving_sends(opened: Open, des
         "deductible, type only: 150.0 → 150.0",
         'billing.interval, changed: "yearly" → "quarterly"',
     ]
-    qtbot.waitUntil(lambda: panel.side.code.toPlainText().startswith("contracts.update_one"))
+    qtbot.waitUntil(lambda: panel.side.code.whole.startswith("contracts.update_one"))
     panel.side.languages.button(1).click()
-    assert panel.side.code.toPlainText().startswith("db.contracts.updateOne")
+    assert panel.side.code.whole.startswith("db.contracts.updateOne")
     panel.side.copy.click()
-    assert QApplication.clipboard().text() == panel.side.code.toPlainText()
+    assert QApplication.clipboard().text() == panel.side.code.whole
 
 
 def test_the_side_pane_folds_by_itself_where_there_is_little_room(opened: Open, desk: Desk) -> None:
@@ -757,3 +758,36 @@ def test_a_click_on_the_caret_drops_the_types_down(opened: Open, desk: Desk, qtb
     next(a for a in menu.actions() if a.text() == "Null").trigger()
     menu.close()
     assert get(panel.content, "status").kind == "Null"
+
+
+def test_the_draft_of_a_document_that_is_gone_opens_and_meets_that_on_saving(
+    opened: Open, desk: Desk, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    panel = opened(desk)
+    type_into(panel, ("status",), "lapsed")
+    panel.close()
+    desk.content = None
+    again = opened(desk)
+    assert again.head.now.said == "deleted in the database"
+    with qtbot.waitSignal(again.conflict_found) as found:
+        again.save()
+    assert found.args is not None
+    assert found.args[0].kind == "deleted"
+    again.act_on(found.args[0], "discard")
+    qtbot.waitUntil(lambda: again.states.kind == "failed")
+    assert desk.draft() is None
+    assert not again.is_dirty
+
+
+def test_a_value_that_is_whole_elsewhere_is_asked_for_with_space(opened: Open, desk: Desk, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    panel.tree.setCurrentIndex(panel.model.find(("notes",)))
+    with qtbot.waitSignal(panel.whole_asked) as asked:
+        QTest.keyClick(panel.tree, Qt.Key.Key_Space)
+    assert asked.args == [get(OPENED, "notes"), ("notes",)]
+
+
+def test_a_change_of_zone_is_seen_at_once(opened: Open, desk: Desk) -> None:
+    panel = opened(desk)
+    preferences.put("zone", "UTC")
+    assert cell(panel, ("period", "from"), VALUE).text == "2024-03-31 22:00 UTC"
