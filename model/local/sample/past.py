@@ -13,7 +13,7 @@ What each collection has, by the classes of the repair centre:
 - invoices (``hashed``): H1 another content and another order, H2; S2 a number twice, and one that is text
 - counters (``sequence``): S1 behind the invoices
 - campaigns (``processed``): P1 two documents for one key, P2 an entry twice
-- stats (``pending``): T1, T2, T3 null, text and missing
+- stats (``pending``): T2, T3 null, text and missing
 - scans (plain): B1 in a dozen ways
 """
 
@@ -224,22 +224,17 @@ def campaigns() -> Iterator[bytes]:
 
 
 def stats() -> Iterator[bytes]:
-    """Two-step counters in every state that they can get into."""
+    """Two-step counters whose tokens are UUIDs, so that nothing tells their age, in states they can get into."""
     for number in range(1, 13):
+        tokens = [Binary(bytes.fromhex(f"5d0a{number:02x}0{i}81f04c6a9c1e2f6b7a90d4e3"), 4) for i in range(2)]
         day = f"2019-06-{number:02d}"
-        noon = local(f"{day} 12:00")
-        tokens = [oid(noon + i * 60, 57, i) for i in range(4)]
-        made: Document = {"day": midnight(day), "count": 30 + number, "pending": [], "applied": tokens[:2]}
-        if number == 3:
-            made["pending"] = tokens[2:]  # T1
-        elif number == 4:
-            made["pending"] = tokens[1:3]  # T2 for one of them, T1
+        made: Document = {"day": midnight(day), "count": 30 + number, "pending": [], "applied": tokens}
+        if number == 4:
+            made["pending"] = tokens[1:]  # T2
         elif number == 5:
             made["count"] = None  # T3
         elif number == 6:
             made["count"] = "36"
         elif number == 7:
             del made["count"]
-        elif number == 8:
-            made["pending"] = [{"_id": tokens[3], "by": "portal-2", "n": 3}]  # T1, a token that says whose it is
         yield encode({"_id": f"{day} calls", **made})

@@ -1,0 +1,102 @@
+"""The sample as people meet it: served, sound where it is told to be, and changed behind their back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from model.canonical import Value
+from model.local.sample import THINGS, contracts
+from model.session import Session
+
+COLLECTIONS = {
+    "insurance": "agents claims contracts counters customers invoices partners policy_feed stats tariffs",
+    "insurance_2019": (
+        "campaigns claims contracts counters customers endorsements invoices partners policy_feed quotes scans stats "
+        "tariffs"
+    ),
+    "reporting": "bson_types campaigns kpi texts",
+}
+WITHOUT_INDEX = {"insurance.tariffs", "insurance_2019.tariffs"} | {
+    f"insurance_2019.{name}" for name in ("claims", "endorsements", "quotes")
+}
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with Session.open("sample:", home=Path(tmp_path_factory.mktemp("home"))) as opened:
+        yield opened
+
+
+def unsound(session: Session, ns: str) -> dict[str, str]:
+    """Health in words of every document that is not sound."""
+    ids = [row.id for row in session.documents(ns, limit=5000).rows]
+    return {str(o.id.python()): o.health for o in session.outlines(ns, ids) if o.severity != "sound"}
+
+
+def test_contracts_are_sound_but_for_those_that_are_told(session: Session) -> None:
+    expected = {
+        "K-118240": "3 versions missing",
+        "K-204112": "2 versions missing",
+        "K-204117": "3 missing, 1 hash differs",
+        **dict.fromkeys(contracts.PHANTOMS, "Phantom"),
+        **dict.fromkeys(contracts.EDITED_IN_PLACE, "The archive holds another"),
+        contracts.RESIDUE: "Also in the archive",
+    }
+    found = unsound(session, "insurance.contracts")
+    assert found.keys() == expected.keys()
+    for id, health in found.items():
+        assert health.startswith(expected[id])
+
+
+@pytest.mark.parametrize(
+    ("ns", "ids"),
+    [
+        ("insurance.claims", {"C-2026-00112"}),
+        ("insurance.tariffs", {"HH-BASIC", "BIKE", "LIAB-FAM"}),
+        ("insurance.customers", set()),
+        ("insurance.partners", set()),
+        ("insurance.policy_feed", set()),
+    ],
+)
+def test_the_other_histories_are_sound_but_for_those_that_are_told(session: Session, ns: str, ids: set[str]) -> None:
+    assert unsound(session, ns).keys() == ids
+
+
+def test_two_invoices_do_not_match_their_hash(session: Session) -> None:
+    assert len(unsound(session, "insurance.invoices")) == 2
+
+
+def test_as_many_tokens_are_stale_as_the_welcome_page_says(session: Session) -> None:
+    tokens = list(session.pending())
+    assert sum(token.stale for token in tokens) == 5
+    assert THINGS[4].title == "Finish 5 stale tokens"
+    assert {token.ns for token in tokens if token.stale} == {THINGS[4].ns}
+    assert sum(token.at is not None and not token.stale for token in tokens) == 1
+
+
+@pytest.mark.parametrize("ns", [f"{db}.{name}" for db, names in COLLECTIONS.items() for name in names.split()])
+def test_a_colleague_can_change_what_may_be_written(session: Session, ns: str) -> None:
+    for row in session.documents(ns, limit=2).rows:
+        if session.open_document(ns, row.id).writable:
+            outcome = session.colleague(ns, row.id)
+            assert outcome.kind == ("refused" if ns in WITHOUT_INDEX else "applied"), outcome
+
+
+def test_the_missing_index_can_be_made_where_no_version_stands_twice(session: Session) -> None:
+    ns = "insurance_2019.endorsements"
+    assert session.missing_index(ns)
+    assert session.create_index(ns).kind == "applied"
+    assert session.colleague(ns, Value.of("E-001")).kind == "applied"
+    assert session.create_index("insurance.tariffs").kind == "refused"
+
+
+def test_a_newcomer_meets_a_conflict(session: Session) -> None:
+    thing = THINGS[2]
+    id = session.find_id(thing.ns, thing.id)
+    opened = session.open_document(thing.ns, id)
+    assert session.colleague(thing.ns, id).kind == "applied"
+    edited = session.edit(thing.ns, thing.id, set={"notes": "Roof redone 2024. Call ahead."}, base=opened.base.v)
+    assert edited.kind == "conflict"
