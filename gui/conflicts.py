@@ -374,20 +374,20 @@ def _number(count: int) -> str:
 
 def _advice(rows: list[Clash]) -> str:
     asked = sum(clash.needs_choice for clash in rows)
-    if asked == 0:
-        return (
-            "You changed none of these fields. The edits merge by themselves; Review and merge shows the result first."
-        )
-    number = _number(asked)
     touched = sum(clash.mine is not None for clash in rows)
-    if touched > asked:
-        lead = (
-            f"You changed {_number(touched)} of these fields as well. Review and merge asks you about {number} of them"
+    alone = "the others merge by themselves and are shown"
+    if asked == 0:
+        how = (
+            f"You changed {_number(touched)} of these fields as well, and it fits together"
+            if touched
+            else ("You changed none of these fields")
         )
-        return f"{lead}; the others merge by themselves and are shown."
-    those = "that one" if asked == 1 else f"those {number}"
-    rest = "; the others merge by themselves and are shown" if asked < len(rows) else ""
-    return f"You changed {number} of these fields as well. Review and merge asks you about {those}{rest}."
+        return f"{how}. The edits merge by themselves; Review and merge shows the result first."
+    lead = f"You changed {_number(touched)} of these fields as well. Review and merge asks you about"
+    if touched > asked:
+        return f"{lead} {_number(asked)} of them; {alone}."
+    those = "that one" if asked == 1 else f"those {_number(asked)}"
+    return f"{lead} {those}; {alone}." if asked < len(rows) else f"{lead} {those}."
 
 
 __all__ = ["Clash", "ClashModel", "ConflictPrompt", "clashes"]
