@@ -20,11 +20,10 @@ from typing import TypeAlias
 from bson.decimal128 import Decimal128
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Path, Value
-from model.edits import compare, text_edits
-from model.matching import Match, counted, match, trim
-from model.operations import (
+from model.differences.edits import compare, text_edits
+from model.differences.matching import Match, counted, match, trim
+from model.differences.operations import (
     Add,
     Diff,
     Move,
@@ -35,8 +34,9 @@ from model.operations import (
     Retype,
     TextEdit,
 )
-from model.patching import patch
-from model.walk import Pair, Span, spans, value_at
+from model.differences.patching import patch
+from model.differences.walk import Pair, Span, spans, value_at
+from model.notation import scalars
 
 __all__ = [
     "LONG_TEXT",

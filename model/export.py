@@ -5,10 +5,10 @@ from __future__ import annotations
 from deepdiff.diff import DeepDiff
 
 from model.canonical import Value
+from model.differences.operations import Diff, Move, Operation, Reorder, TextEdit
 from model.errors import Refused
-from model.jsonpatch import json_patch
-from model.leaves import ExactLeaves, KeyOrder, Leaf, tree
-from model.operations import Diff, Move, Operation, Reorder, TextEdit
+from model.exporting.jsonpatch import json_patch
+from model.exporting.leaves import ExactLeaves, KeyOrder, Leaf, tree
 from model.text import path_text, shown
 
 __all__ = ["to_deepdiff", "to_json_patch", "to_lines"]

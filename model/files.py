@@ -10,9 +10,10 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from model import canonical, text, writing
+from model import canonical, text
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
+from model.notation import writing
 from model.text import Style
 
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"', re.DOTALL)

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from model import canonical as c
-from model.decisions import Decision
 from model.errors import Refused
-from model.plan import Part, build
-from model.planner import Planner
+from model.merging.decisions import Decision
+from model.merging.plan import Part, build
+from model.merging.planner import Planner
 
 __all__ = ["Decision", "Merge", "merge"]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from model import text
 from model.canonical import Value
-from model.display import size_text
+from model.notation.display import size_text
 
 _WIDTHS_FROM = 200  # rows that decide how wide the columns are; those behind them are printed as they come
 _WIDEST = 80

@@ -38,7 +38,7 @@ from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Stamp
 from model.names import id_name, version_name
-from model.paths import fitted
+from model.notation.paths import fitted
 from model.profile import Profile
 from model.records import (
     Checkpoint,

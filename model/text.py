@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from model import canonical as c
 from model.canonical import Value
-from model.display import short, shown
-from model.editing import KINDS, blank, editable, parsed
 from model.errors import Unreadable
-from model.jsontree import tree
-from model.paths import fitted, name_text, path_from_text, path_text
-from model.reading import read
-from model.writing import Style, write
+from model.notation.display import short, shown
+from model.notation.editing import KINDS, blank, editable, parsed
+from model.notation.jsontree import tree
+from model.notation.paths import fitted, name_text, path_from_text, path_text
+from model.notation.reading import read
+from model.notation.writing import Style, write
 
 __all__ = [
     "KINDS",

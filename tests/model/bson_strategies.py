@@ -7,8 +7,8 @@ import struct
 from hypothesis import strategies as st
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Value
+from model.notation import scalars
 
 _NAMES = ["a", "b", "c", "d", "_id", "", "0", "1", "a.b", "$set", "naïve", "\udcff"]
 _TYPED = ["$oid", "$ref", "$id", "$db", "$numberInt", "$date", "$fields", "$raw"]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import arrays, orders
-from model.edits import apply_edits, compare, inverse_edits, text_edits
-from model.linemerge import merge_lines
+from model.differences import arrays, orders
+from model.differences.edits import apply_edits, compare, inverse_edits, text_edits
+from model.merging.linemerge import merge_lines
 
 few = st.lists(st.integers(0, 4), max_size=9)
 
@@ -115,7 +115,7 @@ def test_edits_lead_there_and_back(old: str, new: str) -> None:
 
 
 def test_a_very_large_change_of_text_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.edits.LCS_BITS", 50)
+    monkeypatch.setattr("model.differences.edits.LCS_BITS", 50)
     old, new = "a b c d e f g h i j k\n" * 5, "a b x d e y g h z j k\n" * 5
     edits, coarse = compare(old, new)
     assert coarse

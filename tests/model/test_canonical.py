@@ -17,9 +17,9 @@ from model import canonical as c
 from model import text
 from model.canonical import Value
 from model.diff import diff
+from model.differences.walk import spans
 from model.errors import Unreadable
 from model.merge import merge
-from model.walk import spans
 
 
 @given(documents())

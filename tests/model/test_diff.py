@@ -16,8 +16,8 @@ from model import diff as module
 from model import text
 from model.canonical import Value
 from model.diff import Add, Diff, Move, Remove, TextEdit, diff, patch
+from model.differences.walk import Pair
 from model.errors import Refused, Unreadable
-from model.walk import Pair
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "diff.json").read_text())
 
@@ -111,8 +111,8 @@ def test_a_shuffle_keeps_the_longest_run() -> None:
 
 
 def test_what_would_take_too_long_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.arrays.LCS_BITS", 1000)
-    monkeypatch.setattr("model.arrays.MYERS_BOUND", 5)
+    monkeypatch.setattr("model.differences.arrays.LCS_BITS", 1000)
+    monkeypatch.setattr("model.differences.arrays.MYERS_BOUND", 5)
     chance = random.Random(2)
     a = [chance.randrange(20) for _ in range(300)]
     b = [chance.randrange(20) for _ in range(300)]

@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Callable
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Value
+from model.notation import scalars
 
 CONSTANTS: dict[str, Value] = {
     "undefined": Value(c.UNDEFINED, b""),

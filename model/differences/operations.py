@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 from model.canonical import Path, Value
-from model.edits import Edit, inverse_edits
-from model.scalars import quoted
+from model.differences.edits import Edit, inverse_edits
+from model.notation.scalars import quoted
 from model.text import json_object, value_text
 
 

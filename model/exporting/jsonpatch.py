@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from model import canonical as c
 from model.canonical import Path, Value
-from model.operations import Add, Diff, Move, Operation, Remove, Reorder
-from model.scalars import quoted
-from model.writing import Style, needs_elements, needs_fields, write
+from model.differences.operations import Add, Diff, Move, Operation, Remove, Reorder
+from model.notation.scalars import quoted
+from model.notation.writing import Style, needs_elements, needs_fields, write
 
 _RELAXED = Style("relaxed")
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from model import canonical as c
 from model.canonical import Path, Value
 from model.errors import Refused
-from model.scalars import quoted
+from model.notation.scalars import quoted
 from model.text import json_object, path_text, value_text
 
 Who: TypeAlias = Literal["mine", "theirs", "both"]

@@ -12,8 +12,8 @@ import functools
 import re
 import zoneinfo
 
-from model import scalars
 from model.errors import Refused, Unreadable
+from model.notation import scalars
 
 _DAY = 86_400_000
 _FIRST, _LAST = -62135596800000, scalars.YEAR_10000 - 1

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from model import canonical as c
 from model.canonical import Value
-from model.decisions import Decision
-from model.orders import arranged
-from model.walk import Pair
+from model.differences.orders import arranged
+from model.differences.walk import Pair
+from model.merging.decisions import Decision
 
 
 @dataclass(frozen=True, slots=True)

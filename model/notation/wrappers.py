@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Value
 from model.errors import Unreadable
+from model.notation import scalars
 
 _Pairs: TypeAlias = list[tuple[str, Value]]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from model.arrays import LCS_BITS, lcs
+from model.differences.arrays import LCS_BITS, lcs
 
 Edit: TypeAlias = tuple[int, str, str]
 

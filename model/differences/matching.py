@@ -15,8 +15,8 @@ from typing import TypeAlias
 from rapidfuzz.distance import Indel
 
 from model import canonical as c
-from model.arrays import align, increasing
-from model.walk import Pair, Span, spans
+from model.differences.arrays import align, increasing
+from model.differences.walk import Pair, Span, spans
 
 GAP_CELLS = 2500  # resemblances computed between two neighbours; beyond, elements pair in order
 _LONG = 2000  # bytes of strings beyond which their resemblance is not computed

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from model import canonical as c
-from model.arrays import increasing
 from model.canonical import Value
-from model.matching import Identity, identity, match
-from model.plan import Container, Key, Side, Stretch, Three
-from model.scalars import double, string_of
-from model.walk import Span
+from model.differences.arrays import increasing
+from model.differences.matching import Identity, identity, match
+from model.differences.walk import Span
+from model.merging.plan import Container, Key, Side, Stretch, Three
+from model.notation.scalars import double, string_of
 
 
 class Element(NamedTuple):

@@ -6,9 +6,9 @@ import json
 import re
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Path
 from model.errors import Unreadable
+from model.notation import scalars
 
 _NEEDS_QUOTES = re.compile(r'^$|^\s|\s$|[.\[\]"\x00-\x1f\x7f\ud800-\udfff]|^[0-9]+$')
 _POSITION = re.compile(r"\[([0-9]{1,10})\]")

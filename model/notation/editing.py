@@ -9,13 +9,13 @@ import json
 import re
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Value
-from model.dates import date_text, milliseconds_from
-from model.display import number_shown
 from model.errors import Refused, Unreadable
-from model.reading import read
-from model.writing import Style, write
+from model.notation import scalars
+from model.notation.dates import date_text, milliseconds_from
+from model.notation.display import number_shown
+from model.notation.reading import read
+from model.notation.writing import Style, write
 
 KINDS: tuple[str, ...] = (
     "String",

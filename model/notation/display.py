@@ -1,4 +1,4 @@
-"""One value on one line, for people: exact enough to recognise, never to be read back (see ``model.editing``)."""
+"""One value on one line, for people: exact enough to recognise, never to be read back (see ``model.notation.editing``)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 import uuid
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Value
-from model.dates import date_text
-from model.paths import name_text
+from model.notation import scalars
+from model.notation.dates import date_text
+from model.notation.paths import name_text
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 _MARKS = {"\n": "↵", "\t": "⇥"}

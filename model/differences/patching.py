@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Path, Value
-from model.edits import apply_edits
+from model.differences.edits import apply_edits
+from model.differences.operations import Add, Diff, Move, Operation, Remove, Reorder, TextEdit
 from model.errors import Refused
-from model.operations import Add, Diff, Move, Operation, Remove, Reorder, TextEdit
-from model.paths import path_text
+from model.notation import scalars
+from model.notation.paths import path_text
 
 
 class _Node:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Value
 from model.errors import Unreadable
+from model.notation import scalars
 
 Mode: TypeAlias = Literal["canonical", "relaxed", "exact"]
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from model import canonical as c
-from model import scalars
-from model.arraymerge import ArrayMerge
 from model.canonical import Path, Value
-from model.decisions import Decision, Who
 from model.diff import same_value
-from model.linemerge import merge_lines
-from model.matching import counted
-from model.orders import agreed, diverging
-from model.plan import Choice, Container, Key, Part, Side, Stretch, Three
-from model.scalars import quoted
-from model.walk import spans
+from model.differences.matching import counted
+from model.differences.orders import agreed, diverging
+from model.differences.walk import spans
+from model.merging.arraymerge import ArrayMerge
+from model.merging.decisions import Decision, Who
+from model.merging.linemerge import merge_lines
+from model.merging.plan import Choice, Container, Key, Part, Side, Stretch, Three
+from model.notation import scalars
+from model.notation.scalars import quoted
 
 Link: TypeAlias = "tuple[Link, str | int] | None"
 _Task: TypeAlias = "tuple[Container, Key, Link, Side, Side, Side, str, bool]"

@@ -1,6 +1,6 @@
 """Extended JSON text to BSON bytes, strictly or as people type it.
 
-Strict reading takes JSON with canonical and relaxed Extended JSON and the escape forms of ``model.writing``.
+Strict reading takes JSON with canonical and relaxed Extended JSON and the escape forms of ``model.notation.writing``.
 Loose reading also takes what mongosh does: names without quotes, single quotes, trailing commas, comments,
 ``ObjectId("…")`` and its kin, ``/pattern/i``. Nothing recurses, so nesting may be of any depth.
 """
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from model import canonical as c
-from model import scalars
 from model.canonical import Value
 from model.errors import Unreadable
-from model.shell import CONSTANTS, HELPERS, NotThat, call
-from model.wrappers import WRAPPERS, unwrap
+from model.notation import scalars
+from model.notation.shell import CONSTANTS, HELPERS, NotThat, call
+from model.notation.wrappers import WRAPPERS, unwrap
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LOOSE_SPACE = re.compile(r"(?:[\s\ufeff]|//[^\n]*|/\*.*?\*/)*", re.S)

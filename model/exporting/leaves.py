@@ -12,9 +12,9 @@ from deepdiff.operator import BaseOperatorPlus
 
 from model import canonical as c
 from model.canonical import Value
-from model.scalars import string_data
+from model.notation.scalars import string_data
+from model.notation.writing import needs_elements, needs_fields
 from model.text import json_object
-from model.writing import needs_elements, needs_fields
 
 
 class Leaf:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.arrays import LCS_BITS, lcs
+from model.differences.arrays import LCS_BITS, lcs
 
 
 @dataclass(frozen=True)

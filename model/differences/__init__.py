@@ -1,0 +1,1 @@
+"""Two documents walked, aligned and patched as bytes; ``model.diff`` is the door."""
