@@ -139,7 +139,7 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
     assert a is not None
     assert b is not None
     a, b = content(a), content(b)
-    shown = page.diff.model.merging.plan
+    shown = page.diff.model.plan
     assert shown is not None
     differing = {name for name in {**a, **b} if a.get(name) != b.get(name)} - {"changedAt", "changedBy"}
     assert {str(op.path[0]) for op in shown.changes} - {"changedBy"} == differing
