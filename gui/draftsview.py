@@ -114,7 +114,7 @@ class DraftsPanel(QWidget):
             self.states.show_empty("There are no drafts", "An edit that you do not save at once is kept here.")
             return
         self.states.show_content()
-        if not self.list.currentIndex().isValid():
+        if not self.list.selectionModel().hasSelection():
             self.list.setCurrentIndex(self.model.index(0, 0))
 
     def _failed(self, error: BaseException) -> None:

@@ -186,7 +186,7 @@ class JournalPanel(QWidget):
             self.states.show_empty(f"Nothing was written to {self._session.name} from here", help, choices)
             return
         self.states.show_content()
-        if not self.list.currentIndex().isValid():
+        if not self.list.selectionModel().hasSelection():
             self.list.setCurrentIndex(self.model.index(0, 0))
         else:
             self._chosen(self.list.currentIndex())

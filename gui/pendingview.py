@@ -309,7 +309,7 @@ class PendingPanel(QWidget):
         refill(self.list, self.model, tokens)
         if tokens:
             self.states.show_content()
-            if not self.list.currentIndex().isValid():
+            if not self.list.selectionModel().hasSelection():
                 self.list.setCurrentIndex(self.model.index(0, 0))
         else:
             older = self.ages.currentData() is not None
