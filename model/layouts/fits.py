@@ -18,6 +18,7 @@ from model.layouts.evidence import ID_TYPES, Chain, Sample, chains, of
 from model.layouts.hints import IDS, VERSIONS, bare, words
 from model.resilient import Port
 
+GUESSES = 20  # fields of each role
 PAIRS = 6  # guesses that are followed up
 LOOK_UPS = 8  # ids whose versions are read for a guess
 LARGE = 50_000  # documents from which on a look-up without an index is made seldom
@@ -102,11 +103,11 @@ class Fit:
         return fine / len(self.several) if self.several else 0.0
 
     @cached_property
-    def in_order(self) -> float:
-        """The part of the steps at which ObjectIds, where documents have such an ``_id``, rise with the version."""
+    def made_in_order(self) -> tuple[float, int]:
+        """The part of the steps at which an ObjectId as ``_id`` rises with the version, and of how many steps."""
         steps = [(a.get("_id"), b.get("_id")) for each in self.several for a, b in each.steps]
         known = [(a.data, b.data) for a, b in steps if a and b and a.type == b.type == c.OBJECT_ID]
-        return sum(a < b for a, b in known) / len(known) if known else 1.0
+        return (sum(a < b for a, b in known) / len(known) if known else 1.0), len(known)
 
     @cached_property
     def confidence(self) -> float:
@@ -114,15 +115,17 @@ class Fit:
         if not self.several:
             return 0.6 if self.hinted and self.unique else 0.0
         numbers = 1.0 if self.dated else self.dense
-        if self.distinct < 0.7 or numbers < 0.5 or (self.dated and not self.hinted):
+        rising, steps = self.made_in_order
+        surely = rising >= 0.95 and steps >= 8 and self.distinct >= 0.9 and self.alike >= 0.4
+        if self.distinct < 0.7 or (numbers < 0.5 and not surely) or (self.dated and not self.hinted):
             return 0.0
         if self.unique and self.hinted:
             return 0.97 if self.alike >= 0.3 or self.partial else 0.7
         if self.unique:
             return 0.85 if numbers >= 0.8 and (self.alike >= 0.5 or self.partial) else 0.0
         # Without an index even numbers drawn by lot follow one another now and then.
-        trimmed = self.clean >= 0.9 and self.alike >= 0.5 and self.in_order >= 0.95
-        if self._repeated < 0.5 or self.in_order < 0.75 or (self.begun < 0.5 and not trimmed):
+        surely = surely or (self.clean >= 0.9 and rising >= 0.95 and self.alike >= 0.4)
+        if self._repeated < 0.5 or rising < 0.75 or (self.begun < 0.5 and not surely):
             return 0.0
         if self.hinted:
             sure = 0.6 + 0.15 * self.clean + 0.15 * self._repeated
@@ -141,7 +144,7 @@ class Fit:
         found = ""
         if self.chains and self.several:
             share = of(len(self.several), len(self.chains), "id")
-            numbered = "by time" if self.dated else "without gaps" if self.dense == 1 else "with few gaps"
+            numbered = "by time" if self.dated else "without gaps" if self.dense == 1 else "with gaps"
             found = f"{share} looked up in {self.id} have several versions, numbered {numbered} in {self.version}"
         elif self.chains:
             found = f"no document has more than one {self.version} yet"
@@ -166,7 +169,7 @@ def version_fields(sample: Sample) -> list[str]:
         if name != "_id" and (shape.numbered >= 0.6 or dated):
             unique = bool(sample.unique_with(name))
             found.append((not is_version_name(name), not unique, len(found), name))
-    return [name for *_, name in sorted(found)]
+    return [name for *_, name in sorted(found)][:GUESSES]
 
 
 def id_fields(sample: Sample, version: str) -> list[str]:
@@ -178,7 +181,7 @@ def id_fields(sample: Sample, version: str) -> list[str]:
             continue
         order = (name not in unique, not sample.leads_index(name), not is_id_name(name), shape.share(c.DOUBLE) > 0)
         found.append((*order, len(found), name))
-    return [name for *_, name in sorted(found)]
+    return [name for *_, name in sorted(found)][:GUESSES]
 
 
 def fits(server: Port, sample: Sample) -> Iterator[Fit]:

@@ -176,7 +176,9 @@ def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
     placed = []
     for document in sample.documents:
         key, value, place = document.get(id), document.get(version), document.place(version)
-        if key is not None and value is not None and place is not None and key.type in ASKABLE:
+        if key is None or value is None or place is None:
+            continue
+        if key.type in ASKABLE and place < 2**63:  # numbers in text and doubles may be larger than versions can be
             placed.append(_Asked(document, key, value, place))
     first = min((each.place for each in placed), default=0)
     first = min(first, 1)

@@ -43,7 +43,7 @@ class _Found:
     """A collection that was looked at."""
 
     ns: str
-    view: bool
+    kind: str
     sample: Sample | None
     trouble: str = ""
 
@@ -143,6 +143,10 @@ def bind(server: Port, profile: CollectionProfile) -> Layout:
 
 
 STATED = "The profile states it."
+WHY_NOT = {
+    "view": "A view, which can only be read.",
+    "timeseries": "A time series: its measurements are no versions of one another.",
+}
 KEPT_BYTES = 128 << 20  # of all samples of a database together
 
 
@@ -165,11 +169,11 @@ def _share(collections: int) -> int:
 
 def _look(server: Port, ns: str, kind: str, collections: int) -> _Found:
     if kind != "collection":
-        return _Found(ns, kind == "view", None)
+        return _Found(ns, kind, None)
     try:
-        return _Found(ns, False, take(server, ns, _share(collections)))
+        return _Found(ns, kind, take(server, ns, _share(collections)))
     except NotAllowed as error:
-        return _Found(ns, False, None, str(error))
+        return _Found(ns, kind, None, str(error))
 
 
 def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Proposal]]:
@@ -180,7 +184,10 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
         if sample.ns in archives or not sample.documents:
             continue
         others = [other for other in samples if other.ns not in (sample.ns, *archives)]
-        made = pair(server, sample, others)
+        try:
+            made = pair(server, sample, others)
+        except Unreadable:  # bytes that are no BSON, deep inside
+            continue
         if made is not None:
             archives.add(made.profile.archive)
             yield sample.ns, made
@@ -207,7 +214,9 @@ def _second_half(
 def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[CollectionInfo, CollectionProfile]:
     sample = found.sample
     if sample is None:
-        why = "A view, which can only be read." if found.view else found.trouble or "Not a collection of documents."
+        why = found.trouble or WHY_NOT.get(
+            found.kind, f"Of the kind {found.kind}, which holds no documents of its own."
+        )
         made = CollectionProfile(found.ns, token="")
         return CollectionInfo(found.ns, "plain", made.fields, None, 0.0 if found.trouble else 1.0, why), made
     made_by = paired or _alone(server, sample) or _nothing(sample)
@@ -235,6 +244,8 @@ def _alone(server: Port, sample: Sample) -> Proposal | None:
             made = judge()
         except Unreadable:
             continue
+        if made is not None and made.profile.layout == "hashed" and any(map(is_version_name, version_fields(sample))):
+            return replace(made, confidence=min(made.confidence, 0.6), alternatives=("versions",))
         if made is not None:
             return made
     return None

@@ -37,18 +37,26 @@ def _sub(value: Value | None) -> Document | None:
 
 def embedded(sample: Sample, wanted: bool = False) -> Proposal | None:
     """``embedded``: a sub-document, and an array of sub-documents of its shape with lower versions."""
-    found: list[tuple[float, Proposal]] = []
-    for current, shape in sample.shapes.items():
-        if shape.share(c.OBJECT) < 0.6:
-            continue
-        for prev, array in sample.shapes.items():
-            if array.share(c.ARRAY) >= 0.3 and (made := _embedded(sample, current, prev, wanted)) is not None:
-                found.append((made.confidence, made))
-    return max(found, key=lambda each: each[0])[1] if found else None
+    shapes = sample.shapes
+    parts = {
+        name: [_sub(d.get(name)) for d in sample.documents] for name in shapes if shapes[name].share(c.OBJECT) >= 0.6
+    }
+    lists = {
+        name: [inner(d.get(name)) for d in sample.documents] for name in shapes if shapes[name].share(c.ARRAY) >= 0.3
+    }
+    found = []
+    for current, now in parts.items():
+        for prev, past in lists.items():
+            pairs = [(a, b) for a, b in zip(now, past, strict=True) if a is not None]
+            if pairs and (any(past) or bare(prev) in BEFORE or wanted):
+                made = _embedded(sample, current, prev, pairs, wanted)
+                found += [made] if made is not None else []
+    return max(found, key=lambda each: each.confidence) if found else None
 
 
-def _embedded(sample: Sample, current: str, prev: str, wanted: bool) -> Proposal | None:
-    pairs = [(now, inner(d.get(prev))) for d in sample.documents if (now := _sub(d.get(current))) is not None]
+def _embedded(
+    sample: Sample, current: str, prev: str, pairs: Sequence[tuple[Document, list[Document]]], wanted: bool
+) -> Proposal | None:
     counts = Counter(name for now, _ in pairs for name, value in now.fields.items() if value.type in (*NUMBERS, c.DATE))
     best: Proposal | None = None
     for version, seen in counts.items():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bson import ObjectId
 
+from model import canonical as c
 from model.errors import NotAllowed, Refused
 from model.layouts.recognise import bind, profile_for, recognise
 from model.profile import Profile, stated
@@ -185,6 +186,25 @@ def test_versions_numbered_by_time_say_so(server: Server, database: Db) -> None:
     assert (info.layout, profile.version, profile.numbering) == ("versions", "v", "time")
 
 
+def test_the_hash_of_archived_rows_is_found_under_any_name(server: Server, database: Db) -> None:
+    ground.archive(database, SEEDS)
+    past = database["contracts_history"]
+    for row in list(past.find(projection={"_id": 1})):
+        raw = next(server.find(f"{database.name}.contracts_history", {"_id": row["_id"]}))
+        seal = c.hash_of(c.without(raw, ("_id", "docId", "v", "_w", "changedAt")))
+        past.update_one({"_id": row["_id"]}, {"$set": {"seal": seal}})
+    info, profile = known(server, database.name)["contracts"]
+    assert (info.layout, profile.hash, profile.at) == ("archive", "seal", "changedAt")
+    assert "seal is the hash of the content" in info.why
+
+
+def test_a_field_of_the_default_name_that_is_no_hash_is_content(server: Server, database: Db) -> None:
+    ground.versions(database, SEEDS)
+    database["contracts"].update_many({}, {"$set": {"_versioned_id": "contract 7"}})
+    info, profile = known(server, database.name)["contracts"]
+    assert (info.layout, profile.hash) == ("versions", "")
+
+
 # --- what a profile states, and what a person picks
 
 
@@ -283,6 +303,41 @@ def test_damage_does_not_hide_a_layout(server: Server, database: Db, names: Name
     things.insert_many([{"_id": f"odd {n}", "": 1, "a b": [1, {"x": None}], "$ref": "x"} for n in range(2)])
     info, _ = known(server, database.name)[names.things]
     assert (info.layout, info.fields["id"], info.fields["version"]) == ("versions", names.id, names.version)
+
+
+def test_versions_thinned_out_by_retention_are_versions_still(server: Server, database: Db, names: Names) -> None:
+    things = database[names.things]
+    for number in range(1, 13):
+        for v in (20, 25, 26, 29, 30):
+            things.insert_one({names.id: number, **ground.stamped(names, number, v), **ground.content(number, v)})
+    info, _ = known(server, database.name)[names.things]
+    assert (info.layout, info.fields["id"]) == ("versions", names.id)
+
+
+def test_numbers_too_large_for_versions_do_no_harm(server: Server, database: Db) -> None:
+    odd = [1e300, float("inf"), float("nan"), "9" * 40, -3, 2**62]
+    rows = [{"_id": f"K-{n}", "v": [*odd, n][n % 7] if n < 30 else n} for n in range(60)]
+    database["contracts"].insert_many(rows)
+    database["contracts_history"].insert_many([{"docId": row["_id"], "v": row["v"]} for row in rows])
+    assert set(known(server, database.name)) == {"contracts", "contracts_history"}
+
+
+def test_a_view_is_listed_and_not_looked_into(server: Server, database: Db) -> None:
+    ground.versions(database, SEEDS)
+
+    class WithView(Counting):
+        def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+            return [*self.server.collections(db), ("open_contracts", "view", {"viewOn": "contracts"})]
+
+        def find(self, ns: str, *args: Any, **options: Any) -> Iterator[bytes]:
+            assert not ns.endswith(".open_contracts")
+            return super().find(ns, *args, **options)
+
+    found = {info.ns.partition(".")[2]: info for info, _ in recognise(WithView(server), database.name)}
+    view = found["open_contracts"]
+    assert (view.layout, view.documents, view.why) == ("plain", None, "A view, which can only be read.")
+    with pytest.raises(Refused, match="is a view"):
+        profile_for(WithView(server), view, "versions")
 
 
 def test_work_says_how_far_it_is_and_can_be_stopped(server: Server, database: Db) -> None:
