@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gui import messages, preferences, tasks, theme
 from gui.actions import MENUS, TABLE, keys_text
@@ -168,7 +168,7 @@ class Doing(QObject):
         panes = [pane for pane in panes if pane.isVisible() and pane.isEnabled()]
         if not panes:
             return
-        now = QApplication.focusWidget()
+        now = window.focusWidget()
         at = next(
             (at for at, pane in enumerate(panes) if now is not None and (pane is now or pane.isAncestorOf(now))), -by
         )

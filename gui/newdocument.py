@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gui import tasks, theme
+from gui.sheet import Sheet
 from gui.states import button, words
 from model import canonical, text
 from model.canonical import Value
@@ -22,15 +23,14 @@ def typed_id(typed: str) -> Value | None:
         return Value.of(typed.strip())
 
 
-class NewDocument(QDialog):
+class NewDocument(Sheet):
     """Asks for a document; ``agreed`` carries id (or None) and content. It stays open until the write is done."""
 
     agreed = Signal(object, object)
 
     def __init__(self, parent: QWidget, ns: str, content: bytes | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Palimpsest")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__(parent, 640)
+        self._has_content = content is not None
         self.setAccessibleName(f"New document in {ns}")
         self.id = QLineEdit()
         self.id.setPlaceholderText("left empty: a new ObjectId")
@@ -65,9 +65,11 @@ class NewDocument(QDialog):
         row.addWidget(button("Cancel", self.reject))
         row.addWidget(self.insert)
         column.addLayout(row)
-        self.resize(theme.px(640), theme.px(480))
-        (self.editor if content is None else self.id).setFocus()
+        self.editor.setMinimumHeight(theme.px(280))
         self._say_kind()
+
+    def first(self) -> QWidget | None:
+        return self.id if self._has_content else self.editor
 
     def _say_kind(self) -> None:
         id = typed_id(self.id.text())

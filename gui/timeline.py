@@ -105,7 +105,8 @@ class TimelinePanel(QWidget):
 
     def _build(self) -> None:
         self.strip, self.list, self._note = Strip(self.model), VersionList(self.model), _Note()
-        self._stack = QStackedLayout()
+        forms = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        self._stack = QStackedLayout(forms)
         for page in (self.strip, self.list, self._note):
             self._stack.addWidget(page)
         for form in (self.strip, self.list):
@@ -116,7 +117,7 @@ class TimelinePanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._header())
-        column.addLayout(self._stack, 1)
+        column.addWidget(forms, 1)
         self.setMinimumHeight(theme.px(40 + HEIGHT))
         self.setFocusProxy(self.strip)
 

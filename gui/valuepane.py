@@ -167,7 +167,8 @@ class _Side(QWidget):
         column.addWidget(self.large_words)
         column.addWidget(self.load, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
-        self._stack = QStackedLayout()
+        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        self._stack = QStackedLayout(pages)
         for page in (self.text, self.picture, self._large):
             self._stack.addWidget(page)
         head = QHBoxLayout()
@@ -180,7 +181,7 @@ class _Side(QWidget):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
         whole.addLayout(head)
-        whole.addLayout(self._stack, 1)
+        whole.addWidget(pages, 1)
 
     def put(self, name: str, value: Value | None, reading: Reading | None, strong: str) -> None:
         """Show a value that has been read; without one, that it is absent."""

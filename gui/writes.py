@@ -142,7 +142,7 @@ class Writes(QObject):
         if outcome.kind in ("refused", "conflict"):
             asked.refuse(Refused(outcome.detail))
             return
-        asked.close()
+        asked.accept()
         self.ended(outcome)
 
     def duplicate(self, id: Value) -> None:

@@ -1,0 +1,199 @@
+"""Connecting: what is wrong is said in the window, what was typed stays, and no password is kept in a file or shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import keyring
+import keyring.backend
+import keyring.backends.fail
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from gui.connect import ConnectDialog, PasswordPrompt
+from gui.opening import Opening, keep
+from gui.window import Window
+from model.session import Connections
+from tests.gui.windows import new_window, open_sample, sheet, told, wait_idle
+
+SECRET = "s3cret/pw"
+
+
+class Ring(keyring.backend.KeyringBackend):
+    """A keyring in memory."""
+
+    priority = 1  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        self.kept.pop((service, username), None)
+
+
+@pytest.fixture
+def ring() -> Ring:
+    before, made = keyring.get_keyring(), Ring()
+    keyring.set_keyring(made)
+    yield made
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    return new_window(qtbot)
+
+
+@pytest.fixture
+def dialog(window: Window, qtbot: QtBot) -> ConnectDialog:
+    window.ask_connection(Opening("mongodb://db.example/"))
+    found = sheet(window)
+    assert isinstance(found, ConnectDialog)
+    return found
+
+
+def files(home: Path) -> str:
+    return "".join(path.read_text("utf-8", "replace") for path in home.rglob("*") if path.is_file())
+
+
+def test_a_wrong_address_is_said_in_the_dialog_and_stays_typed(dialog: ConnectDialog, qtbot: QtBot) -> None:
+    dialog.uri.setText("ftp://db")
+    dialog.go.click()
+    assert dialog.trouble.isVisible()
+    assert dialog.trouble.text().startswith("An address begins with")
+    assert dialog.uri.text() == "ftp://db"
+
+
+def test_a_server_that_does_not_answer_is_said_in_the_dialog(
+    dialog: ConnectDialog, window: Window, qtbot: QtBot
+) -> None:
+    dialog.uri.setText("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200&connectTimeoutMS=200")
+    dialog.go.click()
+    wait_idle(qtbot, dialog.trouble.isVisible)
+    assert dialog.isVisible()
+    assert dialog.go.isEnabled()
+    assert "127.0.0.1:9" in dialog.trouble.text()
+    assert window.at_welcome
+
+
+def test_options_become_part_of_the_address(dialog: ConnectDialog) -> None:
+    dialog.user.setText("an na")
+    dialog.password.setText(SECRET)
+    dialog.tls.setChecked(True)
+    dialog.ca.setText("/etc/ca.pem")
+    dialog.read_only.setChecked(True)
+    dialog.production.setChecked(True)
+    opening = dialog.opening()
+    assert opening.source == "mongodb://an+na@db.example/?tls=true&tlsCAFile=/etc/ca.pem"
+    assert opening.password == SECRET
+    assert (opening.read_only, opening.production, opening.keep_password) == (True, True, True)
+    assert SECRET not in opening.shown
+
+
+def test_tls_files_are_only_asked_for_with_tls(dialog: ConnectDialog) -> None:
+    assert not dialog.ca.isEnabled()
+    dialog.tls.setChecked(True)
+    assert dialog.ca.isEnabled()
+
+
+def test_a_password_without_a_user_is_refused(dialog: ConnectDialog) -> None:
+    dialog.password.setText(SECRET)
+    dialog.go.click()
+    assert dialog.trouble.text() == "The password has no user; type the user's name beside it."
+
+
+def test_escape_closes_the_dialog_and_opens_nothing(dialog: ConnectDialog, window: Window, qtbot: QtBot) -> None:
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    assert window.at_welcome
+
+
+def test_a_password_goes_to_the_keyring_and_into_no_file(ring: Ring, home: Path) -> None:
+    note = keep(Opening(f"mongodb://anna:{SECRET.replace('/', '%2F')}@db.example/", "staging"))
+    assert note == ""
+    assert any("s3cret" in kept for kept in ring.kept.values())
+    assert "s3cret" not in files(home)
+    assert [c.uri for c in Connections().all()] == ["mongodb://anna@db.example/"]
+
+
+def test_without_a_keyring_the_connection_is_kept_and_the_password_is_not(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "set_password", keyring.backends.fail.Keyring().set_password)
+    note = keep(Opening("mongodb://anna@db.example/", "staging", password=SECRET))
+    assert "not kept" in note
+    assert "s3cret" not in files(home)
+    assert [c.name for c in Connections().all()] == ["staging"]
+
+
+def test_a_password_that_shall_not_be_kept_is_not(ring: Ring, home: Path) -> None:
+    keep(Opening("mongodb://anna@db.example/", "staging", password=SECRET, keep_password=False))
+    assert not ring.kept
+    assert "s3cret" not in files(home)
+
+
+def test_two_connections_of_one_host_have_two_names() -> None:
+    keep(Opening("mongodb://db.example/"))
+    keep(Opening("mongodb://db.example/?replicaSet=rs0"))
+    assert sorted(c.name for c in Connections().all()) == ["db.example", "db.example (2)"]
+    keep(Opening("mongodb://db.example/", "staging"))
+    assert sorted(c.name for c in Connections().all()) == ["db.example (2)", "staging"]
+
+
+def test_a_user_without_password_is_asked_for_it(window: Window, qtbot: QtBot) -> None:
+    window.open(Opening("mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"))
+    wait_idle(qtbot)
+    prompt = sheet(window)
+    assert isinstance(prompt, PasswordPrompt)
+    assert any("anna@127.0.0.1:9" in label.text() for label in prompt.findChildren(QLabel))
+    prompt.password.setText(SECRET)
+    qtbot.keyClick(prompt.password, Qt.Key.Key_Return)
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert SECRET not in window.welcome.trouble.text()
+
+
+def test_an_address_on_the_welcome_page_that_fails_stays_with_its_reason(window: Window, qtbot: QtBot) -> None:
+    typed = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200&connectTimeoutMS=200"
+    window.welcome.uri.setText(typed)
+    window.welcome.connect_button.click()
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert window.welcome.uri.text() == typed
+    assert not window.sessions
+
+
+def test_a_dump_that_is_none_is_refused_in_one_sentence(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "broken.bson").write_bytes(b"this is no BSON at all")
+    window.open(Opening(str(tmp_path / "broken.bson")))
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert "broken.bson" in window.welcome.trouble.text()
+    assert "Traceback" not in window.welcome.trouble.text()
+
+
+def test_a_dump_opens_read_only_and_says_so(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "people.json").write_text(json.dumps({"_id": 1, "name": "Ada"}) + "\n")
+    window.open(Opening(str(tmp_path / "people.json")))
+    wait_idle(qtbot, lambda: bool(window.sessions))
+    assert window.title.badge.text() == "read-only"
+    assert [c.uri for c in Connections().all()] == [str(tmp_path / "people.json")]
+    window.title.badge.click()
+    asked = sheet(window)
+    asked.verb.click()  # type: ignore[attr-defined]
+    wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].read_only)
+    assert window.title.badge.text() == "Writes allowed"
+
+
+def test_the_sample_is_not_listed_among_saved_connections_twice(window: Window, qtbot: QtBot) -> None:
+    open_sample(qtbot, window)
+    assert [root.name for root in window.sidebar.model.roots] == ["sample:"]
+    assert Connections().all() == []
+    assert not told(window)

@@ -1,0 +1,54 @@
+"""The tour: every view as a picture, in both themes, at any size and ratio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QImage
+
+from gui import app, tour
+from model.session import Connections
+
+VIEWS = {
+    "welcome", "connect", "main", "history", "json", "empty", "bad-filter", "editor", "editor-json", "drafts",
+    "prompt", "resolver", "pending", "journal", "settings", "palette", "states",
+}  # fmt: skip
+
+
+def test_every_view_is_rendered_at_the_size_and_ratio_asked_for(tmp_path: Path) -> None:
+    assert tour.main([str(tmp_path), "--theme", "dark", "--size", "1100x700", "--ratio", "2"]) == 0
+    found = {path.name: QImage(str(path)) for path in tmp_path.iterdir()}
+    assert set(found) == {f"{view}-dark.png" for view in VIEWS}
+    sizes = {(image.width(), image.height()) for name, image in found.items() if not name.startswith("states")}
+    assert sizes == {(2200, 1400)}  # the page of states is as high as it has to be
+    pixels = [bytes(image.constBits()) for image in found.values()]
+    assert len(set(pixels)) == len(pixels)
+
+
+def test_the_tour_touches_nothing_of_the_person_who_runs_it(tmp_path: Path, home: Path) -> None:
+    before = sorted(path.name for path in home.rglob("*"))
+    assert tour.main([str(tmp_path), "--theme", "light", "--size", "1024x640"]) == 0
+    assert not Connections().all()
+    assert sorted(path.name for path in home.rglob("*") if path.name != "connections.json") == before
+
+
+@pytest.mark.parametrize("words", [["--size", "big"], ["--ratio", "9"], ["--theme", "pink"], []])
+def test_wrong_words_end_with_2(words: list[str], tmp_path: Path) -> None:
+    assert tour.main([*([str(tmp_path)] if words else []), *words]) == 2
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert tour.main([str(tmp_path / "file" / "deeper")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "cannot be made" in said
+
+
+def test_without_a_font_the_tour_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "has_fonts", lambda: False)
+    assert tour.main([str(tmp_path)]) == 2
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,101 @@
+"""The first page."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from gui.opening import Opening
+from gui.welcome import WelcomePanel
+from model.session import SavedConnection, things
+
+NOW = dt.datetime.now(dt.UTC)
+SAVED = (
+    SavedConnection("staging", "mongodb://stg-db-1/", last_used=NOW),
+    SavedConnection("production", "mongodb+srv://claims.db.example/", True, True, NOW - dt.timedelta(days=1)),
+    SavedConnection("dump", "/dumps/2026", last_used=NOW - dt.timedelta(days=2)),
+)
+
+
+@pytest.fixture
+def panel(qtbot: QtBot) -> WelcomePanel:
+    made = WelcomePanel()
+    qtbot.addWidget(made)
+    made.resize(1440, 830)
+    made.show()
+    return made
+
+
+def test_with_no_recent_connection_the_left_begins_at_connect(panel: WelcomePanel) -> None:
+    panel.set_recent([])
+    assert not panel._recent_card.isVisible()
+    assert panel.uri.isVisible()
+
+
+def test_recent_connections_are_listed_with_what_matters(panel: WelcomePanel) -> None:
+    panel.set_recent(SAVED)
+    assert [line.text() for line in panel.recent] == ["staging", "production", "dump"]
+    assert [line.badge[0] if line.badge else "" for line in panel.recent] == ["", "read-only", "file"]
+    assert panel.recent[1].accessibleDescription() == "yesterday"
+
+
+def test_a_recent_connection_opens_as_it_was_saved(panel: WelcomePanel, qtbot: QtBot) -> None:
+    panel.set_recent(SAVED)
+    with qtbot.waitSignal(panel.open_asked) as asked:
+        panel.recent[1].click()
+    assert asked.args == [Opening("mongodb+srv://claims.db.example/", "production", True, True)]
+
+
+def test_five_things_lead_into_the_sample(panel: WelcomePanel, qtbot: QtBot) -> None:
+    assert [line.text() for line in panel.things] == [thing.title for thing in things()]
+    assert len(panel.things) == 5
+    with qtbot.waitSignal(panel.thing_asked) as asked:
+        panel.things[2].click()
+    assert asked.args == [things()[2]]
+
+
+def test_connect_waits_for_an_address(panel: WelcomePanel, qtbot: QtBot) -> None:
+    assert not panel.connect_button.isEnabled()
+    qtbot.keyClicks(panel.uri, "mongodb://localhost")
+    assert panel.connect_button.isEnabled()
+    with qtbot.waitSignal(panel.open_asked) as asked:
+        qtbot.keyClick(panel.uri, Qt.Key.Key_Return)
+    assert asked.args == [Opening("mongodb://localhost")]
+
+
+def test_a_bare_host_is_an_address_too(panel: WelcomePanel, qtbot: QtBot) -> None:
+    qtbot.keyClicks(panel.uri, "db.example:27018")
+    with qtbot.waitSignal(panel.open_asked) as asked:
+        panel.connect_button.click()
+    assert asked.args == [Opening("mongodb://db.example:27018")]
+
+
+def test_another_protocol_is_refused_below_the_line_and_stays_typed(panel: WelcomePanel, qtbot: QtBot) -> None:
+    qtbot.keyClicks(panel.uri, "postgres://db")
+    qtbot.keyClick(panel.uri, Qt.Key.Key_Return)
+    assert panel.trouble.isVisible()
+    assert panel.trouble.text() == "An address begins with mongodb:// or mongodb+srv://."
+    assert panel.uri.text() == "postgres://db"
+    qtbot.keyClicks(panel.uri, "x")
+    assert not panel.trouble.isVisible()
+
+
+def test_while_connecting_there_is_a_stop(panel: WelcomePanel, qtbot: QtBot) -> None:
+    opening = Opening("mongodb://db")
+    panel.begin(opening, "Connecting to db")
+    assert panel.busy.isVisible()
+    with qtbot.waitSignal(panel.stop_asked) as asked:
+        panel.busy._stop.click()
+    assert asked.args == [opening]
+    panel.end()
+    assert not panel.busy.isVisible()
+
+
+def test_every_line_and_button_can_be_reached_and_has_a_name(panel: WelcomePanel) -> None:
+    panel.set_recent(SAVED)
+    for part in [*panel.recent, *panel.things, panel.sample, panel.dump, panel.more, panel.uri]:
+        assert part.focusPolicy() & Qt.FocusPolicy.TabFocus
+        assert part.accessibleName() or part.text()

@@ -1,0 +1,450 @@
+"""The window as a whole: tabs, title row, keys, writes with their way back, and closing without loss."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
+
+from gui import preferences, theme
+from gui.activity import ActivityDialog
+from gui.messages import Question
+from gui.newdocument import NewDocument
+from gui.opening import Opening
+from gui.palette import Palette
+from gui.sidebar import RAIL, WIDTH
+from gui.window import Window
+from model import canonical
+from model.canonical import Value
+from model.records import Draft
+from model.session import Session, things
+from tests.gui.windows import (
+    ID,
+    NS,
+    adopt,
+    collection,
+    document,
+    new_window,
+    open_sample,
+    sheet,
+    told,
+    wait_idle,
+)
+
+
+@pytest.fixture(scope="module")
+def shared(homes: Path) -> Iterator[Session]:
+    """A sample that tests which write nothing share."""
+    made = Session.open("sample:", home=homes / "window")
+    close = made.close
+    yield made
+    close()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, shared: Session) -> Window:
+    made = new_window(qtbot)
+    adopt(qtbot, made, shared)
+    return made
+
+
+@pytest.fixture
+def own(qtbot: QtBot) -> Window:
+    """A window with a sample of its own, to write in."""
+    made = new_window(qtbot)
+    open_sample(qtbot, made)
+    return made
+
+
+def press(window: Window, keys: str) -> None:
+    """Trigger the action that has these keys."""
+    wanted = QKeySequence(keys)
+    action = next(action for action in window.actions() if wanted in action.shortcuts())
+    action.trigger()
+
+
+def choose(window: Window, id: str, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.show_document(Value.of(id))
+    wait_idle(qtbot, lambda: page.browser.row is not None and page.browser.row.id == Value.of(id))
+
+
+def edit(window: Window, qtbot: QtBot, id: str = "K-204109") -> None:
+    """Open a document with an edit that is not saved."""
+    session = window.sessions[0]
+    found = session.find_id(NS, id)
+    base = session.version(NS, found)
+    assert base.content is not None
+    content = canonical.put(base.content, ("status",), Value.of("lapsed"))
+    session.drafts.keep(Draft(session.source, NS, found, base.v, base.content, content, dt.datetime.now(dt.UTC)))
+    page = window.desk.document(session, NS, found)
+    wait_idle(qtbot, lambda: page.dirty)
+
+
+# --- what is in front
+
+
+def test_the_sample_opens_on_something_to_see(window: Window) -> None:
+    page = collection(window)
+    assert page.ns == NS
+    assert page.browser.row is not None
+    assert page.browser.row.id == Value.of(ID)
+    assert page.diff.comparison is not None
+    assert page.browser.list.hasFocus()
+
+
+def test_the_title_row_says_which_connection_and_whether_it_may_write(window: Window) -> None:
+    assert window.title._name.text() == "sample:"
+    assert window.title._facts.text().startswith("in memory")
+    assert window.title.badge.text() == "Writes allowed"
+
+
+def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -> None:
+    assert window.status.text.split(" | ") == [
+        "insurance.contracts",
+        "Archive layout: earlier versions in contracts_history",
+        "Every write is guarded by v and _w",
+    ]
+    assert window.status._right[0].text() == "Europe/Berlin"
+    assert window.status.tasks.text() == "No tasks running"
+
+
+def test_a_tab_s_text_stays_where_it_is_when_it_is_chosen_or_unsaved(window: Window, qtbot: QtBot) -> None:
+    bar = window.desk.tabs.bar
+    window.desk.collection(window.sessions[0], "insurance.agents")
+    wait_idle(qtbot)
+    before = [bar.tabRect(at) for at in range(bar.count())]
+    bar.setCurrentIndex(0)
+    bar.dirty[0] = True
+    bar.update()
+    assert [bar.tabRect(at) for at in range(bar.count())] == before
+
+
+def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
+    window.desk.collection(window.sessions[0], "insurance.agents")
+    wait_idle(qtbot)
+    press(window, "Ctrl+Tab")
+    assert collection(window).ns == NS
+    press(window, "Ctrl+Shift+Tab")
+    assert collection(window).ns == "insurance.agents"
+    press(window, "Ctrl+W")
+    assert [page.ns for page in window.desk.pages] == [NS]
+    press(window, "Ctrl+W")
+    assert window.desk.page is None
+    assert window.desk.empty.title == "No collection is open"
+
+
+def test_a_cross_closes_its_own_tab(window: Window, qtbot: QtBot) -> None:
+    window.desk.collection(window.sessions[0], "insurance.agents")
+    wait_idle(qtbot)
+    bar = window.desk.tabs.bar
+    qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.cross(0).center())
+    assert [page.ns for page in window.desk.pages] == ["insurance.agents"]
+
+
+def test_f6_goes_from_pane_to_pane_and_back(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    panes = [window.sidebar.tree, *page.panes()]
+    window.activateWindow()
+    window.sidebar.tree.setFocus()
+
+    def here() -> int:
+        now = window.focusWidget()
+        return next(at for at, pane in enumerate(panes) if now is not None and (pane is now or pane.isAncestorOf(now)))
+
+    seen = [here()]
+    for _ in panes:
+        press(window, "F6")
+        seen.append(here())
+    assert seen == [*range(len(panes)), 0]
+    press(window, "Shift+F6")
+    assert here() == len(panes) - 1
+
+
+def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot) -> None:
+    press(window, "Ctrl+K")
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    qtbot.keyClicks(palette.input, "agen")
+    qtbot.keyClick(palette.input, Qt.Key.Key_Return)
+    wait_idle(qtbot)
+    assert collection(window).ns == "insurance.agents"
+    press(window, "Ctrl+K")
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    qtbot.keyClicks(palette.input, "close tab")
+    qtbot.keyClick(palette.input, Qt.Key.Key_Return)
+    assert [page.ns for page in window.desk.pages] == [NS]
+
+
+def test_a_command_that_cannot_be_done_is_not_found(window: Window) -> None:
+    press(window, "Ctrl+K")
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    assert not [hit for hit in palette._hits if hit.text in ("Save", "Use mine")]
+
+
+def test_the_theme_changes_with_one_press_and_is_remembered(window: Window) -> None:
+    window.title.theme.click()
+    assert theme.is_dark()
+    assert preferences.get("theme") == "dark"
+    window.title.theme.click()
+    assert not theme.is_dark()
+
+
+def test_the_tasks_are_listed_on_request(window: Window) -> None:
+    window.title.tasks.click()
+    assert isinstance(sheet(window), ActivityDialog)
+
+
+def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, shared: Session) -> None:
+    seen: list[QWidget] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+                seen.append(watched)
+            return False
+
+    watch = Watch()
+    QApplication.instance().installEventFilter(watch)
+    window = new_window(qtbot)
+    adopt(qtbot, window, shared)
+    window.desk.document(shared, NS, shared.find_id(NS, ID))
+    window.desk.tool(shared, "pending")
+    wait_idle(qtbot)
+    QApplication.instance().removeEventFilter(watch)
+    assert seen == [window]
+
+
+# --- narrow and wide
+
+
+def test_a_narrow_window_folds_the_sidebar_and_a_wide_one_unfolds_it(window: Window, qtbot: QtBot) -> None:
+    assert window.sidebar.width() == WIDTH
+    window.resize(1024, 640)
+    assert window.sidebar.width() == RAIL
+    window.resize(1440, 900)
+    assert window.sidebar.width() == WIDTH
+
+
+def test_at_1024_by_640_nothing_is_wider_than_the_window(window: Window, qtbot: QtBot) -> None:
+    window.resize(1024, 640)
+    wait_idle(qtbot)
+    assert (window.width(), window.height()) == (1024, 640)
+    page = collection(window)
+    assert page.mapTo(window, page.rect().topRight()).x() < 1024
+    assert page.diff.height() >= 100
+    assert page.browser.list.height() >= 80
+
+
+def test_every_control_has_a_name_for_screen_readers(window: Window) -> None:
+    nameless = [
+        part
+        for part in window.findChildren(QWidget)
+        if isinstance(part, QAbstractButton | QLineEdit)
+        and part.isVisible()
+        and not (part.accessibleName() or (part.text() if isinstance(part, QAbstractButton) else "") or part.toolTip())
+    ]
+    assert not nameless
+
+
+def test_every_icon_alone_has_a_tooltip(window: Window) -> None:
+    silent = [
+        part
+        for part in window.findChildren(QAbstractButton)
+        if part.isVisible() and not part.text() and not part.toolTip() and not part.icon().isNull()
+    ]
+    assert not silent
+
+
+# --- read-only
+
+
+def test_read_only_is_one_press_and_writing_again_is_asked(own: Window, qtbot: QtBot) -> None:
+    session = own.sessions[0]
+    own.title.badge.click()
+    assert session.read_only
+    assert own.title.badge.text() == "read-only"
+    assert not own.actions_.by_id["delete"].isEnabled()
+    assert own.actions_.by_id["delete"].toolTip() == "sample: is open read-only"
+    own.title.badge.click()
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert session.read_only
+    asked.verb.click()
+    assert not session.read_only
+    assert own.actions_.by_id["delete"].isEnabled()
+
+
+# --- writes and the way back
+
+
+def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot: QtBot) -> None:
+    choose(own, "K-204118", qtbot)
+    own.actions_.trigger("delete")
+    wait_idle(qtbot)
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert asked.cancel.hasFocus()
+    assert asked.verb.text() == "Delete 1 document"
+    asked.verb.click()
+    wait_idle(qtbot)
+    page = collection(own)
+    assert page.browser.model.row_of(Value.of("K-204118")) == -1
+    line = own.messages.lines[-1]
+    assert line.buttons[0].text() == "Undo"
+    line.buttons[0].click()
+    wait_idle(qtbot)
+    assert page.browser.model.row_of(Value.of("K-204118")) >= 0
+
+
+def test_restoring_shows_what_would_change_and_makes_a_new_version(own: Window, qtbot: QtBot) -> None:
+    page = collection(own)
+    page.writes.restore(Value.of("K-204109"), own.sessions[0].find_version(NS, Value.of("K-204109"), "3"))
+    wait_idle(qtbot)
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert asked.title == "Restore v3 of K-204109?"
+    asked.verb.click()
+    wait_idle(qtbot)
+    assert any("v7" in text for text in told(own))
+    row = page.browser.model.rows[page.browser.model.row_of(Value.of("K-204109"))]
+    assert row.version == Value.of(7)
+
+
+def test_a_new_document_is_asked_for_as_json_and_a_mistake_stays_typed(own: Window, qtbot: QtBot) -> None:
+    own.actions_.trigger("new-document")
+    asked = sheet(own)
+    assert isinstance(asked, NewDocument)
+    asked.id.setText("K-900001")
+    asked.editor.setPlainText('{ "status": ')
+    asked.insert.click()
+    assert "line 1" in asked.trouble.text().lower()
+    asked.editor.setPlainText('{ "status": "new" }')
+    asked.insert.click()
+    wait_idle(qtbot, lambda: not isValid(asked) or not asked.isVisible())
+    assert own.sessions[0].version(NS, Value.of("K-900001")).v == Value.of(1)
+
+
+def test_an_id_that_is_taken_is_refused_in_the_dialog(own: Window, qtbot: QtBot) -> None:
+    own.actions_.trigger("new-document")
+    asked = sheet(own)
+    assert isinstance(asked, NewDocument)
+    asked.id.setText(ID)
+    asked.editor.setPlainText("{}")
+    asked.insert.click()
+    wait_idle(qtbot, lambda: bool(asked.trouble.text()))
+    assert asked.isVisible()
+    assert asked.editor.toPlainText() == "{}"
+
+
+def test_the_colleague_changes_the_document_and_no_page_is_told(own: Window, qtbot: QtBot) -> None:
+    choose(own, "K-204109", qtbot)
+    own.actions_.trigger("colleague")
+    wait_idle(qtbot)
+    assert any("A colleague has just changed K-204109" in text for text in told(own))
+    page = collection(own)
+    assert page.browser.row is not None
+    assert page.browser.row.version == Value.of(6)
+    assert own.sessions[0].version(NS, Value.of("K-204109")).v == Value.of(7)
+
+
+# --- nothing is lost
+
+
+def test_closing_a_tab_with_an_edit_keeps_the_draft_and_says_so(own: Window, qtbot: QtBot) -> None:
+    edit(own, qtbot)
+    assert own.desk.tabs.bar.dirty == [False, True]
+    press(own, "Ctrl+W")
+    assert told(own)[-1] == "Your edit of K-204109 is kept as a draft"
+    assert len(own.sessions[0].drafts.all()) == 1
+    own.messages.lines[-1].buttons[0].click()
+    wait_idle(qtbot, lambda: document(own).dirty)
+
+
+def test_closing_the_window_with_an_edit_says_first_that_it_is_kept(own: Window, qtbot: QtBot) -> None:
+    edit(own, qtbot)
+    session = own.sessions[0]
+    own.close()
+    assert own.isVisible()
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert "kept as drafts" in asked.text
+    asked.verb.click()
+    assert not own.isVisible()
+    assert len(session.drafts.all()) == 1
+
+
+def test_a_connection_s_tabs_come_back_in_the_next_run(qtbot: QtBot) -> None:
+    first = new_window(qtbot)
+    session = open_sample(qtbot, first)
+    first.desk.collection(session, "insurance.claims")
+    first.desk.document(session, NS, session.find_id(NS, ID))
+    wait_idle(qtbot)
+    first.close_quietly()
+    second = new_window(qtbot)
+    open_sample(qtbot, second)
+    assert [page.title for page in second.desk.pages] == ["contracts", "claims", ID]
+
+
+def test_disconnecting_closes_the_tabs_and_goes_back_to_the_welcome_page(own: Window, qtbot: QtBot) -> None:
+    own.actions_.trigger("disconnect")
+    wait_idle(qtbot)
+    assert own.at_welcome
+    assert not own.desk.pages
+    assert not own.sessions
+
+
+def test_a_source_that_is_open_is_brought_to_the_front_and_not_opened_twice(window: Window, qtbot: QtBot) -> None:
+    window.show_welcome()
+    window.open(Opening("sample:", "sample:"))
+    wait_idle(qtbot)
+    assert len(window.sessions) == 1
+    assert not window.at_welcome
+
+
+def test_what_nobody_caught_is_shown_and_can_be_copied(window: Window) -> None:
+    window.show_error(ZeroDivisionError("inner"))
+    assert "inside Palimpsest" in told(window)[-1]
+    assert "inner" not in told(window)[-1]
+
+
+# --- the five things
+
+
+@pytest.mark.parametrize("thing", things(), ids=lambda thing: thing.action)
+def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, thing: object) -> None:
+    own.show_welcome()
+    own.try_thing(thing)  # type: ignore[arg-type]
+    wait_idle(qtbot, lambda: bool(own.messages.lines))
+    page = own.desk.page
+    assert page is not None
+    kinds = {
+        "compare": "collection",
+        "history": "collection",
+        "restore": "collection",
+        "race": "document",
+        "pending": "pending",
+    }
+    action = thing.action  # type: ignore[attr-defined]
+    assert page.kind == kinds[action]
+    if action == "compare":
+        a, b = collection(own).timeline.chosen()
+        assert (a.v, b.v) == (Value.of(11), Value.of(14))
+    if action == "restore":
+        a, _ = collection(own).timeline.chosen()
+        assert a is not None
+        assert a.v == Value.of(3)
+    if action == "race":
+        assert own.sessions[0].version(NS, Value.of(ID)).v == Value.of(15)
+        base = document(own).editor.base
+        assert base is not None
+        assert base.v == Value.of(14)

@@ -1,0 +1,88 @@
+"""A window over the sample, for tests that look at the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from gui.documentpages import DocumentPage
+from gui.opening import Opened, Opening
+from gui.pages import CollectionPage
+from gui.sheet import Sheet
+from gui.window import Window
+from model.session import Session
+
+NS = "insurance.contracts"
+ID = "K-204117"
+PATIENCE = 20_000
+
+
+def wait_idle(qtbot: QtBot, until: Callable[[], bool] = lambda: True) -> None:
+    """Wait until nothing is being done and something holds."""
+    qtbot.waitUntil(lambda: not tasks.tasks.running and until(), timeout=PATIENCE)
+
+
+def new_window(qtbot: QtBot, width: int = 1440, height: int = 900) -> Window:
+    """A window at the welcome page."""
+    made = Window()
+    qtbot.addWidget(made, before_close_func=lambda window: window.close_quietly())
+    made.resize(width, height)
+    made.show()
+    made.activateWindow()
+    qtbot.waitUntil(made.isActiveWindow)
+    return made
+
+
+def open_source(qtbot: QtBot, window: Window, opening: Opening) -> Session:
+    """Open a source and wait for its collections."""
+    before = len(window.sessions)
+    window.open(opening)
+    wait_idle(qtbot, lambda: len(window.sessions) > before)
+    return window.sessions[-1]
+
+
+def open_sample(qtbot: QtBot, window: Window) -> Session:
+    """Open the sample and wait for its first page."""
+    window.open_sample()
+    wait_idle(qtbot, lambda: bool(window.sessions) and window.desk.page is not None)
+    return window.sessions[-1]
+
+
+def adopt(qtbot: QtBot, window: Window, session: Session) -> None:
+    """Show a session that several tests share; whoever made it closes it. Making the sample takes a second."""
+    session.close = _stay_open  # type: ignore[method-assign]
+    window.opener.opened.emit(Opened(session, Opening(session.source, session.name)))
+    wait_idle(qtbot, lambda: window.desk.page is not None)
+
+
+def _stay_open() -> None:
+    pass
+
+
+def collection(window: Window) -> CollectionPage:
+    """The page in front, which is a collection's."""
+    page = window.desk.page
+    assert isinstance(page, CollectionPage)
+    return page
+
+
+def document(window: Window) -> DocumentPage:
+    """The page in front, which is a document's."""
+    page = window.desk.page
+    assert isinstance(page, DocumentPage)
+    return page
+
+
+def sheet(window: QWidget) -> Sheet:
+    """The dialog that is open."""
+    shown = [found for found in window.findChildren(Sheet) if found.isVisible()]
+    assert len(shown) == 1, [found.accessibleName() for found in shown]
+    return shown[0]
+
+
+def told(window: Window) -> list[str]:
+    """The messages at the foot of the window."""
+    return [line.text for line in window.messages.lines]
