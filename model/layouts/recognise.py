@@ -71,8 +71,8 @@ def recognise(
     for ns, _ in listed:
         steps.next()
         if ns in stated_ones:
-            each, count = stated_ones[ns], gently(lambda ns=ns: server.count(ns, max_ms=WITHIN_MS), None)  # type: ignore[misc]
-            yield CollectionInfo(ns, each.layout, each.fields, count, 1.0, STATED), each
+            each = stated_ones[ns]
+            yield CollectionInfo(ns, each.layout, each.fields, _count(server, ns), 1.0, STATED), each
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
@@ -81,9 +81,6 @@ def recognise(
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
     """The field names to use where a person picks another layout; raises ``Refused`` where it cannot be."""
-    if layout == info.layout and info.belongs_to is None and not info.alternatives:
-        fields: dict[str, Any] = dict(info.fields)
-        return stated(info.ns, layout, **fields)
     wanted = stated(info.ns, layout)  # refuses a name that is no layout
     if layout == "plain":
         return _plain(info.ns, take(server, info.ns))
@@ -94,7 +91,11 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     sample = take(server, info.ns)
     if not sample.documents:
         return wanted
-    made = _wanted(server, sample, layout, [each for each in kinds if each != name and not each.startswith("system.")])
+    others = [each for each in kinds if each != name and kinds[each] == "collection" and not each.startswith("system.")]
+    made = _wanted(server, sample, layout, others)
+    if layout == info.layout and info.belongs_to is None:  # the names in use stay, what they do not say is looked up
+        fields: dict[str, Any] = dict(info.fields)
+        return replace(made.profile if made else wanted, **fields)
     if made is None:
         raise Refused(f"{info.ns} cannot be read as {layout}: {_LACKS[layout]} State its fields in a profile.")
     return made.profile
@@ -125,7 +126,8 @@ def _wanted(server: Port, sample: Sample, layout: str, others: list[str]) -> Pro
             return replace(made, profile=replace(made.profile, layout=layout))
         version = next(iter(version_fields(sample)), "")
         if layout == "archive" and version:  # the archive will be made by the first edit
-            return Proposal(stated(sample.ns, layout, version=version), 0.3, "")
+            token = free(TOKEN, sample.documents, c.OBJECT_ID)
+            return Proposal(stated(sample.ns, layout, version=version, token=token), 0.3, "")
         return None
     alone: dict[str, Callable[[Sample, bool], Proposal | None]] = {
         "embedded": embedded,
@@ -176,6 +178,13 @@ def _look(server: Port, ns: str, kind: str, collections: int) -> _Found:
         return _Found(ns, kind, None, str(error))
 
 
+def _count(server: Port, ns: str) -> int | None:
+    try:
+        return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+    except NotAllowed:
+        return None
+
+
 def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Proposal]]:
     """Current collections with their archives; no collection is the archive of two, or of itself by a detour."""
     samples = [each.sample for each in found.values() if each.sample is not None]
@@ -186,7 +195,7 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
         others = [other for other in samples if other.ns not in (sample.ns, *archives)]
         try:
             made = pair(server, sample, others)
-        except Unreadable:  # bytes that are no BSON, deep inside
+        except (Unreadable, NotAllowed):  # bytes that are no BSON, deep inside
             continue
         if made is not None:
             archives.add(made.profile.archive)
@@ -196,7 +205,7 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
 def _second_half(
     server: Port, ns: str, of: CollectionProfile, proposals: dict[str, Proposal], found: _Found | None
 ) -> tuple[CollectionInfo, CollectionProfile]:
-    count = found.sample.count if found and found.sample else gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+    count = found.sample.count if found and found.sample else _count(server, ns)
     proposal = proposals.get(of.ns)
     what = "every version" if of.layout == "stream" else "the earlier versions"
     info = CollectionInfo(
@@ -242,7 +251,7 @@ def _alone(server: Port, sample: Sample) -> Proposal | None:
     for judge in judges:
         try:
             made = judge()
-        except Unreadable:
+        except (Unreadable, NotAllowed):
             continue
         if made is not None and made.profile.layout == "hashed" and any(map(is_version_name, version_fields(sample))):
             return replace(made, confidence=min(made.confidence, 0.6), alternatives=("versions",))

@@ -232,6 +232,18 @@ def test_a_picked_layout_gets_the_fields_found(server: Server, database: Db, nam
     )
 
 
+def test_picking_the_layout_in_use_keeps_its_names(server: Server, database: Db) -> None:
+    for number in range(1, 9):
+        for v in range(1, 5):
+            made = {"docId": f"Q-{number}", "v": ground.when(number, v), **ground.content(number, v)}
+            database["quotes"].insert_one(made)
+    info, profile = known(server, database.name)["quotes"]
+    assert profile_for(server, info, "versions") == profile
+    named = replace(info, fields={**info.fields, "token": "", "author": "holder"})
+    again = profile_for(server, named, "versions")
+    assert (again.author, again.numbering) == ("holder", "time")
+
+
 PICKED: dict[str, tuple[Callable[[Db, Names], None], dict[str, str]]] = {
     "embedded": (ground.embedded, {"current": "current", "prev": "prev"}),
     "archive": (ground.archive, {"archive_id": "id", "version": "version"}),
