@@ -9,7 +9,7 @@ from gui import messages, tasks
 from gui.changes import Change, Changes, path_text
 from gui.draft import Edit, Spot
 from gui.editorview import EditorView
-from gui.fieldmodel import Node
+from gui.fieldnodes import Node
 from model import canonical
 
 LARGE = 1024 * 1024  # bytes above which differences are looked for in a task

@@ -25,6 +25,8 @@ from model.errors import NotFound, Refused
 from model.records import Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
 
+FEW = 200  # top-level fields up to which what they hold is opened at once
+
 
 @dataclass(frozen=True)
 class _Loaded:
@@ -168,7 +170,7 @@ class EditorPanel(DraftPanel):
         self.loaded.emit(opened)
 
     def _first_look(self) -> None:
-        if len(self.content) < LARGE:
+        if len(self.content) < LARGE and self.model.rowCount() <= FEW and not self.model.root.is_long:
             self.tree.expandToDepth(0)
         self.tree.setCurrentIndex(self.model.index(0, VALUE))
         if self.head.isAncestorOf(self.window().focusWidget() or self.window()):
@@ -194,10 +196,17 @@ class EditorPanel(DraftPanel):
         seen = False
         for name, value in canonical.fields(opened.document) if opened.document else []:
             if name in opened.locked:
-                (behind if seen else before).append((name, value))
+                kept = self._locked_value(name, value)
+                (behind if seen else before).extend([(name, kept)] if kept is not None else [])
             else:
                 seen = True
         self.model.set_locked(before, behind)
+
+    def _locked_value(self, name: str, value: Value) -> Value | None:
+        """What a locked field had in the version that the draft began from, as far as that is known."""
+        if name == "_id" or not self.is_behind or self._latest is None:
+            return value
+        return self._base.v if self._base is not None and value == self._latest.v else None
 
     def reload(self) -> None:
         """Read the document again. An edit stays as it is, on the version it began from."""

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QAbstractItemDelegate, QApplication, QLabel, QLine
 
 from gui import theme
 from gui.cells import Index
-from gui.fieldmodel import FIELD, VALUE, FieldModel, Node
+from gui.fieldmodel import FIELD, VALUE, FieldModel
+from gui.fieldnodes import Node
 from gui.fieldvalues import as_lines
 from model import text
 from model.canonical import Value, name_bytes
@@ -138,8 +139,10 @@ class CellEditor(QObject):
         typed = self.text
         if here.column == FIELD:
             name_bytes(typed)
-            siblings = (here.node.parent.entries or []) if here.node.parent is not None else []
-            if any(entry.name == typed and entry.kind != "ghost" for entry in siblings):
+            above = here.node.parent.container if here.node.parent is not None else None
+            names = above.walked() if above is not None else []
+            locked = above is self._fields.root and typed in self._fields.locked_names
+            if locked or any(found[0] == name_bytes(typed) for found in names):
                 raise Refused(f"There is a field called {text.name_text(typed)} here already; choose another name.")
             return typed
         if isinstance(self.widget, QPlainTextEdit) and here.kind == "String":

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QMenu
 
 from gui import draft
 from gui.draft import Edit, Spot
-from gui.fieldmodel import FIELD, VALUE, FieldModel, Node
+from gui.fieldmodel import FIELD, VALUE, FieldModel
+from gui.fieldnodes import Node
 from gui.fieldtree import FieldTree
 from gui.wording import many
 from model import canonical, text
@@ -137,10 +138,10 @@ class FieldActions(QObject):
         return text.blank("String")
 
     def _container(self, node: Node | None, inside: bool) -> Spot:
-        spot = self._model.spot(node) if node is not None else None
+        spot = self._model.spot(node.container) if node is not None else None
         if node is None or spot is None:
             return ()
-        if inside and node.value.is_container:
+        if node.kind == "group" or (inside and node.value.is_container):
             return spot
         return spot[:-1]
 
@@ -230,10 +231,10 @@ class FieldActions(QObject):
             entry("Move down", lambda: self.move(node, 1), "Alt+Down", may)
             entry("Remove", lambda: self.remove(node), "Del", may)
             menu.addSeparator()
-        elif node is None:
-            entry("Add field", lambda: self.add(None), "Ins", may)
+        elif node is None or node.kind == "group":
+            entry("Add field" if node is None else "Add to this list", lambda: self.add(node), "Ins", may)
             menu.addSeparator()
-        if node is not None:
+        if node is not None and node.kind != "group":
             changed = model.change_of(node) is not None
             entry("Revert this field", lambda: self.revert_asked.emit(node), "Alt+Backspace", changed and may)
             menu.addSeparator()

@@ -1,13 +1,13 @@
-"""A document's fields as a tree, read from raw bytes as far as it is opened; it keeps its shape when they change.
+"""A document's fields as a tree; it keeps its shape when they change.
 
-Rows are nodes. A new content is fitted onto the rows that are there, so that what is open stays open, the chosen row
-stays chosen, and nothing scrolls. Long containers hand out their rows a thousand at a time.
+A new content is fitted onto the rows that are there, so that what is open stays open, the chosen row stays chosen, and
+nothing scrolls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
@@ -17,42 +17,14 @@ from gui.cells import Badge, Cell, CellModel, Index, Span, plain
 from gui.cells import value as mono
 from gui.changes import Change, Changes, marked
 from gui.draft import Spot
+from gui.fieldnodes import Entry, Node, kept
 from gui.wording import many, size
 from model import text
-from model.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, fields
+from model.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
 
 SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION = range(5)
-CHUNK = 1000
 LONG = 1024  # bytes: only the beginning is shown
 HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
-
-
-@dataclass(eq=False)
-class Node:
-    """One row. ``kind``: field, ghost (removed; still shown) or locked (the layout keeps it for itself)."""
-
-    key: int
-    parent: Node | None
-    row: int
-    kind: str
-    name: str | int
-    value: Value
-    position: int  # among the content's fields; meaningless but for a field
-    lost: Change | None = None  # a ghost's change
-    entries: list[_Entry] | None = None  # everything inside, once opened
-    children: list[Node] = field(default_factory=list)  # what of it has rows
-    is_open: bool = False
-    load_anyway: bool = False
-    cells: dict[int, Cell] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Entry:
-    kind: str
-    name: str | int
-    value: Value
-    position: int
-    lost: Change | None = None
 
 
 class FieldModel(CellModel):
@@ -68,8 +40,8 @@ class FieldModel(CellModel):
         self.changes: Changes | None = None
         self.before: tuple[tuple[str, Value], ...] = ()
         self.behind: tuple[tuple[str, Value], ...] = ()
-        self.root = self._made(None, 0, _Entry("field", "", Value(OBJECT, EMPTY), 0))
-        self.root.entries = []
+        self.root = self._made(None, 0, Entry("field", "", Value(OBJECT, EMPTY), 0))
+        self.root.children = []
 
     # --- content
 
@@ -81,6 +53,11 @@ class FieldModel(CellModel):
     def set_locked(self, before: Sequence[tuple[str, Value]], behind: Sequence[tuple[str, Value]] = ()) -> None:
         """The top-level fields that are shown with a lock, above and below the others."""
         self.before, self.behind = tuple(before), tuple(behind)
+
+    @property
+    def locked_names(self) -> frozenset[str]:
+        """The names at the top that are taken by the layout."""
+        return frozenset(name for name, _ in (*self.before, *self.behind))
 
     def set_content(self, content: bytes, changes: Changes | None) -> None:
         """Show another content and what it changed; rows that stay keep their place, selection and what is open."""
@@ -98,28 +75,19 @@ class FieldModel(CellModel):
             last = self.index(len(self.root.children) - 1, len(self.headers) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
 
-    def _made(self, parent: Node | None, row: int, entry: _Entry) -> Node:
-        node = Node(next(self._keys), parent, row, entry.kind, entry.name, entry.value, entry.position, entry.lost)
+    def _made(self, parent: Node | None, row: int, entry: Entry) -> Node:
+        node = Node(
+            next(self._keys), parent, row, entry.kind, entry.name, entry.value, entry.position, entry.end, entry.lost
+        )
         self._nodes[node.key] = node
         return node
 
-    def _inside(self, node: Node) -> list[_Entry]:
-        """What a container holds: fields, ghosts in their place, and at the top what is locked."""
-        if not node.value.is_container:
-            return []
-        is_array = node.value.type == ARRAY
-        pairs = fields(node.value.data)
-        names: list[str | int] = [*range(len(pairs))] if is_array else [name for name, _ in pairs]
-        kind = node.kind
-        made = [_Entry(kind, name, value, i) for i, (name, (_, value)) in enumerate(zip(names, pairs, strict=True))]
-        if kind == "field" and self.changes is not None:
-            ghosts = self.changes.ghosts(self.path(node), names)
-            for place in sorted(ghosts, reverse=True):
-                lost = [_Entry("ghost", c.path[-1], c.old, -1, c) for c in ghosts[place] if c.old is not None]
-                made[place:place] = lost
+    def _inside(self, node: Node) -> list[Entry]:
+        """What the rows below a node stand for; at the top what is locked stands around them."""
+        made = node.inside()
         if node is self.root:
-            before = [_Entry("locked", name, value, -1) for name, value in self.before]
-            behind = [_Entry("locked", name, value, -1) for name, value in self.behind]
+            before = [Entry("locked", name, value, -1) for name, value in self.before]
+            behind = [Entry("locked", name, value, -1) for name, value in self.behind]
             made = [*before, *made, *behind]
         return made
 
@@ -129,31 +97,34 @@ class FieldModel(CellModel):
             return
         node.value = value
         node.cells.clear()
-        if node.entries is None:
+        if node.kind != "group":
+            node.look(self.path(node), self.changes)
+        if node.children is None:
             return
-        old, new = node.children, self._inside(node)
-        had_all = len(old) == len(node.entries)
-        node.entries = new
-        shown = new if had_all and len(new) <= max(len(old), CHUNK) + 1 else new[: max(len(old), CHUNK)]
-        same = _by_value if value.type == ARRAY else _by_name
-        shorter = min(len(old), len(shown))
-        head = next((i for i in range(shorter) if not same(old[i], shown[i])), shorter)
-        most = shorter - head
-        tail = next((i for i in range(most) if not same(old[-1 - i], shown[-1 - i])), most)
-        keep = min(len(old), len(shown)) - tail  # rows up to here stay, whatever they are called now
-        if len(old) > len(shown):
+        old, new = node.children, self._inside(node) if value.is_container else []
+        _, tail = kept(old, new, value.type == ARRAY and not node.is_long)
+        keep = min(len(old), len(new)) - tail  # rows up to here stay, whatever they are called now
+        if len(old) > len(new):
             self._take_rows(node, keep, len(old) - tail)
-        elif len(shown) > len(old):
-            self._put_rows(node, keep, shown[keep : len(shown) - tail])
-        for i, entry in enumerate(shown):
-            child = node.children[i]
-            child.position, child.lost = entry.position, entry.lost
-            if (child.kind, child.name) != (entry.kind, entry.name):
-                child.kind, child.name = entry.kind, entry.name
+        elif len(new) > len(old):
+            self._put_rows(node, keep, new[keep : len(new) - tail])
+        for child, entry in zip(node.children, new, strict=True):
+            if child.kind != entry.kind and "group" in (child.kind, entry.kind):
+                self._close(child)
+            if (child.kind, child.name, child.end) != (entry.kind, entry.name, entry.end):
+                child.kind, child.name, child.end = entry.kind, entry.name, entry.end
                 child.cells.clear()
+            child.position, child.lost = entry.position, entry.lost
             self._fit(child, entry.value, always)
 
+    def _close(self, node: Node) -> None:
+        """Forget the rows below a node; they are made again when it is opened."""
+        if node.children:
+            self._take_rows(node, 0, len(node.children))
+        node.children, node.walk, node.ghosts = None, None, {}
+
     def _take_rows(self, node: Node, first: int, end: int) -> None:
+        assert node.children is not None
         self.beginRemoveRows(self._index(node), first, end - 1)
         for child in node.children[first:end]:
             self._forget(child)
@@ -161,19 +132,21 @@ class FieldModel(CellModel):
         self._number(node, first)
         self.endRemoveRows()
 
-    def _put_rows(self, node: Node, first: int, entries: Sequence[_Entry]) -> None:
+    def _put_rows(self, node: Node, first: int, entries: Sequence[Entry]) -> None:
+        assert node.children is not None
         self.beginInsertRows(self._index(node), first, first + len(entries) - 1)
         node.children[first:first] = [self._made(node, first + i, entry) for i, entry in enumerate(entries)]
         self._number(node, first)
         self.endInsertRows()
 
     def _number(self, node: Node, first: int) -> None:
-        for i in range(first, len(node.children)):
+        for i in range(first, len(node.children or ())):
+            assert node.children is not None
             node.children[i].row = i
 
     def _forget(self, node: Node) -> None:
         self._nodes.pop(node.key, None)
-        for child in node.children:
+        for child in node.children or ():
             self._forget(child)
 
     # --- where things are
@@ -187,18 +160,22 @@ class FieldModel(CellModel):
         steps: list[str | int] = []
         here: Node | None = node
         while here is not None and here is not self.root:
-            steps.append(here.name)
+            if here.kind != "group":
+                steps.append(here.name)
             here = here.parent
         return tuple(reversed(steps))
 
     def spot(self, node: Node) -> Spot | None:
-        """Its positions from the top of the content; None for what is not in it."""
+        """Its positions from the top of the content; None for what is no field of it."""
+        if node.kind != "field":
+            return None
         steps: list[int] = []
         here: Node | None = node
         while here is not None and here is not self.root:
-            if here.kind != "field":
+            if here.kind == "field":
+                steps.append(here.position)
+            elif here.kind != "group":
                 return None
-            steps.append(here.position)
             here = here.parent
         return tuple(reversed(steps))
 
@@ -212,15 +189,15 @@ class FieldModel(CellModel):
         """The row of a path, made on the way where it has none yet; an invalid index where the path leads nowhere."""
         node = self.root
         for step in path:
-            self._open(node)
-            entries = node.entries or []
-            wanted = [i for i, entry in enumerate(entries) if entry.name == step]
-            real = [i for i in wanted if entries[i].kind != "ghost"] or wanted
-            if not real:
+            self.open(node)
+            if node.is_long and (at := node.position_of(step)) >= 0:
+                groups = [child for child in node.children or () if child.kind == "group"]
+                node = next((group for group in groups if at < group.end), groups[-1])
+                self.open(node)
+            named = [child for child in node.children or () if child.name == step and child.kind != "group"]
+            if not named:
                 return QModelIndex()
-            while len(node.children) <= real[0]:
-                self._more(node)
-            node = node.children[real[0]]
+            node = next((child for child in named if child.kind != "ghost"), named[0])
         return self._index(node, column)
 
     def index_of(self, node: Node, column: int = VALUE) -> QModelIndex:
@@ -230,15 +207,15 @@ class FieldModel(CellModel):
     def _index(self, node: Node, column: int = 0) -> QModelIndex:
         return QModelIndex() if node is self.root else self.createIndex(node.row, column, node.key)
 
-    def _open(self, node: Node) -> None:
-        if node.entries is None:
-            node.entries = self._inside(node)
-            if node.entries:
-                self._more(node)
-
-    def _more(self, node: Node) -> None:
-        shown = len(node.children)
-        self._put_rows(node, shown, (node.entries or [])[shown : shown + CHUNK])
+    def open(self, node: Node) -> None:
+        """Make the rows below a node."""
+        if node.children is None:
+            if node.kind != "group":
+                node.look(self.path(node), self.changes)
+            node.children = []
+            entries = self._inside(node)
+            if entries:
+                self._put_rows(node, 0, entries)
 
     def set_open(self, index: Index, is_open: bool) -> None:
         """An opened container says how many fields it has; a closed one what they are."""
@@ -262,9 +239,10 @@ class FieldModel(CellModel):
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's signature)
         above = self.root if not parent.isValid() else self.node(parent)
-        if above is None or not 0 <= row < len(above.children) or not 0 <= column < len(self.headers):
+        there = above.children if above is not None else None
+        if there is None or not 0 <= row < len(there) or not 0 <= column < len(self.headers):
             return QModelIndex()
-        return self.createIndex(row, column, above.children[row].key)
+        return self.createIndex(row, column, there[row].key)
 
     def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
         node = self.node(index)
@@ -275,38 +253,35 @@ class FieldModel(CellModel):
         if parent.column() > 0:
             return 0
         node = self.root if not parent.isValid() else self.node(parent)
-        return len(node.children) if node is not None else 0
+        return len(node.children or ()) if node is not None else 0
 
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
         node = self.root if not parent.isValid() else self.node(parent)
         if node is None or (parent.isValid() and parent.column() > 0):
             return False
-        return bool(node.entries) if node.entries is not None else _holds_any(node)
+        return bool(node.children) if node.children is not None else node.holds_any
 
     def canFetchMore(self, parent: Index) -> bool:
         node = self.root if not parent.isValid() else self.node(parent)
-        if node is None:
-            return False
-        return len(node.children) < len(node.entries) if node.entries is not None else _holds_any(node)
+        return node is not None and node.children is None and node.holds_any
 
     def fetchMore(self, parent: Index) -> None:
         node = self.root if not parent.isValid() else self.node(parent)
-        if node is None:
-            return
-        if node.entries is None:
-            self._open(node)
-        elif len(node.children) < len(node.entries):
-            self._more(node)
+        if node is not None:
+            self.open(node)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        base = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         node = self.node(index)
-        editable = node is not None and self.can_edit(node, index.column())
-        return base | Qt.ItemFlag.ItemIsEditable if editable else base
+        if node is None:
+            return Qt.ItemFlag.NoItemFlags
+        made = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        if not node.value.is_container:
+            made |= Qt.ItemFlag.ItemNeverHasChildren
+        return made | Qt.ItemFlag.ItemIsEditable if self.can_edit(node, index.column()) else made
 
     def can_edit(self, node: Node, column: int) -> bool:
         """Whether a cell can be typed into."""
-        if node.kind != "field" or (node.parent is not self.root and self.spot(node) is None):
+        if node.kind != "field":
             return False
         if column == FIELD:
             return isinstance(node.name, str)
@@ -329,6 +304,8 @@ class FieldModel(CellModel):
 
     def drawn(self, node: Node, column: int) -> Cell:
         """Work out one cell; the result is kept until the row changes."""
+        if node.kind == "group":
+            return self._group(node, column)
         change = self.change_of(node)
         if column == SYMBOL_COLUMN:
             return self._symbol(node, change)
@@ -339,6 +316,31 @@ class FieldModel(CellModel):
         if column == TYPE:
             return self._type(node, change)
         return self._action(node, change)
+
+    def _group(self, node: Node, column: int) -> Cell:
+        """A part of a long container: from which field to which."""
+        walk, is_array = node.walked(), node.value.type == ARRAY
+        if column == FIELD:
+            ends = [node.position, node.end - 1]
+            names = [f"{at:,}" if is_array else text.name_text(name_of(walk[at][0])) for at in ends]
+            said = " … ".join(names)
+            return replace(mono(f"[{said}]" if is_array else said, "text2"), middle=True)
+        if column == VALUE:
+            inside = self._changed_inside(node)
+            badges = (Badge(f"{many(inside, 'change')} inside", "chg", "chgT", "replace"),) if inside else ()
+            return plain(
+                many(node.end - node.position, "element" if is_array else "field"), "text2", size=12, badges=badges
+            )
+        return Cell()
+
+    def _changed_inside(self, node: Node) -> int:
+        """How many changes a closed group hides."""
+        if self.changes is None or node.is_open or node.parent is None:
+            return 0
+        path = self.path(node)
+        steps = [c.path[len(path)] for c in self.changes.all if len(c.path) > len(path) and c.path[: len(path)] == path]
+        places = (node.parent.position_of(step) for step in steps)
+        return sum(node.position <= place < node.end for place in places)
 
     def _symbol(self, node: Node, change: Change | None) -> Cell:
         if change is not None:
@@ -405,18 +407,6 @@ class FieldModel(CellModel):
         if change is not None:
             return plain("Revert", "text2", size=12, icon="arrow-counter-clockwise", tip="Revert this field")
         return Cell()
-
-
-def _by_name(node: Node, entry: _Entry) -> bool:
-    return node.kind == entry.kind and node.name == entry.name
-
-
-def _by_value(node: Node, entry: _Entry) -> bool:
-    return node.kind == entry.kind and node.value == entry.value
-
-
-def _holds_any(node: Node) -> bool:
-    return node.value.is_container and len(node.value.data) > len(EMPTY)
 
 
 def _is_huge(value: Value) -> bool:

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStyleOptionVi
 from gui import icons, theme
 from gui.cells import CellDelegate, CellTree, Index, plain
 from gui.fieldeditor import CellEditor, Typing
-from gui.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel, Node
+from gui.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
+from gui.fieldnodes import Node
 from gui.fieldvalues import converted
 from model import text
 from model.canonical import NULL, UNDEFINED

@@ -13,7 +13,8 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import messages, preferences, tasks, theme, wording
-from gui.fieldmodel import VALUE, Node
+from gui.fieldmodel import VALUE
+from gui.fieldnodes import Node
 from gui.keeping import Keeper
 from gui.notices import Notices
 from gui.resolverparts import WAYS, ConflictBar, MergeHead, ResultHead

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui import theme
 from gui.cells import Badge, Cell, Index, Span, plain
-from gui.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel, Node
+from gui.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
+from gui.fieldnodes import Node
 from gui.fieldtree import FieldTree
 from gui.resolving import Resolution, Result, touches
 from model.canonical import Path
@@ -45,6 +46,8 @@ class ResultModel(FieldModel):
         return column == VALUE and super().can_edit(node, column)
 
     def drawn(self, node: Node, column: int) -> Cell:
+        if node.kind == "group":
+            return super().drawn(node, column)
         waiting = self.waiting(node)
         if waiting is not None and waiting.kind != "order":
             return self._undecided(waiting, node, column)
