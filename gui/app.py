@@ -10,14 +10,14 @@ from types import TracebackType
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui import focus, preferences, theme
+from gui import focus, preferences, tasks, theme
 
 _log = logging.getLogger(__name__)
 _listening = False
 _shown_by: Callable[[BaseException], None] | None = None
 
-# Platforms without a desktop, which name no font that is meant for reading.
-BARE = frozenset(("offscreen", "minimal", "vnc"))
+# Without a desktop's settings the system names a generic family, and whatever was installed first stands for it.
+GENERIC = frozenset(("Sans Serif", "Sans", "sans-serif", ""))
 FAMILIES = ("Inter", "Noto Sans", "Cantarell", "Segoe UI", "Helvetica Neue", "DejaVu Sans", "Liberation Sans")
 FIXED = ("JetBrains Mono", "Noto Sans Mono", "DejaVu Sans Mono", "Liberation Mono", "Consolas", "Menlo")
 
@@ -27,6 +27,8 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     app = QApplication.instance()
     if not isinstance(app, QApplication):
         app = QApplication([*(argv or ["palimpsest"])])
+    if not app.findChildren(tasks.Sweeper):
+        tasks.Sweeper(app)
     # Workers hold the interpreter for 5 ms by default, which a window that draws 60 times a second feels.
     sys.setswitchinterval(0.0005)
     app.setApplicationName("palimpsest")
@@ -43,12 +45,14 @@ def application(argv: Sequence[str] = ()) -> QApplication:
 
 
 def choose_fonts(app: QApplication) -> None:
-    """On a platform without a desktop, take the first family that reads well, at 13 px."""
-    if QGuiApplication.platformName() not in BARE:
+    """Where no desktop names a font for its windows, take the first family that reads well, at 13 px."""
+    if QGuiApplication.font().family() not in GENERIC:
         return
     there = set(QFontDatabase.families())
     family = next((name for name in FAMILIES if name in there), "")
-    font = QFont(family) if family else QFont(app.font())
+    if not family:
+        return
+    font = QFont(family)
     font.setPixelSize(13)
     app.setFont(font)
     theme.use_mono(next((name for name in FIXED if name in there), ""))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStackedWidget
 
 from gui import preferences, states, tasks, theme, wording
 from gui.cells import CellTree
-from gui.documents import WIDTHS, DocumentsModel
+from gui.documents import WIDTHS, DocumentsModel, as_json
 from gui.paging import Pager, refill
 from gui.querybar import Query, QueryBar, field_names
 from gui.states import StateStack, tool
@@ -216,10 +216,33 @@ class BrowserPanel(QWidget):
         if page.rows:
             self.states.show_content()
             self._read_outlines([row.id for row in page.rows if row.readable])
+            if page.total is None:
+                self._count_longer(query)
         else:
             self._show_empty(query)
         self._choose_after(before)
         self.loaded.emit(page)
+
+    def _count_longer(self, query: Query) -> None:
+        """Give the count more time than the page had; the rows are there meanwhile."""
+        session, ns = self._session, self.ns
+        tasks.run(
+            lambda _: session.count(ns, query.filter, query.any_version),
+            done=partial(self._counted, query),
+            failed=self._not_counted,
+            owner=self,
+            key="count",
+            title=f"Counting {ns}",
+        )
+
+    def _counted(self, query: Query, found: tuple[int | None, str]) -> None:
+        page = self._page
+        if query == self._ran and page is not None:
+            total, note = found
+            self.pager.show_page(self._skip, len(page.rows), total, note, page.more, page.milliseconds)
+
+    def _not_counted(self, error: BaseException) -> None:
+        pass  # the foot says N/A already, with the reason
 
     def _choose_after(self, before: Row | None) -> None:
         if self._wanted is not None:
@@ -382,15 +405,16 @@ class BrowserPanel(QWidget):
         return menu
 
     def _fill_json(self) -> None:
+        rows = list(self.model.rows)
+        tasks.run(lambda _: as_json(rows), done=self._put_json, failed=self._no_json, owner=self, key="json")
+
+    def _put_json(self, shown: str) -> None:
         place = self.json.verticalScrollBar().value()
-        parts = []
-        for row in self.model.rows:
-            try:
-                parts.append(text.readable(row.raw))
-            except Refused as error:
-                parts.append(f"// {wording.plain(row.id)}: {error}")
-        self.json.setPlainText("\n".join(parts))
+        self.json.setPlainText(shown)
         self.json.verticalScrollBar().setValue(place)
+
+    def _no_json(self, error: BaseException) -> None:
+        self.json.setPlainText(f"// {tasks.describe(error)[0]}")
 
     # --- choices
 

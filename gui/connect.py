@@ -74,6 +74,8 @@ class ConnectDialog(Sheet):
         self.tls.toggled.connect(self._tls_changed)
         self._tls_changed(False)
         self.uri.textChanged.connect(self._typed)
+        for field in (self.uri, self.name, self.user, self.password, self.ca, self.client):
+            field.returnPressed.connect(self.go.click)
         if opening is not None:
             self._put(opening)
 

@@ -131,7 +131,7 @@ class DocumentPage(Page):
         return self.editor.is_dirty
 
     def facts(self) -> set[str]:
-        facts = {"page", "document", "find", "undo", "redo"}
+        facts = {"page", "document", "find", "find-next", "undo", "redo"}
         if self.editor.is_loaded:
             facts.add("readable")
         if self.editor.is_dirty:
@@ -155,7 +155,8 @@ class DocumentPage(Page):
             left.append(wording.size(len(opened.document)))
         if self.layout_words:
             left.append(self.layout_words)
-        return left, [f"Dates shown in {preferences.zone()}, stored in UTC"], True
+        zone = preferences.zone()
+        return left, [f"Dates shown in {zone}, stored in UTC" if zone != "UTC" else "Dates shown in UTC"], True
 
     def panes(self) -> Sequence[QWidget]:
         return [self.editor.tree, self.editor.side, self.editor.foot.save]

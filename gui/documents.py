@@ -24,6 +24,7 @@ HEADS = {
     "size": "Size",
     "health": "Health",
 }
+LARGE = 256 * 1024  # bytes; above it a document among others is named only
 WIDTHS = {"id": 150, "version": 72, "at": 168, "size": 104, "health": 260, "field": 140}
 
 
@@ -170,3 +171,18 @@ class DocumentsModel(RowsModel[Row]):
         if found is None:
             return Cell(spans=(Span("not there", "text3"),), size=12)
         return value(text.shown(found, preferences.zone()))
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """Documents as Extended JSON, one below the other; of large ones only the size is said."""
+    parts = []
+    for row in rows:
+        name = wording.plain(row.id)
+        if row.bytes > LARGE:
+            parts.append(f"// {name}: {wording.size(row.bytes)}, open it to read it")
+            continue
+        try:
+            parts.append(text.readable(row.raw))
+        except Refused as error:
+            parts.append(f"// {name}: {error}")
+    return "\n".join(parts)

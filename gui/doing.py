@@ -130,7 +130,7 @@ class Doing(QObject):
                 db, _, name = info.ns.partition(".")
                 call = partial(window.sidebar.collection_asked.emit, session, info.ns, anew)
                 where = db if len(window.sessions) == 1 else f"{session.name} · {db}"
-                hits.append(Hit(name, call, "table", where, info.layout if info.belongs_to is None else "archive of"))
+                hits.append(Hit(name, call, "table", where, info.layout if info.belongs_to is None else "archive"))
         return hits
 
     def do_refresh(self) -> None:

@@ -213,6 +213,7 @@ class Question(Sheet):
             column.addWidget(ask)
             column.addWidget(self.field)
             self.field.textChanged.connect(self._typing)
+            self.field.returnPressed.connect(self._typed_all)
         column.addSpacing(theme.px(16))
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
@@ -232,6 +233,10 @@ class Question(Sheet):
 
     def _typing(self, text: str) -> None:
         self.verb.setEnabled(text.strip() == self._typed)
+
+    def _typed_all(self) -> None:
+        if self.verb.isEnabled():
+            self._yes()
 
     def _yes(self) -> None:
         self.accept()

@@ -65,6 +65,7 @@ class NewDocument(Sheet):
         row.addWidget(button("Cancel", self.reject))
         row.addWidget(self.insert)
         column.addLayout(row)
+        self.id.returnPressed.connect(self.insert.click)
         self.editor.setMinimumHeight(theme.px(280))
         self._say_kind()
 

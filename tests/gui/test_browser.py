@@ -225,6 +225,7 @@ def test_in_any_version_more_documents_match(panel: BrowserPanel, qtbot: QtBot) 
 
 def test_documents_can_be_read_as_json(panel: BrowserPanel, qtbot: QtBot) -> None:
     panel.show_json(True)
+    wait_idle(qtbot)
     assert panel.json.isVisible()
     assert '"_id": "K-204117"' in panel.json.toPlainText()
     panel.show_json(False)

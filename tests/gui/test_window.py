@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from gui import preferences, theme
+from gui.actions import resolve
 from gui.activity import ActivityDialog
 from gui.messages import Question
 from gui.newdocument import NewDocument
@@ -189,6 +190,18 @@ def test_a_command_that_cannot_be_done_is_not_found(window: Window) -> None:
     palette = sheet(window)
     assert isinstance(palette, Palette)
     assert not [hit for hit in palette._hits if hit.text in ("Save", "Use mine")]
+
+
+def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    window.desk.document(session, NS, session.find_id(NS, ID))
+    for kind in ("pending", "journal", "drafts"):
+        window.desk.tool(session, kind)
+    wait_idle(qtbot)
+    for page in window.desk.pages:
+        window.desk.show_page(page)
+        idle = [item.id for item, _ in window.actions_.enabled() if resolve(item, [page, window.do]) is None]
+        assert (page.kind, idle) == (page.kind, [])
 
 
 def test_the_theme_changes_with_one_press_and_is_remembered(window: Window) -> None:
