@@ -11,13 +11,16 @@ task was superseded: with ``key`` given, a later task of the same owner and key 
 
 from __future__ import annotations
 
+import gc
+import itertools
 import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
+from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from shiboken6 import isValid
 
 from model.errors import Cancelled, Refused
@@ -25,11 +28,19 @@ from model.errors import Cancelled, Refused
 OFTEN = 0.05  # seconds between two reports of progress
 
 
+class _Relay(QObject):
+    """Carries answers to the UI thread, each with its task's number."""
+
+    progressed = Signal(object, object, object)
+    parted = Signal(object, object)
+    ended = Signal(object, object)
+
+
 class Progress:
     """What the work sees: call it as a checkpoint, ``put`` partial results."""
 
-    def __init__(self, relay: _Relay) -> None:
-        self._relay = relay
+    def __init__(self, relay: _Relay, number: int) -> None:
+        self._relay, self._number = relay, number
         self._said = 0.0
         self.stop = threading.Event()
 
@@ -40,36 +51,34 @@ class Progress:
         now = time.monotonic()
         if now - self._said >= OFTEN or done == total:  # a checkpoint an item must not flood the window
             self._said = now
-            self._relay.progressed.emit(done, total)
+            self._relay.progressed.emit(self._number, done, total)
 
     def put(self, part: Any) -> None:
         """Hand a partial result to ``partial`` on the UI thread; raises ``Cancelled`` like a checkpoint."""
         if self.stop.is_set():
             raise Cancelled
-        self._relay.parted.emit(part)
-
-
-class _Relay(QObject):
-    progressed = Signal(object, object)
-    parted = Signal(object)
-    ended = Signal(str, object)
+        self._relay.parted.emit(self._number, part)
 
 
 class _Job(QRunnable):
-    def __init__(self, work: Callable[[Progress], Any], relay: _Relay, progress: Progress) -> None:
+    # Whatever a worker drops last dies in the worker, and a widget that dies there takes the program with it. So a job
+    # knows no object of Qt but the one relay, and hands the work itself, with all that it caught, back with the answer.
+    def __init__(self, work: Callable[[Progress], Any], progress: Progress, relay: _Relay, number: int) -> None:
         super().__init__()
-        self._work, self._relay, self._progress = work, relay, progress
+        self._parcel: list[Any] = [work]
+        self._progress, self._relay, self._number = progress, relay, number
 
     def run(self) -> None:
         # A raising QRunnable only prints; everything is caught and carried to the UI thread.
+        parcel = self._parcel
         try:
-            how, what = "done", self._work(self._progress)
+            parcel += ["done", parcel[0](self._progress)]
         except Cancelled:
-            how, what = "cancelled", None
+            parcel += ["cancelled", None]
         except BaseException as error:
-            how, what = "failed", error
+            parcel += ["failed", error]
         if isValid(self._relay):
-            self._relay.ended.emit(how, what)
+            self._relay.ended.emit(self._number, parcel)
 
 
 class Task(QObject):
@@ -78,17 +87,29 @@ class Task(QObject):
     progressed = Signal(object, object)
     finished = Signal()
 
-    def __init__(self, title: str, owner: QObject, key: str) -> None:
+    def __init__(self, number: int, title: str, owner: QObject, key: str, progress: Progress) -> None:
         super().__init__()
-        self.title, self.owner, self.key = title, owner, key
+        self.number, self.title, self.owner, self.key = number, title, owner, key
         self.running = True
         self.superseded = False
-        self._relay = _Relay()
-        self.progress = Progress(self._relay)
+        self.progress = progress
 
     def cancel(self) -> None:
         """Ask the work to stop at its next checkpoint."""
         self.progress.stop.set()
+
+
+@dataclass
+class _Answers:
+    task: Task
+    done: Callable[[Any], None]
+    failed: Callable[[BaseException], None]
+    cancelled: Callable[[], None] | None
+    partial: Callable[[Any], None] | None
+
+    @property
+    def wanted(self) -> bool:
+        return not self.task.superseded and isValid(self.task.owner)
 
 
 class Tasks(QObject):
@@ -98,9 +119,19 @@ class Tasks(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self.running: list[Task] = []
+        self._answers: dict[int, _Answers] = {}
+        self._numbers = itertools.count(1)
+        self._relay = _Relay()
+        self._relay.progressed.connect(self._progressed)
+        self._relay.parted.connect(self._parted)
+        self._relay.ended.connect(self._ended)
         self._pool = QThreadPool()
         self._pool.setMaxThreadCount(8)
+
+    @property
+    def running(self) -> list[Task]:
+        """The work under way, oldest first."""
+        return [answers.task for answers in self._answers.values()]
 
     def run(
         self,
@@ -120,66 +151,73 @@ class Tasks(QObject):
                 if other.owner is owner and other.key == key:
                     other.superseded = True
                     other.cancel()
-        task = Task(title, owner, key)
-
-        def alive() -> bool:
-            return not task.superseded and isValid(owner)
-
-        def part(value: Any) -> None:
-            if alive() and partial is not None:
-                partial(value)
-
-        def end(how: str, what: Any) -> None:
-            task.running = False
-            if task in self.running:
-                self.running.remove(task)
-            self.changed.emit()
-            task.finished.emit()
-            if not alive():
-                return
-            if how == "done":
-                done(what)
-            elif how == "failed":
-                failed(what)
-            elif cancelled is not None:
-                cancelled()
-
-        relay = task._relay
-        relay.progressed.connect(task.progressed)
-        relay.parted.connect(_Receiver(task, part).take)
-        relay.ended.connect(_Ender(task, end).take)
-        self.running.append(task)
+        number = next(self._numbers)
+        progress = Progress(self._relay, number)
+        task = Task(number, title, owner, key, progress)
+        self._answers[number] = _Answers(task, done, failed, cancelled, partial)
         self.changed.emit()
-        self._pool.start(_Job(work, relay, task.progress))
+        self._pool.start(_Job(work, progress, self._relay, number))
         return task
+
+    @Slot(object, object, object)
+    def _progressed(self, number: int, done: int, total: int | None) -> None:
+        if number in self._answers:
+            self._answers[number].task.progressed.emit(done, total)
+
+    @Slot(object, object)
+    def _parted(self, number: int, part: Any) -> None:
+        answers = self._answers.get(number)
+        if answers is not None and answers.wanted and answers.partial is not None:
+            answers.partial(part)
+
+    @Slot(object, object)
+    def _ended(self, number: int, parcel: list[Any]) -> None:
+        _, how, what = parcel
+        parcel.clear()  # the worker may still hold the list
+        answers = self._answers.pop(number, None)
+        if answers is None:
+            return
+        answers.task.running = False
+        self.changed.emit()
+        answers.task.finished.emit()
+        if not answers.wanted:
+            return
+        if how == "done":
+            answers.done(what)
+        elif how == "failed":
+            answers.failed(what)
+        elif answers.cancelled is not None:
+            answers.cancelled()
 
     def stop_all(self, wait_ms: int = 5000) -> None:
         """Ask everything to stop and wait for it; used when the window closes."""
-        for task in list(self.running):
+        for task in self.running:
             task.superseded = True
             task.cancel()
         self._pool.waitForDone(wait_ms)
 
 
-class _Receiver(QObject):
-    # A QObject on the UI thread, so that the connection is queued across threads; the task is its parent.
-    def __init__(self, task: Task, call: Callable[[Any], None]) -> None:
-        super().__init__(task)
-        self._call = call
+class Sweeper(QObject):
+    """Collects Python's garbage on the UI thread alone.
 
-    @Slot(object)
-    def take(self, part: Any) -> None:
-        self._call(part)
+    Python collects in whatever thread happens to allocate; a cycle with a widget in it that is found by a worker dies
+    there, and Qt with it. So the collector is switched off and run by a timer, by its own thresholds.
+    """
 
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self.sweep)
+        self._timer.start(500)
 
-class _Ender(QObject):
-    def __init__(self, task: Task, call: Callable[[str, Any], None]) -> None:
-        super().__init__(task)
-        self._call = call
-
-    @Slot(str, object)
-    def take(self, how: str, what: Any) -> None:
-        self._call(how, what)
+    def sweep(self) -> None:
+        """Collect the oldest generation that is due."""
+        due = [
+            at for at, (count, most) in enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True)) if count > most
+        ]
+        if due:
+            gc.collect(due[-1])
 
 
 def describe(error: BaseException) -> tuple[str, str]:

@@ -37,8 +37,12 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         return _trouble(f"The folder {wanted.dir} cannot be made ({error.strerror}); name another one.")
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    with _own_home():
-        return _render(wanted.dir, [wanted.theme] if wanted.theme else THEMES, wanted.size, wanted.ratio)
+    for theme in [wanted.theme] if wanted.theme else THEMES:
+        with _own_home():
+            ended = _render(wanted.dir, theme, wanted.size, wanted.ratio)
+        if ended:
+            return ended
+    return 0
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -77,31 +81,30 @@ def _own_home() -> Iterator[None]:
                 os.environ["PALIMPSEST_HOME"] = before
 
 
-def _render(folder: Path, themes: Sequence[str], size: tuple[int, int], ratio: float) -> int:
-    from gui import app, preferences
+def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float) -> int:
+    from gui import app, preferences, tasks
 
+    preferences.forget()  # another theme's tour has left its tabs there
     app.application(["palimpsest"])
     if not app.has_fonts():
         return _trouble("No font can be loaded, so the pictures would be boxes; install one, for example fonts-inter.")
     preferences.put("zone", "Europe/Berlin")
     preferences.put("reduce_motion", True)
+    preferences.put("theme", theme)
     from gui.tourviews import Tour
 
-    for name in themes:
-        preferences.put("theme", name)
-        tour = Tour(size)
-        try:
-            for view, widget in tour.views():
-                path = folder / f"{view}-{name}.png"
-                if not _picture(widget, ratio, path):
-                    return _trouble(f"{path} cannot be written; make room or allow writing there.")
-                print(path)
-        except Exception as error:
-            from gui import tasks
-
-            return _trouble(f"The tour ended early: {tasks.describe(error)[0]}")
-        finally:
-            tour.close()
+    tour = Tour(size)
+    try:
+        for view, widget in tour.views():
+            path = folder / f"{view}-{theme}.png"
+            if not _picture(widget, ratio, path):
+                return _trouble(f"{path} cannot be written; make room or allow writing there.")
+            print(path)
+    except Exception as error:
+        return _trouble(f"The tour ended early: {tasks.describe(error)[0]}")
+    finally:
+        tour.close()
+        preferences.forget()
     return 0
 
 
