@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from model import canonical, files, text
 from model.canonical import Value
 from model.diff import Diff, diff
-from model.errors import Refused
+from model.errors import NotFound, Refused, Unreadable
 from model.merge import Decision, merge
 from model.names import id_name, version_name
 from model.printing import Progress, json_row, moment, number, size, table
@@ -113,7 +113,15 @@ def show(args: argparse.Namespace) -> int:
         raise Refused(
             f"{version_name(version.v)} of {id_name(id)} has no {what} to show: {version.detail or version.state}."
         )
-    print(text.to_text(raw, None if args.json else 2))
+    try:
+        written = text.to_text(raw, None if args.json else 2)
+    except Unreadable as error:
+        damage = str(error).rstrip(".")
+        raise Unreadable(
+            f"{id_name(id)} does not decode, so it has no Extended JSON ({damage}); "
+            "`palimpsest history` tells its size and hash."
+        ) from None
+    print(written)
     return 0
 
 
@@ -123,13 +131,25 @@ def _id_at_version(session: Session, ns: str, written: str, of_version: str | No
         id = session.find_id(ns, written)
         return id, session.find_version(ns, id, of_version)
     head, at, tail = written.rpartition("@")
+    why: Refused | None = None
     if at and head and tail:
         try:
             id = session.find_id(ns, head)
-            return id, session.find_version(ns, id, tail)
-        except Refused:
+        except NotFound:
             pass
-    return session.find_id(ns, written), None
+        except Refused as error:
+            why = error  # several ids are written like that
+        else:
+            try:
+                return id, session.find_version(ns, id, tail)
+            except NotFound as error:
+                why = error
+    try:
+        return session.find_id(ns, written), None
+    except NotFound:
+        if why is not None:
+            raise why from None
+        raise
 
 
 def differ(args: argparse.Namespace) -> int:

@@ -29,6 +29,8 @@ def edit(args: argparse.Namespace) -> int:
     values: dict[str | Path, Value | object] = {}
     for written in args.set_fields:
         path, value = _assignment(written)
+        if path in values:
+            raise Refused(f"{path} is set twice; say it once.")
         values[path] = value
     return _one_write(
         args, lambda session, id: session.edit(args.ns, id, values, list(args.unset_fields), base=args.base)

@@ -93,6 +93,8 @@ def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
             raise Refused(f"{path[0]} is kept by the layout and changes with each version; leave it out.")
         clash = next((p for p in seen if p[: len(path)] == path or path[: len(p)] == p), None)
         if clash is not None:
+            if clash == path:
+                raise Refused(f"{path_text(path)} is named twice; keep one of them.")
             raise Refused(f"{path_text(path)} and {path_text(clash)} name one place twice; keep one of them.")
         seen.append(path)
 

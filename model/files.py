@@ -1,10 +1,12 @@
 """One document in a file: BSON or Extended JSON, and the form it is written in, so that it can be kept.
 
-The form of a text is canonical or relaxed, on one line or indented, with or without blanks and a line end.
+The form of a text is canonical or relaxed, on one line or indented, with or without blanks, with the line ends and the
+byte order mark that it has.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 import struct
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ _TIMESTAMP = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
 _CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
 _INDENT = re.compile(r"\{\r?\n([ \t]+)\S")
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+_SPREAD = re.compile(r'\{\r?\n[ \t]+"\$(?:oid|date|number\w+|binary|uuid|timestamp|regularExpression|code|symbol)"')
 _ESCAPED = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
 
 
@@ -31,6 +35,9 @@ class Form:
     binary: bool
     style: Style
     end: str = "\n"
+    lines: str = "\n"
+    spread: bool = False  # typed values are indented like documents
+    marked: bool = False  # with a byte order mark
 
 
 def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
@@ -54,7 +61,7 @@ def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
     except UnicodeDecodeError:
         raise Unreadable(f"{path} is neither BSON nor text in UTF-8; give a file with one document.") from None
     try:
-        return text.from_text(written), form_of(written)
+        return text.from_text(written), form_of(written, data.startswith(codecs.BOM_UTF8))
     except Unreadable as error:
         raise Unreadable(f"{path}: {error}") from None
 
@@ -72,8 +79,8 @@ def _binary(path: str, data: bytes, length: int) -> bytes:
     return data
 
 
-def form_of(written: str) -> Form:
-    """The form of a document's text."""
+def form_of(written: str, marked: bool = False) -> Form:
+    """The form of a document's text; ``marked`` says that a byte order mark stood before it."""
     bare = _STRING.sub('""', _TIMESTAMP.sub("", written))
     relaxed = bool(_BARE_NUMBER.search(bare)) or not _CANONICAL.search(written)
     indent = _INDENT.search(written)
@@ -84,14 +91,40 @@ def form_of(written: str) -> Form:
         compact=not indent and '"":' in bare and '"": ' not in bare,
         ascii_only=written.isascii() and bool(_ESCAPED.search(written)),
     )
-    return Form(False, style, "\n" if written.endswith("\n") else "")
+    lines = "\r\n" if "\r\n" in written else "\n"
+    return Form(False, style, lines if written.endswith("\n") else "", lines, bool(_SPREAD.search(written)), marked)
 
 
 def written(raw: bytes, form: Form) -> bytes:
     """A document as a file of this form."""
     if form.binary:
         return raw
-    return (writing.write(Value.document(raw), form.style) + form.end).encode("utf-8", "surrogatepass")
+    laid_out = writing.write(Value.document(raw), form.style)
+    if form.style.compact:
+        laid_out = "".join(_TOKEN.findall(laid_out))
+    elif form.spread and form.style.indent is not None:
+        laid_out = _spread(laid_out, form.style.indent)
+    whole = ("\ufeff" if form.marked else "") + laid_out.replace("\n", form.lines) + form.end
+    return whole.encode("utf-8", "surrogatepass")
+
+
+def _spread(written: str, indent: str) -> str:
+    """The same text with every field and element on a line of its own."""
+    out: list[str] = []
+    depth, opened = 0, False
+    for token in _TOKEN.findall(written):
+        if token in "}]":
+            depth -= 1
+        if (opened and token not in "}]") or (not opened and token in "}]"):
+            out.append("\n" + indent * depth)
+        opened = token in "{["
+        depth += opened
+        out.append(token)
+        if token == ",":
+            out.append("\n" + indent * depth)
+        elif token == ":":
+            out.append(" ")
+    return "".join(out)
 
 
 def write(path: str, raw: bytes, form: Form) -> None:

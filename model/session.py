@@ -33,7 +33,7 @@ from model.connections import (
 )
 from model.drafts import Drafts
 from model.edit import Conflict
-from model.errors import NotAllowed, Refused
+from model.errors import NotAllowed, NotFound, Refused
 from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Stamp
@@ -281,16 +281,27 @@ class Session:
         layout = self._catalogue.layout(ns)
         stored_id = layout.find_id(id) if isinstance(id, str) else id
         current = layout.version(stored_id)
+        if base is not None and not self._is_at(ns, stored_id, current, base):
+            detail = (
+                f"{id_name(stored_id)} is at {version_name(current.v)}, not at the base of this edit; "
+                "nothing was written."
+            )
+            return Outcome("conflict", ns, stored_id, detail)
         before = current.content or canonical.EMPTY
         changes = [(_path(before, path), _value(value)) for path, value in (set or {}).items()]
         gone = [_path(before, path) for path in unset]
         edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
-        if base is not None and current.v != self._catalogue.find_version(ns, stored_id, base):
-            now = version_name(current.v)
-            detail = f"{id_name(stored_id)} is at {now}, not at the base of this edit; nothing was written."
-            return Outcome("conflict", ns, stored_id, detail)
         content = edit.changed(before, changes, gone)
         return self._writer.save(ns, stored_id, current, content)
+
+    def _is_at(self, ns: str, id: Value, current: Version, base: Value | object) -> bool:
+        """Whether ``base`` means the current version; one that is not stored any more, or never was, does not."""
+        if current.v is None:
+            raise Refused(f"Documents of {ns} have no versions, so an edit cannot name its base; leave it out.")
+        try:
+            return current.v == self._catalogue.find_version(ns, id, base)
+        except NotFound:
+            return False
 
     def create(self, ns: str, content: bytes, id: Value | None = None) -> Outcome:
         """A new document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""

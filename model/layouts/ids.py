@@ -18,6 +18,7 @@ from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
+_SHOWN = 120  # characters of an id that a sentence repeats
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -51,13 +52,20 @@ def candidates(typed: str) -> list[Value]:
 
 def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
     """The one stored id that a text stands for; raises ``NotFound``, or ``Refused`` where several are meant."""
-    found = [value for value in candidates(typed.strip()) if exists(value)]
+    bare = typed.strip()
+    meant = candidates(bare)
+    if bare != typed:
+        meant += [value for value in candidates(typed) if value not in meant]  # blanks may be part of an id
+    found = [value for value in meant if exists(value)]
+    if len(found) > 1:  # else there would be no way to say null beside "null"
+        found = [value for value in found if text.value_text(value) == bare] or found
     if len(found) == 1:
         return found[0]
+    shown = bare if len(bare) <= _SHOWN else f"{bare[:_SHOWN]}…"
     if not found:
-        raise NotFound(f"No document in {ns} has the id {typed.strip() or 'of no characters'}; check it and its type.")
+        raise NotFound(f"No document in {ns} has the id {shown or 'of no characters'}; check it and its type.")
     ways = " or ".join(text.value_text(value) for value in found)
-    raise Refused(f"Several ids in {ns} are written {typed}; say which: {ways}.")
+    raise Refused(f"Several ids in {ns} are written {shown}; say which: {ways}.")
 
 
 def id_of(raw: bytes, name: str) -> Value | None:

@@ -51,7 +51,7 @@ def compile_projection(raw: bytes) -> Projection | None:
     if len(marks) == 2:
         raise CommandError(31254, "Cannot do inclusion in exclusion projection")
     if not tree.children and keep_id:
-        return (lambda document: c.only(document, ["_id"])) if raw != c.EMPTY else None
+        return _id_only if raw != c.EMPTY else None
     computes = _computes(tree)
     if marks == {True} or (not marks and computes and not _only_slices(raw)):
         tree.child("_id").keep = keep_id
@@ -66,6 +66,13 @@ def compile_projection(raw: bytes) -> Projection | None:
             return document  # damaged: nothing can be cut out of it safely
 
     return exclude
+
+
+def _id_only(document: bytes) -> bytes:
+    try:
+        return c.only(document, ["_id"])
+    except Unreadable:
+        return _include(document, Tree(children={b"_id": Tree(keep=True)}), Scope(document))  # as far as it can be read
 
 
 def _computes(tree: Tree) -> bool:

@@ -37,13 +37,17 @@ TEXTS = [
     '{\n    "s": "J\\u00f6rg"\n}\n',
     '{"t": {"$timestamp": {"t": 1, "i": 2}}, "n": {"$numberInt": "1"}}',
     '{"s": "only text"}\n',
+    '{"n":{"$numberInt":"1"},"t":{"$timestamp":{"t":1,"i":2}},"s":"a: b, {c}"}',
+    '{\n  "n": {\n    "$numberLong": "1"\n  },\n  "list": [\n    {},\n    [],\n    "},{:"\n  ]\n}\n',
+    '{\r\n  "n": 1,\r\n  "s": "a\\r\\n"\r\n}\r\n',
+    '\ufeff{"n": 1}\n',
 ]
 
 
 @pytest.mark.parametrize("written", TEXTS)
 def test_a_text_is_written_again_as_it_was(tmp_path: Path, written: str) -> None:
     path = tmp_path / "one.json"
-    path.write_text(written, encoding="utf-8")
+    path.write_bytes(written.encode())
     raw, form = files.read(str(path))
     assert files.written(raw, form).decode() == written
 
