@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from model import commands_read, commands_write
+from model import commands_chain, commands_read, commands_write
 from model.commands_grammar import parser
 from model.errors import Cancelled, Refused
 
@@ -25,6 +25,8 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "show": commands_read.show,
     "diff": commands_read.differ,
     "merge": commands_read.merged,
+    "blame": commands_chain.blame,
+    "bisect": commands_chain.bisect,
     "edit": commands_write.edit,
     "restore": commands_write.restore,
     "cleanup": commands_write.cleanup,

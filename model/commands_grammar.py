@@ -67,6 +67,15 @@ def parser() -> Parser:
     made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
     made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
 
+    made = command("blame", "each field with the version that last set it")
+    _document(made)
+    _options(made)
+
+    made = command("bisect", "the versions at which a condition turns")
+    _document(made)
+    made.add_argument("filter", metavar="FILTER", help='a filter, as in {"premium.gross": {"$gte": 400}}')
+    _options(made)
+
     made = command("edit", "change fields of a document in one guarded write")
     _document(made)
     made.add_argument("--base", metavar="V", help="write only if this is still the current version")

@@ -11,16 +11,17 @@ from __future__ import annotations
 import datetime as dt
 import getpass
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from bson import ObjectId
 
-from model import canonical, edit, pending, sources, text
+from model import canonical, edit, following, pending, sources, text
 from model.canonical import Path, Value
 from model.catalogue import Catalogue, Comparison
+from model.chain import Bisection, Blame, Chain, bisect
 from model.connections import (
     Connections,
     SavedConnection,
@@ -236,6 +237,46 @@ class Session:
         return self._catalogue.compare(ns, id, v, w)
 
     # --- writing: every one of these is journalled, guarded and may end unknown
+
+    def chain(
+        self,
+        ns: str,
+        id: Value,
+        checkpoint: Checkpoint = no_checkpoint,
+        partial: Callable[[Chain], None] | None = None,
+        keys: Sequence[str] = ("_id",),
+    ) -> Chain:
+        """Each field of a document over all its versions: what set it, when, and by whom.
+
+        ``partial`` is given now and then what is known so far, newest versions first. ``keys`` are the fields by which
+        elements of arrays are recognised. Raises ``NotFound``.
+        """
+        return following.follow(self._contents(ns, id, checkpoint), partial, keys)
+
+    def blame(
+        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, keys: Sequence[str] = ("_id",)
+    ) -> tuple[Blame, ...]:
+        """Each field of the current version with the version that last set it.
+
+        Reading stops as soon as that is known of all of them. Raises ``NotFound``.
+        """
+        return following.follow(self._contents(ns, id, checkpoint), None, keys, just_blame=True).blame()
+
+    def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
+        """The versions at which a condition turns: a filter as typed, judged on the content of each version.
+
+        Raises ``NotFound``, ``Unreadable`` for a filter that is no document and ``Refused`` for one not understood.
+        """
+        return bisect(self._contents(ns, id, checkpoint), following.condition(filter))
+
+    def _contents(self, ns: str, id: Value, checkpoint: Checkpoint) -> Iterator[Version]:
+        """The versions newest first, with their contents, one at a time."""
+        total: int | None = None
+        for done, version in enumerate(self._catalogue.layout(ns).history(id, contents=True), 1):
+            if done == 1 and version.v is not None and version.v.type in (canonical.INT32, canonical.INT64):
+                total = int(version.v.python())
+            checkpoint(done, total if total is not None and total >= done else None)
+            yield version
 
     def open_document(self, ns: str, id: Value) -> Opened:
         """The current version for editing, and whether it may be written; raises ``NotFound``."""

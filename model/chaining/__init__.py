@@ -1,0 +1,1 @@
+"""How chains are computed; :mod:`model.chain` is the way in."""

@@ -1,0 +1,227 @@
+"""Two neighbouring versions taken apart into fields that can be followed, skipping what is equal byte for byte.
+
+A leaf is a field that is not taken apart further; a key says which one, in all versions alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from model import canonical as c
+from model.canonical import Path, Value
+from model.diff import same_value
+from model.errors import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, recognised by the value ``id`` of its field ``by``."""
+
+    by: str
+    id: Value
+
+
+Key: TypeAlias = tuple["str | Element", ...]
+"""A field's place in all versions; the empty one stands for the order of fields and elements."""
+
+Leaf: TypeAlias = tuple[int, bytes, int, int]
+"""Type, the document's bytes, and where the payload begins and ends in them."""
+
+_Span: TypeAlias = tuple[int, int, int]
+_Child: TypeAlias = "tuple[str | Element, _Span]"
+_Task: TypeAlias = tuple[Key, _Span, _Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What the newer of two versions did to a field."""
+
+    key: Key
+    op: Literal["set", "add", "remove", "retype", "reorder"]
+    older: Leaf | None = None
+
+
+class Orders:
+    """In which order the children of each container stand, over all versions seen."""
+
+    def __init__(self) -> None:
+        self._steps: dict[Key, list[str | Element]] = {}
+        self._places: dict[Key, dict[str | Element, int]] = {}
+
+    def note(self, key: Key, steps: Sequence[str | Element]) -> None:
+        """Take in the children of a container; unknown ones go behind the one that they follow here."""
+        known = self._steps.get(key)
+        if known is None:
+            self._steps[key] = list(steps)
+            return
+        there = set(known)
+        unknown = [step for step in steps if step not in there]
+        if not unknown:
+            return
+        self._places.pop(key, None)
+        after: dict[str | Element | None, list[str | Element]] = {}
+        before: str | Element | None = None
+        for step in steps:
+            if step in there:
+                before = step
+            else:
+                after.setdefault(before, []).append(step)
+        self._steps[key] = [
+            *after.get(None, ()),
+            *(one for step in known for one in (step, *after.get(step, ()))),
+        ]
+
+    def place(self, key: Key) -> tuple[int, ...]:
+        """What sorts keys as the fields stand; the order of fields comes last."""
+        if not key:
+            return (1 << 62,)
+        return tuple(self._at(key[:i])[step] for i, step in enumerate(key))
+
+    def _at(self, key: Key) -> dict[str | Element, int]:
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = {step: i for i, step in enumerate(self._steps[key])}
+        return found
+
+
+def born(raw: bytes, keys: Sequence[str], orders: Orders) -> Iterator[tuple[Key, Path, Leaf]]:
+    """The leaves of a document, each with the path where it stands. Raises ``Unreadable``."""
+    stack: list[tuple[Key, Path, _Span]] = [((), (), (c.OBJECT, 0, len(raw)))]
+    while stack:
+        key, path, span = stack.pop()
+        inside = _children(raw, span, keys)
+        if not key:
+            inside = _top(inside, span)
+        if inside is None:
+            yield key, path, (span[0], raw, span[1], span[2])
+            continue
+        orders.note(key, [step for step, _ in inside])
+        positions = span[0] == c.ARRAY
+        for i, (step, child) in reversed(list(enumerate(inside))):
+            stack.append(((*key, step), (*path, i if positions else str(step)), child))
+
+
+def compare(new: bytes, old: bytes, keys: Sequence[str], orders: Orders) -> list[Event]:
+    """What happened from the older document to the newer one. Raises ``Unreadable``."""
+    found: list[Event] = []
+    stack: list[_Task] = [((), (c.OBJECT, 0, len(new)), (c.OBJECT, 0, len(old)))]
+    while stack:
+        key, x, y = stack.pop()
+        if x[0] == y[0] and new[x[1] : x[2]] == old[y[1] : y[2]]:
+            continue
+        left, right = _children(new, x, keys), _children(old, y, keys)
+        if not key:  # the document itself is no field of its own
+            left, right = _top(left, x), _top(right, y)
+        if left is None and right is None:
+            older = (y[0], old, y[1], y[2])
+            retyped = x[0] != y[0] and same_value(Value(x[0], new[x[1] : x[2]]), Value(y[0], old[y[1] : y[2]]))
+            found.append(Event(key, "retype" if retyped else "set", older))
+        elif left is None or right is None:
+            found += _gone(new, key, x, keys, orders, "add")
+            found += _gone(old, key, y, keys, orders, "remove")
+        else:
+            _both(new, old, key, left, right, keys, orders, stack, found)
+    return found
+
+
+def _top(inside: list[_Child] | None, span: _Span) -> list[_Child]:
+    """The fields of the document itself, which may be empty; two of one name cannot be followed."""
+    if inside is None and span[2] > len(c.EMPTY):
+        raise Unreadable("The document has two fields of one name, so its fields cannot be followed.")
+    return inside or []
+
+
+def _both(
+    new: bytes,
+    old: bytes,
+    key: Key,
+    left: list[_Child],
+    right: list[_Child],
+    keys: Sequence[str],
+    orders: Orders,
+    stack: list[_Task],
+    found: list[Event],
+) -> None:
+    """Two containers that are both taken apart."""
+    here = [step for step, _ in left]
+    if here != [step for step, _ in right]:
+        orders.note(key, [step for step, _ in right])
+        before, after = dict(right), dict(left)
+        if [step for step in here if step in before] != [step for step, _ in right if step in after]:
+            found.append(Event((), "reorder"))
+        for step, span in left:
+            if step not in before:
+                found += _gone(new, (*key, step), span, keys, orders, "add")
+        for step, span in right:
+            if step not in after:
+                found += _gone(old, (*key, step), span, keys, orders, "remove")
+        stack += [((*key, step), span, before[step]) for step, span in left if step in before]
+        return
+    for (step, x), (_, y) in zip(left, right, strict=True):
+        if x[0] != y[0] or new[x[1] : x[2]] != old[y[1] : y[2]]:
+            stack.append(((*key, step), x, y))
+
+
+def _gone(
+    raw: bytes, key: Key, span: _Span, keys: Sequence[str], orders: Orders, op: Literal["add", "remove"]
+) -> Iterator[Event]:
+    """The leaves of something that only one of the two versions has."""
+    stack = [(key, span)]
+    while stack:
+        key, span = stack.pop()
+        inside = _children(raw, span, keys)
+        if inside is None:
+            yield Event(key, op, (span[0], raw, span[1], span[2]) if op == "remove" else None)
+            continue
+        orders.note(key, [step for step, _ in inside])
+        stack += [((*key, step), child) for step, child in reversed(inside)]
+
+
+def _children(raw: bytes, span: _Span, keys: Sequence[str]) -> list[_Child] | None:
+    """What a value is taken apart into; None for a leaf."""
+    kind, start, _ = span
+    if kind == c.OBJECT:
+        inside: list[_Child] = [(c.name_of(name), (k, a, b)) for name, k, a, b in c.elements(raw, start)]
+        return inside if inside and len({step for step, _ in inside}) == len(inside) else None
+    if kind != c.ARRAY:
+        return None
+    elements: list[_Child] = []
+    for _, k, a, b in c.elements(raw, start):
+        element = _identity(raw, k, a, keys)
+        if element is None:
+            return None
+        elements.append((element, (k, a, b)))
+    return elements if elements and len({step for step, _ in elements}) == len(elements) else None
+
+
+def _identity(raw: bytes, kind: int, start: int, keys: Sequence[str]) -> Element | None:
+    if kind != c.OBJECT:
+        return None
+    names = [c.name_bytes(key) for key in keys]
+    best: tuple[int, Element] | None = None
+    for name, k, a, b in c.elements(raw, start):
+        if name in names:
+            rank = names.index(name)
+            if best is None or rank < best[0]:
+                best = rank, Element(c.name_of(name), Value(k, raw[a:b]))
+            if rank == 0:
+                break
+    return best[1] if best else None
+
+
+def locate(raw: bytes, key: Key, keys: Sequence[str] = ("_id",)) -> Path | None:
+    """Where a field stands in a document; None where it does not."""
+    span: _Span = (c.OBJECT, 0, len(raw))
+    path: list[str | int] = []
+    for step in key:
+        inside = _children(raw, span, keys)
+        for i, (name, child) in enumerate(inside or ()):
+            if name == step:
+                path.append(step if isinstance(step, str) else i)
+                span = child
+                break
+        else:
+            return None
+    return tuple(path)

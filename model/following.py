@@ -1,0 +1,42 @@
+"""What a session does with chains: follows a history to its end or far enough, and judges contents by a filter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from model import text
+from model.chain import Chain, Follower
+from model.errors import Refused
+from model.local import filters
+from model.local.refusals import CommandError
+from model.records import Version
+
+_PARTIAL = 0.5  # seconds between two looks at what is known so far
+
+
+def follow(
+    versions: Iterable[Version], partial: Callable[[Chain], None] | None, keys: Sequence[str], just_blame: bool = False
+) -> Chain:
+    """The chain of some versions, newest first; ``just_blame`` stops where older ones can add nothing to it."""
+    follower = Follower(keys)
+    due = time.monotonic() + _PARTIAL
+    for version in versions:
+        follower.take(version)
+        if just_blame and follower.settled:
+            break
+        if partial is not None and time.monotonic() > due:
+            partial(follower.chain(complete=False))
+            due = time.monotonic() + _PARTIAL
+    return follower.chain()
+
+
+def condition(written: str) -> Callable[[bytes], bool]:
+    """A filter as typed, as a test of contents; it means what a server would make of it.
+
+    Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood.
+    """
+    try:
+        return filters.compile_filter(text.loose(written)).matches
+    except CommandError as error:
+        raise Refused(f"The condition is not understood: {error}.") from None
