@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QWidget
 
@@ -172,7 +172,9 @@ class EditorPanel(DraftPanel):
     def _first_look(self) -> None:
         if len(self.content) < LARGE and self.model.rowCount() <= FEW and not self.model.root.is_long:
             self.tree.expandToDepth(0)
-        self.tree.setCurrentIndex(self.model.index(0, VALUE))
+        rows = (self.model.index(row, VALUE) for row in range(self.model.rowCount()))
+        own = next((index for index in rows if index.flags() & Qt.ItemFlag.ItemIsEditable), self.model.index(0, VALUE))
+        self.tree.setCurrentIndex(own)
         if self.head.isAncestorOf(self.window().focusWidget() or self.window()):
             self.tree.setFocus()
 

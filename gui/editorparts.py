@@ -192,6 +192,7 @@ class EditorFoot(QWidget):
     def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
         """What is unsaved, and why it cannot be saved where it cannot."""
         self.dot.setVisible(dirty)
+        self.said.setVisible(dirty)
         since = f", from {base}" if base else ""
         if dirty:
             self.said.setText(f"Unsaved: {many(count, 'field')}{since}")

@@ -13,7 +13,7 @@ from gui.draft import Edit
 from gui.editorparts import EditorFoot, EditorHead
 from gui.fieldfind import Finder
 from gui.fieldmenu import FieldActions
-from gui.fieldmodel import FieldModel
+from gui.fieldmodel import ACTION, FIELD, TYPE, FieldModel
 from gui.fieldtree import FieldTree
 from gui.jsonview import JsonView
 from gui.notices import Notices
@@ -24,6 +24,7 @@ from model.canonical import Path
 FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
 ICONS_BELOW = 820  # and the buttons above lose their words
 SIDE = 368
+COLUMNS = "editor columns"
 
 
 class EditorView(QWidget):
@@ -66,6 +67,7 @@ class EditorView(QWidget):
         whole.addWidget(hair())
         whole.addWidget(self.states, 1)
         self.setFocusProxy(self.tree)
+        self._recall_columns()
         self.finder = Finder(self.head.finder, lambda: (edit().content, self.zone), self.reveal, self)
         self.head.finder.left.connect(self.tree.setFocus)
         self.head.unfold.clicked.connect(lambda: self.fold(False))
@@ -76,6 +78,20 @@ class EditorView(QWidget):
             ("Shift+F3", self.finder.previous),
             ("Ctrl+B", self.toggle_fold),
         )
+
+    def _recall_columns(self) -> None:
+        """Columns are as wide as somebody made them last."""
+        widths = preferences.remembered(COLUMNS, {})
+        for column in (FIELD, TYPE, ACTION):
+            wide = widths.get(str(column)) if isinstance(widths, dict) else None
+            if isinstance(wide, int) and theme.px(40) <= wide <= theme.px(900):
+                self.tree.setColumnWidth(column, wide)
+        self.tree.header().sectionResized.connect(self._keep_columns)
+
+    def _keep_columns(self, column: int) -> None:
+        if column in (FIELD, TYPE, ACTION):
+            widths = {str(at): self.tree.columnWidth(at) for at in (FIELD, TYPE, ACTION)}
+            preferences.remember(COLUMNS, widths)
 
     def keys(self, *pairs: tuple[str, Callable[[], object]]) -> None:
         """Keys that count while the focus is anywhere in the panel."""

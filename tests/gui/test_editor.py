@@ -813,3 +813,10 @@ def test_a_change_of_zone_is_seen_at_once(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     preferences.put("zone", "UTC")
     assert cell(panel, ("period", "from"), VALUE).text == "2024-03-31 22:00 UTC"
+
+
+def test_columns_stay_as_wide_as_they_were_made(opened: Open, desk: Desk) -> None:
+    panel = opened(desk)
+    panel.tree.setColumnWidth(FIELD, 260)
+    panel.close()
+    assert opened(desk).tree.columnWidth(FIELD) == 260

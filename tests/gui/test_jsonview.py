@@ -1,0 +1,101 @@
+"""The draft as JSON: exact in both notations, for characters that text widgets like to change, and for any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gui.jsonview import JsonView, taken, written
+from model import canonical, text
+from model.canonical import Value
+from model.errors import Refused
+
+ODD = "no\u00a0break\u2028line\u2029paragraph\ufdd0\ufdd1\ufffcobject\ttab\r\nreturn\x00nul \U0001f9fe"
+
+EVERY_TYPE = text.loose(
+    """{d: {$numberDouble: "-0.0"}, s: "x", o: {a: 1}, l: [1, NumberLong("2")], b: BinData(0, "AAE="),
+    u: {$undefined: true}, i: ObjectId("65f0a1c29b1e8a0012c4d7aa"), t: true, w: ISODate("1969-12-31T23:59:59.999Z"), n: null, r: /a/i,
+    c: {$code: "f"}, y: {$symbol: "s"}, x: {$code: "f", $scope: {z: NumberLong("1")}}, n32: 5, ts: Timestamp(1, 2),
+    n64: NumberLong("5"), e: NumberDecimal("1.00"), whole: {$numberDouble: "5.0"}, lo: MinKey, hi: MaxKey}"""
+)
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> JsonView:
+    made = JsonView()
+    qtbot.addWidget(made)
+    made.resize(600, 400)
+    made.show()
+    return made
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_what_is_written_and_taken_again_is_the_same_document(relaxed: bool) -> None:
+    for content in (EVERY_TYPE, canonical.EMPTY, canonical.document([(ODD.replace("\0", ""), Value.of(ODD))])):
+        assert taken(written(content, relaxed), content, relaxed) == content
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_a_change_leaves_every_other_type_as_it_is(relaxed: bool) -> None:
+    typed = written(EVERY_TYPE, relaxed).replace('"s": "x"', '"s": "y"')
+    assert taken(typed, EVERY_TYPE, relaxed) == canonical.put(EVERY_TYPE, ("s",), Value.of("y"))
+
+
+def test_the_editor_keeps_characters_that_a_text_widget_would_change(view: JsonView, qtbot: QtBot) -> None:
+    content = canonical.document([("s", Value.of(ODD)), ("n", Value.of(1))])
+    view.show_content(content)
+    seen: list[bytes] = []
+    view.edited.connect(seen.append)
+    view.text.setPlainText(view.text.typed().replace('"1"', '"2"'))
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen == [canonical.put(content, ("n",), Value.of(2))]
+
+
+def test_an_error_goes_away_once_the_text_is_a_document_again(view: JsonView, qtbot: QtBot) -> None:
+    view.show_content(EVERY_TYPE)
+    whole = view.text.typed()
+    view.text.setPlainText(whole + "}")
+    qtbot.waitUntil(lambda: bool(view.error))
+    assert view.text.extraSelections()
+    view.go_to_error()
+    assert view.text.textCursor().blockNumber() > 20
+    view.text.setPlainText(whole)
+    qtbot.waitUntil(lambda: not view.error)
+    assert not view.line.isVisible()
+    assert not view.text.extraSelections()
+
+
+def test_a_text_that_stands_for_the_content_is_not_written_anew(view: JsonView, qtbot: QtBot) -> None:
+    view.show_content(EVERY_TYPE)
+    mine = text.to_text(EVERY_TYPE)
+    view.text.setPlainText(mine)
+    view.flush()
+    view.show_content(EVERY_TYPE)
+    assert view.text.typed() == mine
+
+
+def test_a_huge_document_is_written_only_when_asked_for(view: JsonView, qtbot: QtBot, idle: Callable[[], None]) -> None:
+    content = canonical.document([("s", Value.of("x" * (1 << 21)))])
+    view.show_content(content)
+    assert not view.text.isVisible()
+    view._load_anyway()
+    idle()
+    assert text.from_text(view.text.typed()) == content
+
+
+def test_enter_keeps_the_indentation(view: JsonView) -> None:
+    view.show_content(text.loose("{a: {b: 1}}"))
+    cursor = view.text.textCursor()
+    cursor.setPosition(view.text.typed().index("{", 3) + 1)
+    view.text.setTextCursor(cursor)
+    QTest.keyClick(view.text, Qt.Key.Key_Return)
+    assert view.text.textCursor().positionInBlock() == 4
+
+
+def test_text_that_is_no_document_is_refused_with_its_place() -> None:
+    with pytest.raises(Refused, match="ine 2, column"):
+        taken('{\n  "a": ,\n}', canonical.EMPTY, False)
