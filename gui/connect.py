@@ -15,31 +15,11 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks, theme
-from gui.opening import Opening
+from gui.opening import Opening, completed, trouble_with
 from gui.sheet import Sheet
 from gui.states import BusyLine, button, hair, words
 from model.errors import Refused
 from model.session import options_of, with_options, with_user
-
-SCHEMES = ("mongodb://", "mongodb+srv://")
-
-
-def trouble_with(source: str) -> str:
-    """Why a text cannot be the address of a server, one sentence; "" where it can."""
-    typed = source.strip()
-    if not typed:
-        return "Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example."
-    if not typed.startswith(SCHEMES) and "://" in typed:
-        return "An address begins with mongodb:// or mongodb+srv://."
-    return ""
-
-
-def completed(typed: str) -> str:
-    """What was typed as a URI: a bare host gets its scheme."""
-    source = typed.strip()
-    if "://" in source or source == "sample:" or "/" in source or "\\" in source:
-        return source
-    return f"mongodb://{source}"
 
 
 class ConnectDialog(Sheet):

@@ -11,6 +11,26 @@ from gui import tasks
 from model.errors import Refused
 from model.session import Connections, SavedConnection, Session, label, needs_password, without_password
 
+SCHEMES = ("mongodb://", "mongodb+srv://")
+
+
+def trouble_with(source: str) -> str:
+    """Why a text cannot be the address of a server, one sentence; "" where it can."""
+    typed = source.strip()
+    if not typed:
+        return "Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example."
+    if not typed.startswith(SCHEMES) and "://" in typed:
+        return "An address begins with mongodb:// or mongodb+srv://."
+    return ""
+
+
+def completed(typed: str) -> str:
+    """What was typed as a URI: a bare host gets its scheme."""
+    source = typed.strip()
+    if "://" in source or source == "sample:" or "/" in source or "\\" in source:
+        return source
+    return f"mongodb://{source}"
+
 
 @dataclass(frozen=True)
 class Opening:

@@ -7,11 +7,11 @@ from typing import Generic, TypeVar
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QTreeView, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QTreeView, QWidget
 
-from gui import icons, theme, wording
+from gui import theme, wording
 from gui.cells import CellModel, Index
-from gui.states import words
+from gui.states import tool, words
 
 T = TypeVar("T")
 SIZES = (25, 50, 100)
@@ -115,8 +115,8 @@ class Pager(QWidget):
         self._count = words("", "second")
         self._took = words("", "hint")
         self._page_text = words("", "second")
-        self._back = self._step("caret-left", "Previous page", self._go_back)
-        self._on = self._step("caret-right", "Next page", self._go_on)
+        self._back = tool("caret-left", "Previous page", self._go_back)
+        self._on = tool("caret-right", "Next page", self._go_on)
         self._sizes = QPushButton()
         self._sizes.setProperty("quiet", True)
         self._sizes.setProperty("small", True)
@@ -134,14 +134,6 @@ class Pager(QWidget):
         row.addSpacing(theme.px(4))
         row.addWidget(self._sizes)
         self.show_page(0, 0, None, "", False, None)
-
-    def _step(self, icon: str, name: str, call: object) -> QToolButton:
-        made = QToolButton()
-        made.setIcon(icons.icon(icon))
-        made.setToolTip(name)
-        made.setAccessibleName(name)
-        made.clicked.connect(call)
-        return made
 
     def add_tool(self, tool: QWidget) -> None:
         """Put a button before the arrows."""

@@ -21,9 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui import icons, symbols, tasks, theme, wording
-from gui.connect import completed, trouble_with
 from gui.logo import Logo
-from gui.opening import Opening
+from gui.opening import Opening, completed, trouble_with
 from gui.states import BusyLine, button, hair, words
 from model.session import SavedConnection, things
 
