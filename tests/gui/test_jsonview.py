@@ -17,10 +17,12 @@ from model.errors import Refused
 ODD = "no\u00a0break\u2028line\u2029paragraph\ufdd0\ufdd1\ufffcobject\ttab\r\nreturn\x00nul \U0001f9fe"
 
 EVERY_TYPE = text.loose(
-    """{d: {$numberDouble: "-0.0"}, s: "x", o: {a: 1}, l: [1, NumberLong("2")], b: BinData(0, "AAE="),
-    u: {$undefined: true}, i: ObjectId("65f0a1c29b1e8a0012c4d7aa"), t: true, w: ISODate("1969-12-31T23:59:59.999Z"), n: null,
-    r: /a/i, c: {$code: "f"}, y: {$symbol: "s"}, x: {$code: "f", $scope: {z: NumberLong("1")}}, n32: 5, ts: Timestamp(1, 2),
-    n64: NumberLong("5"), e: NumberDecimal("1.00"), whole: {$numberDouble: "5.0"}, lo: MinKey, hi: MaxKey}"""
+    """{
+    d: {$numberDouble: "-0.0"}, s: "x", o: {a: 1}, l: [1, NumberLong("2")], b: BinData(0, "AAE="), n: null, t: true,
+    i: ObjectId("65f0a1c29b1e8a0012c4d7aa"), w: ISODate("1969-12-31T23:59:59.999Z"), r: /a/i, u: {$undefined: true},
+    c: {$code: "f"}, y: {$symbol: "s"}, x: {$code: "f", $scope: {z: NumberLong("1")}}, n32: 5, ts: Timestamp(1, 2),
+    n64: NumberLong("5"), e: NumberDecimal("1.00"), whole: {$numberDouble: "5.0"}, lo: MinKey, hi: MaxKey
+}"""
 )
 
 
