@@ -221,7 +221,7 @@ class CodeText(QTextEdit):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.whole = ""
+        self.whole = self._short = ""
         self.setReadOnly(True)
         self.setObjectName("code")
         self.setAccessibleName("The write that saving sends")
@@ -233,14 +233,14 @@ class CodeText(QTextEdit):
         )
         theme.signals.changed.connect(self._anew)
 
-    def put(self, said: str) -> None:
-        """Show code; of very much only the beginning, ``whole`` keeps the rest for copying."""
-        if said != self.whole:
-            self.whole = said
+    def put(self, whole: str, short: str) -> None:
+        """Show code with its long values elided; ``whole`` is what is copied."""
+        if (whole, short) != (self.whole, self._short):
+            self.whole, self._short = whole, short
             self._anew()
 
     def _anew(self) -> None:
-        said = self.whole
+        said = self._short
         if len(said) > MOST_CODE:
             said = f"{said[:MOST_CODE]}\n… {size(len(self.whole) - MOST_CODE)} more; Copy gives everything"
         font = theme.mono(11)
@@ -374,7 +374,8 @@ class SidePane(QWidget):
         sending = self._sending
         mongosh = self.languages.checkedId() == 1
         said = "" if sending is None else sending.mongosh if mongosh else sending.pymongo
-        self.code.put(said)
+        short = "" if sending is None else sending.short_mongosh if mongosh else sending.short_pymongo
+        self.code.put(said, short or said)
         self.code.setVisible(bool(said))
         self.copy.setVisible(bool(said))
         self.explanation.setText(sending.explanation if sending is not None else self._reason)

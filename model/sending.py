@@ -18,8 +18,8 @@ from model.records import Sending
 from model.resilient import Terms, Write, bson_of
 
 WIDTH = 76  # characters of a line before a container is broken up
-SHORT = 60  # characters of a string, and bytes of a binary, that are displayed
-MOST = 12  # fields or elements of one container that are displayed
+SHORT = 40  # characters of a string, and bytes of a binary, that are displayed
+MOST = 5  # fields or elements of one container that are displayed
 
 _CALLS = {
     "insert": ("insert_one", "insertOne"),
@@ -30,12 +30,15 @@ _CALLS = {
 }
 
 
-def sending(writes: Sequence[Write], explanation: str, full: bool = True) -> Sending:
-    """The code of some writes in the order they are sent.
-
-    ``full`` spells out every value, as copied; without it long values are elided for display.
-    """
-    return Sending(_code(writes, PYTHON, full), _code(writes, SHELL, full), explanation)
+def sending(writes: Sequence[Write], explanation: str) -> Sending:
+    """The code of some writes in the order they are sent: spelt out to copy, and with long values elided to look at."""
+    return Sending(
+        _code(writes, PYTHON, full=True),
+        _code(writes, SHELL, full=True),
+        explanation,
+        _code(writes, PYTHON, full=False),
+        _code(writes, SHELL, full=False),
+    )
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def _container(value: Value, dialect: _Dialect, full: bool, room: int = WIDTH - 
             break
         lines = _container(inner, dialect, full, room - 4)
         key = "" if is_array else f"{_string(name, True)}: "
-        under = " " * min(len(key), 12)  # continued under its first element, as long as there is room
+        under = " " * min(len(key), 16)  # continued under its first element, as long as there is room
         parts.append([key + lines[0], *(under + line for line in lines[1:])])
     flat = left + ", ".join(lines[0] for lines in parts) + right
     if all(len(lines) == 1 for lines in parts) and len(flat) <= room:

@@ -89,7 +89,7 @@ def test_each_kind_of_write_is_the_call_that_a_driver_has_for_it() -> None:
 def test_long_values_are_elided_for_display_and_spelt_out_for_the_copy() -> None:
     write = Write("a.b", "update", {"_id": 1}, {"$set": {"text": "x" * 500, "many": list(range(100))}})
     assert "x" * 500 in sending([write], "").pymongo
-    assert len(sending([write], "", full=False).pymongo) < 300
+    assert len(sending([write], "").short_pymongo) < 300
 
 
 @pytest.mark.parametrize("kind", ["Symbol", "DBPointer", "Undefined"])
