@@ -35,7 +35,7 @@ from model.differences.operations import (
     TextEdit,
 )
 from model.differences.patching import patch
-from model.differences.walk import Pair, Span, spans, value_at
+from model.differences.walk import Pair, Span, changes, spans, value_at
 from model.notation import scalars
 
 __all__ = [
@@ -58,7 +58,6 @@ __all__ = [
 ]
 
 LONG_TEXT = 200
-_COPIED = 512  # bytes of a value below which copying it is faster than asking whether it is equal
 
 _Link: TypeAlias = "tuple[_Link, str | int] | None"
 """A path from its end: the step, and the link to its parent. Deep paths share their beginnings."""
@@ -73,7 +72,7 @@ def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
     ``keys`` name the fields, the first that an element has counts, by which elements of an array that moved or
     changed are recognised. Raises ``Unreadable`` where one of them is no BSON.
     """
-    if a == b:
+    if len(a) == len(b) and a == b:
         return Diff(())
     return _Differ(Pair(a, b), keys).run()
 
@@ -132,22 +131,15 @@ class _Differ:
         ]
 
     def document(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
-        left, right = spans(self.pair.a, at), spans(self.pair.b, to)
         found: list[Operation | _Task] = []
-        equal, a = self.pair.equal, self.pair.a
-        if [x[0] for x in left] == [y[0] for y in right]:
-            b = self.pair.b
-            changed = [
-                (x, y)
-                for x, y in zip(left, right, strict=True)
-                if x[1] != y[1]
-                or (a[x[2] : x[3]] != b[y[2] : y[3]] if x[3] - x[2] < _COPIED else not equal(x[2], x[3], y[2], y[3]))
-            ]
-            for x, y in changed:
-                if sum(1 for z in left if z[0] == x[0]) > 1:
-                    return self.whole(c.OBJECT, at, to, old, new)
-                self.value(x, y, (old, c.name_of(x[0])), (new, c.name_of(y[0])), found)
+        differing = changes(self.pair, at, to)
+        if differing is not None:
+            for x, y in differing:
+                name = c.name_of(x[0])
+                self.value(x, y, (old, name), (new, name), found)
             return found
+        left, right = spans(self.pair.a, at), spans(self.pair.b, to)
+        equal, a = self.pair.equal, self.pair.a
         where = {x[0]: x for x in left}
         there = {y[0]: j for j, y in enumerate(right)}
         if len(where) < len(left) or len(there) < len(right):

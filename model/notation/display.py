@@ -1,4 +1,4 @@
-"""One value on one line, for people: exact enough to recognise, never to be read back (see ``model.notation.editing``)."""
+"""One value on one line, for people: exact enough to recognise, never to be read back (see :mod:`.editing`)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from model import diff as module
 from model import text
 from model.canonical import Value
 from model.diff import Add, Diff, Move, Remove, TextEdit, diff, patch
-from model.differences.walk import Pair
 from model.errors import Refused, Unreadable
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "diff.json").read_text())
@@ -221,22 +220,6 @@ def test_what_is_no_document_is_unreadable(raw: bytes) -> None:
         diff(raw, c.EMPTY)
     with pytest.raises(Unreadable):
         diff(_of(1), raw)
-
-
-def test_the_ends_of_two_documents_are_found_wherever_they_differ() -> None:
-    chance = random.Random(3)
-    for size in (1, 50, 32_768, 70_000):
-        for _ in range(40):
-            a = _of(bytes(size))
-            b = bytearray(a)
-            spots = sorted(chance.randrange(12, len(a) - 1) for _ in range(2)) if size > 1 else [12, 12]
-            for spot in spots:
-                b[spot] = 7
-            pair = Pair(a, bytes(b))
-            assert (pair.prefix, len(a) - pair.suffix) == (spots[0], spots[-1] + 1)
-            assert pair.equal(0, spots[0], 0, spots[0])
-            assert not pair.equal(0, len(a), 0, len(a))
-            assert pair.equal(spots[0] + 1, spots[-1], spots[0] + 1, spots[-1])
 
 
 def test_operations_name_additions_and_removals() -> None:

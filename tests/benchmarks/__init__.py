@@ -1,0 +1,1 @@
+"""How fast the diff and the merge are, beside other programs on the same data: ``python -m tests.benchmarks``."""
