@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QHeaderView, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
 
 from gui import icons, messages, states, tasks, theme, wording
@@ -21,6 +21,7 @@ from model.session import Session
 
 AGES = (("All tokens", None), ("Older than 1 h", 1), ("Older than 24 h", 24), ("Older than 7 days", 168))
 WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
+NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # the same in a window of 1024, so that the last column says something
 _ENDS = {
     "applied": ("check", "acc", "Finished"),
     "skipped": ("minus", "text2", "Skipped"),
@@ -507,10 +508,16 @@ class _TokenTree(CellTree):
         self.setModel(model)
         self.setAccessibleName("Pending tokens")
         self.clicked.connect(self._clicked)
-        header = self.header()
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-        for at, width in enumerate(WIDTHS):
-            header.resizeSection(at, theme.px(width))
+        self._narrow: bool | None = None
+        self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.viewport().width() < theme.px(1080)
+        if narrow != self._narrow:
+            self._narrow = narrow
+            for at, width in enumerate(NARROW if narrow else WIDTHS):
+                self.header().resizeSection(at, theme.px(width))
 
     def _clicked(self, index: QModelIndex) -> None:
         if index.column() == 0:
