@@ -18,12 +18,13 @@ from model.errors import NotFound, Refused, Unreadable
 from model.notation import writing
 from model.text import Style
 
-_STRING = re.compile(r'"(?:\\.|[^"\\])*"', re.DOTALL)
+# Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _TIMESTAMP = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
 _CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
 _INDENT = re.compile(r"\{\r?\n([ \t]+)\S")
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 _SPREAD = re.compile(r'\{\r?\n[ \t]+"\$(?:oid|date|number\w+|binary|uuid|timestamp|regularExpression|code|symbol)"')
 _ESCAPED = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
 
