@@ -173,6 +173,10 @@ class Layout(ABC):
         False is certain where ``base``, the version that the write began from, is given and no history is missing.
         """
 
+    def identity(self, version: Version) -> bytes:
+        """The bytes that tell whether a document still is the version that was read."""
+        return version.raw or c.EMPTY
+
     def missing_index(self) -> str | None:
         """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
         return None

@@ -53,7 +53,7 @@ class Deltas(Inserted):
     @property
     def own(self) -> Own:
         """As ``versions``, and the list of removed paths."""
-        return own_of(self.profile, self.profile.removed)
+        return own_of(self.profile, self.profile.removed, self.claim)
 
     def content(self, raw: bytes) -> bytes:
         """The state that a stored version leads to."""

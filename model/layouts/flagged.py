@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from model import canonical as c
 from model import guards
@@ -29,9 +30,12 @@ from model.layouts.base import Stamp
 from model.layouts.fields import Own, own_of, place_of
 from model.layouts.inminiature import is_flagged, outlines
 from model.layouts.inserted import Inserted
-from model.names import version_name
+from model.names import id_name, version_name
 from model.records import Outcome, Outline, Version
-from model.resilient import Write, run
+from model.resilient import End, Write, run
+
+ROUNDS = 20
+"""How often a repair looks again while others write."""
 
 
 class Flagged(Inserted):
@@ -42,7 +46,7 @@ class Flagged(Inserted):
     @property
     def own(self) -> Own:
         """As ``versions``, and the flag."""
-        return own_of(self.profile, self.profile.current)
+        return own_of(self.profile, self.profile.current, self.claim)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions, and whether just the newest carries the flag."""
@@ -69,6 +73,49 @@ class Flagged(Inserted):
             return outcome
         return replace(outcome, detail=f"{outcome.detail} {self._lower(id, outcome.version)}".strip())
 
+    def repair(self, id: Value) -> Outcome:
+        """Flag the newest version, then take the flag from all below it; again until nothing is left to do.
+
+        Each step is one guarded write, so living writers are not disturbed; ``skipped`` where all was right.
+        """
+        p, wrote = self.profile, False
+        try:
+            for _ in range(ROUNDS):
+                newest = self._newest(id)
+                top = c.get(newest, (p.version,))
+                if top is None or place_of(top) is None:
+                    raise Refused(f"The newest version of {id_name(id)} has no number, so it cannot be told.")
+                above = is_flagged(c.get(newest, (p.current,)))
+                if above and self._flags(id) == 1:
+                    said = f"{version_name(top)} alone carries {p.current}."
+                    return Outcome("applied" if wrote else "skipped", self.ns, id, said, top)
+                wrote = True
+                if not above:
+                    end = run(self.server, self._flag(newest), partial(self._with_flag, newest))
+                    if end.kind in ("refused", "unknown"):
+                        return Outcome(end.kind, self.ns, id, end.sentence)
+                self._lower(id, top)
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        return Outcome("unknown", self.ns, id, f"{id_name(id)} is written all the time; repair it again later.")
+
+    def _flags(self, id: Value) -> int:
+        p = self.profile
+        flagged = self._of(id, where={p.current: {"$exists": True}})
+        return sum(is_flagged(c.get(raw, (p.current,))) for raw in flagged)
+
+    def _flag(self, raw: bytes) -> Write:
+        """The guarded write that gives the flag to a version that has none."""
+        p = self.profile
+        note = f"{version_name(c.get(raw, (p.version,)))} gets {p.current}"
+        return Write(self.ns, "update", self._still(raw), {"$set": {p.current: Value.of(True)}}, note)
+
+    def _with_flag(self, raw: bytes) -> bool:
+        physical = c.get(raw, ("_id",))
+        assert physical is not None
+        found = next(iter(self.server.find(self.ns, guards.by_id(physical), limit=1)), None)
+        return found is not None and is_flagged(c.get(found, (self.profile.current,)))
+
     def _values(self, stamp: Stamp, v: Value, raw: bytes) -> dict[str, Value | None]:
         flag = c.get(raw, (self.profile.current,))
         raised = flag if flag is not None and is_flagged(flag) else Value.of(True)
@@ -91,10 +138,12 @@ class Flagged(Inserted):
             place = place_of(v)
             if place is None or highest is None or place >= highest or not is_flagged(c.get(raw, (p.current,))):
                 continue
-            write = self._unflag(raw)
             physical = c.get(raw, ("_id",))
             assert physical is not None
-            end = run(self.server, write, partial(self._without_flag, physical))
+            try:
+                end = run(self.server, self._unflag(raw), partial(self._without_flag, physical))
+            except Refused as error:
+                end = End("refused", str(error))
             if end.kind not in ("applied", "conflict"):  # a conflict: somebody else has taken it, or the version, away
                 left.append(version_name(v))
         if not left:
@@ -103,16 +152,21 @@ class Flagged(Inserted):
 
     def _unflag(self, raw: bytes) -> Write:
         """The guarded write that takes the flag from one version, as this collection writes that."""
-        p = self.profile
-        physical, flag = c.get(raw, ("_id",)), c.get(raw, (p.current,))
-        assert physical is not None
-        where = guards.by_id(physical)
-        for name in (p.id, p.version, p.current):
-            where |= guards.exact(name, c.get(raw, (name,)))
+        p, where = self.profile, self._still(raw)
+        flag = c.get(raw, (p.current,))
         note = f"{version_name(c.get(raw, (p.version,)))} loses {p.current}"
         if flag is not None and self._lowers_to_false(raw):
             return Write(self.ns, "update", where, {"$set": {p.current: Value.of(False)}}, note)
         return Write(self.ns, "update", where, {"$unset": {p.current: Value.of("")}}, note)
+
+    def _still(self, raw: bytes) -> dict[str, Any]:
+        """The clauses that a version's document, its number and its flag are what was read."""
+        p, physical = self.profile, c.get(raw, ("_id",))
+        assert physical is not None
+        where = guards.by_id(physical)
+        for name in (p.id, p.version, p.current):
+            where |= guards.exact(name, c.get(raw, (name,)))
+        return where
 
     def _lowers_to_false(self, raw: bytes) -> bool:
         """Whether earlier versions of this document say false instead of nothing."""

@@ -184,7 +184,29 @@ class OwnDocuments(Layout):
         create_unique(self.server, self.ns, (self.profile.id, self.profile.version))
 
     def _next(self, id: Value, base: Version, stamp: Stamp) -> Value:
-        return numbering.draw(self.server, self.profile, id, numbering.following(base.v, self.profile, stamp.at))
+        p, proposed = self.profile, numbering.following(base.v, self.profile, stamp.at)
+        if numbering.decides(p, base.v):
+            return proposed
+        if not self.claim:
+            raise Refused(
+                f"Numbers by {p.numbering.partition(':')[0]} do not keep two writers apart unless a version can be "
+                "marked, and this collection must gain no field; number by next, or name a token in the profile."
+            )
+        assert base.raw is not None
+        names = [name for name in (p.id, p.version) if name]
+        return numbering.claimed(
+            self.server, self.ns, base.raw, names, self.claim, lambda: numbering.draw(self.server, p, id, proposed)
+        )
+
+    @property
+    def claim(self) -> str:
+        """The field of a version that tells the number of the next one, where numbers alone do not decide."""
+        return f"{self.profile.token}_next" if self.profile.token else ""
+
+    def identity(self, version: Version) -> bytes:
+        """The stored document, without the mark that another writer may set in it."""
+        raw = super().identity(version)
+        return c.without(raw, [self.claim]) if self.claim else raw
 
     def _overtaken(self, id: Value, base: Version) -> bool:
         """Whether the newest version is not the base any more, or was changed in place."""
@@ -222,6 +244,8 @@ class OwnDocuments(Layout):
     def _own_values(self, stamp: Stamp, v: Value) -> dict[str, Value | None]:
         p = self.profile
         values: dict[str, Value | None] = {"_id": Value.of(stamp.token), p.version: v}
+        if self.claim:
+            values[self.claim] = None
         if p.token:
             values[p.token] = Value.of(stamp.token)
         if p.at:
@@ -239,7 +263,7 @@ class OwnDocuments(Layout):
                 raise Refused(reason)
             if self.exists(id):
                 return self._taken(id)
-            v = numbering.draw(self.server, self.profile, id, numbering.first(self.profile, stamp.at))
+            v = numbering.first(self.profile, stamp.at)  # not drawn: the index must turn a second creation away
             raw = self._first_document(self._new_pairs(id, stamp, v), content)
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))

@@ -1,15 +1,20 @@
 """Where the next version's number comes from, by a profile's ``numbering``.
 
 ``next``: the number read, plus one; the unique index or the guard lets only one writer have it.
-``time``: the clock in milliseconds, and always later than the version read; clocks that disagree make long jumps, never
-a doubled version, because the same guard decides.
+``time``: the clock in milliseconds, and always later than the version read; clocks that disagree make long jumps.
 ``counter:db.collection``: a document ``{_id: <id>, seq: n}`` for each document hands out numbers; a writer that dies or
-loses leaves a gap.
+loses leaves a gap, behind which the states of ``deltas`` are unproven.
+
+Where a version is a document of its own, the last two do not keep writers apart: two that began from one version
+would get two numbers, both inserts would go through, and the higher would hide the lower. There the version that is
+followed is marked first with the number of the one to come (:func:`claimed`): whoever marks it decides, all others who
+began there insert under the same number, and the unique index lets one of them in.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Sequence
 
 from model import canonical as c
 from model.canonical import Value
@@ -45,6 +50,37 @@ def following(base: Value | None, profile: CollectionProfile, now: dt.datetime) 
     if number >= 2**63 - 1:
         raise Refused("The version of this document is the largest number there is; mend that first.")
     return whole_number(number + 1, base)
+
+
+def decides(profile: CollectionProfile, base: Value | None) -> bool:
+    """Whether the number itself keeps writers apart: it follows from the base alone."""
+    return profile.numbering == "next" and (base is None or base.type != c.DATE)
+
+
+def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str, number: Callable[[], Value]) -> Value:
+    """The number of the version that follows ``base``: the one it is marked with, else ``number``, and so marked.
+
+    A mark is set where there is none and never changed, so that one which lands late does no harm either.
+    """
+    physical = c.get(base, ("_id",))
+    assert physical is not None
+    where = by_id(physical)
+    for name in names:
+        where |= exact(name, c.get(base, (name,)))
+    for _ in range(TRIES):
+        raw = next(iter(server.find(ns, where, limit=1)), None)
+        if raw is None:
+            return number()  # it is gone, or another: the writer will see that
+        if (there := c.get(raw, (claim,))) is not None:
+            return there
+        drawn = number()
+        unmarked = where | exact(claim, None)
+        reply = server.send(Write(ns, "update", unmarked, {"$set": {claim: drawn}}, "the number of the next version"))
+        if reply.applied == "yes":
+            return drawn
+        if reply.error is not None and reply.applied == "no":
+            raise reply.error
+    raise Refused("The number of the next version could not be settled; try again.")
 
 
 def draw(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -> Value:

@@ -33,7 +33,7 @@ class Versions(Inserted):
     @property
     def own(self) -> Own:
         """Id, version, token, hash and time."""
-        return own_of(self.profile)
+        return own_of(self.profile, self.claim)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions."""

@@ -1,0 +1,1 @@
+"""Writers interleaved at every operation on a server that loses writes, replies and time; replayable by seed."""

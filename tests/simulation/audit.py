@@ -1,0 +1,119 @@
+"""What must hold after a schedule, whatever happened in it; a list of what does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from bson import ObjectId
+
+from model.errors import Refused
+from model.layouts.base import Layout
+from model.layouts.flagged import Flagged
+from tests.simulation.histories import Entry, flagged, history
+from tests.simulation.machine import Machine
+from tests.simulation.writers import ID, Attempt, Edit, Variant, changed, stamp
+
+
+def faults(machine: Machine, sound: Layout, of: Variant, edits: Sequence[Edit]) -> tuple[list[str], bool]:
+    """What is wrong, and whether the layout's own repair was needed."""
+    entries = history(machine, of.profile)
+    said = [*chain(entries, edits, of), *outcomes(entries, edits), *settled(entries, edits, sound)]
+    repaired = False
+    if isinstance(sound, Flagged):
+        repaired = flagged(machine, of.profile) != [entries[-1].v]
+        if repaired:
+            sound.repair(ID)
+            if flagged(machine, of.profile) != [entries[-1].v]:
+                said.append(f"after the repair {flagged(machine, of.profile)} are flagged, not {entries[-1].v}")
+            if history(machine, of.profile) != entries:
+                said.append("the repair changed more than flags")
+    return said + as_read(sound, entries, of) + blocked(sound), repaired
+
+
+def chain(entries: Sequence[Entry], edits: Sequence[Edit], of: Variant) -> list[str]:
+    """Each version is just what one attempt made of the one before it, and no number is missing or there twice."""
+    said = []
+    attempts = {attempt.token: attempt for edit in edits for attempt in edit.attempts}
+    numbers = [entry.v for entry in entries]
+    if of.layout not in ("hashed", "plain"):
+        if len(set(numbers)) != len(numbers) or sorted(numbers) != numbers:
+            said.append(f"versions are doubled or out of order: {numbers}")
+        if of.dense and numbers != list(range(1, len(numbers) + 1)):
+            said.append(f"versions are missing: {numbers}")
+    for before, entry in zip(entries, entries[1:], strict=False):
+        attempt = attempts.get(entry.token) if entry.token is not None else None
+        if attempt is None:
+            if entry.token != stamp(2).token:
+                said.append(f"version {entry.v} is nobody's: {entry.token}")
+        elif entry.content != attempt.content:
+            said.append(f"version {entry.v} is not what its writer sent")
+        elif before.content != attempt.base.content or (
+            of.layout not in ("hashed", "plain") and before.v != _plain(attempt)
+        ):
+            said.append(f"version {entry.v} follows {before.v}, and its writer began from {_plain(attempt)}")
+    return said
+
+
+def outcomes(entries: Sequence[Entry], edits: Sequence[Edit]) -> list[str]:
+    """Applied is there once, conflict and refused is not there, an edit is never there twice."""
+    said = []
+    there = Counter(entry.token for entry in entries)
+    for edit in edits:
+        if sum(there[attempt.token] for attempt in edit.attempts) > 1:
+            said.append(f"{edit.mark} was applied twice")
+        for attempt in edit.attempts:
+            held, kind = there[attempt.token], attempt.outcome.kind if attempt.outcome is not None else "died"
+            if kind == "applied" and held != 1:
+                said.append(f"{edit.mark} was acknowledged and is there {held} times")
+            if kind in ("conflict", "refused") and held:
+                said.append(f"{edit.mark} was told {kind} and is there")
+    return said
+
+
+def settled(entries: Sequence[Entry], edits: Sequence[Edit], sound: Layout) -> list[str]:
+    """Looking again for a write in doubt finds what is true, or that nobody can tell."""
+    said = []
+    there = {entry.token for entry in entries}
+    for edit in edits:
+        for attempt in edit.attempts:
+            if attempt.outcome is None or attempt.outcome.kind == "unknown":
+                found = sound.landed(ID, attempt.token, attempt.base)
+                if found is not None and found != (attempt.token in there):
+                    said.append(f"{edit.mark} is said to have landed: {found}, and that is not so")
+    return said
+
+
+def as_read(sound: Layout, entries: Sequence[Entry], of: Variant) -> list[str]:
+    """The layout's own history is the one that is stored."""
+    read = [each for each in sound.history(ID, contents=True) if each.state != "missing"]
+    if not sound.numbered:
+        entries = entries[-1:]
+    gaps = ("present", "unproven") if of.layout == "deltas" and not of.dense else ("present",)
+    if any(each.state not in gaps for each in read):
+        return [f"the history is damaged: {[(each.v, each.state, each.detail) for each in read]}"]
+    if [each.content for each in reversed(read)] != [entry.content for entry in entries]:
+        return ["the history that the layout reads is another than the one stored"]
+    return []
+
+
+def blocked(sound: Layout) -> list[str]:
+    """Whatever was left behind, the next edit goes through."""
+    try:
+        base = sound.version(ID)
+        assert base.content is not None
+        outcome = sound.swap(ID, base, changed(base.content, "end", "last"), stamp(10**9))
+    except Refused as error:
+        return [f"the next edit is stopped: {error}"]
+    return [] if outcome.kind == "applied" else [f"the next edit ends as {outcome.kind}: {outcome.detail}"]
+
+
+def _plain(attempt: Attempt) -> object:
+    v = attempt.base.v
+    if v is None:
+        return None
+    found = v.python()
+    return found.replace(tzinfo=None) if hasattr(found, "tzinfo") else found
+
+
+__all__ = ["ObjectId", "faults"]

@@ -1,0 +1,96 @@
+"""What is stored, read without the code under test: each layout's versions by plain decoding, oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import bson
+from bson import ObjectId
+
+from model.profile import CollectionProfile
+from tests.simulation.machine import Machine
+
+Stored = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One version as it is stored."""
+
+    v: Any
+    token: ObjectId | None
+    content: bytes
+
+
+def history(machine: Machine, profile: CollectionProfile) -> list[Entry]:
+    """The versions of the one document that a simulation writes to."""
+    return _READERS[profile.layout](machine, profile)
+
+
+def flagged(machine: Machine, profile: CollectionProfile) -> list[Any]:
+    """The numbers of the versions that carry the flag."""
+    return [doc[profile.version] for doc in _decoded(machine.documents(profile.ns)) if doc.get(profile.current)]
+
+
+def _decoded(raws: Iterable[bytes]) -> list[Stored]:
+    return [bson.decode(raw) for raw in raws]
+
+
+def _entry(doc: Stored, p: CollectionProfile, *own: str) -> Entry:
+    names = {"_id", p.version, p.token, p.hash, f"{p.token}_next", *own}
+    content = {name: value for name, value in doc.items() if name not in names}
+    return Entry(doc.get(p.version), doc.get(p.token), bson.encode(content))
+
+
+def _by_number(docs: Iterable[Stored], p: CollectionProfile) -> list[Stored]:
+    return sorted(docs, key=lambda doc: doc[p.version])
+
+
+def _own_documents(machine: Machine, p: CollectionProfile) -> list[Entry]:
+    docs = _by_number(_decoded(machine.documents(p.ns)), p)
+    return [_entry(doc, p, p.id, *([p.current] if p.layout == "flagged" else [])) for doc in docs]
+
+
+def _deltas(machine: Machine, p: CollectionProfile) -> list[Entry]:
+    state: Stored = {}
+    entries = []
+    own = ("_id", p.id, p.version, p.token, p.removed, f"{p.token}_next")
+    for doc in _by_number(_decoded(machine.documents(p.ns)), p):
+        for name in doc.get(p.removed, ()):
+            del state[name]
+        state |= {name: value for name, value in doc.items() if name not in own}
+        entries.append(Entry(doc[p.version], doc[p.token], bson.encode(state)))
+    return entries
+
+
+def _embedded(machine: Machine, p: CollectionProfile) -> list[Entry]:
+    (doc,) = _decoded(machine.documents(p.ns))
+    return [_entry(part, p) for part in (*doc[p.prev], doc[p.current])]
+
+
+def _archive(machine: Machine, p: CollectionProfile) -> list[Entry]:
+    (current,) = (_entry(doc, p) for doc in _decoded(machine.documents(p.ns)))
+    rows = [_entry(doc, p, p.archive_id) for doc in _by_number(_decoded(machine.documents(p.archive)), p)]
+    if rows and rows[-1] == current:
+        del rows[-1]  # the residue of a writer that died before its swap; a stream's archive holds it anyway
+    return [*rows, current]
+
+
+def _changes(machine: Machine, p: CollectionProfile) -> list[Entry]:
+    """Where no history is kept: the states that the document went through."""
+    docs = [bson.decode(change.after) for change in machine.log if change.ns == p.ns and change.after is not None]
+    return [_entry(doc, p) for doc in docs]
+
+
+_READERS: dict[str, Callable[[Machine, CollectionProfile], list[Entry]]] = {
+    "versions": _own_documents,
+    "flagged": _own_documents,
+    "embedded": _embedded,
+    "archive": _archive,
+    "deltas": _deltas,
+    "stream": _archive,
+    "hashed": _changes,
+    "plain": _changes,
+}

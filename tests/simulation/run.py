@@ -1,0 +1,96 @@
+"""One schedule from its seed: the machine, four writers, and what the audit says."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.simulation.audit import faults
+from tests.simulation.schedule import Crew, Odds, Schedule, SoundPort, WriterPort
+from tests.simulation.writers import (
+    KINDS,
+    MONGODB,
+    OTHER,
+    Edit,
+    Feeder,
+    Stamp,
+    Variant,
+    ground,
+    layout_of,
+    stamp,
+    variant,
+    work,
+)
+
+WRITERS = 4
+
+
+@dataclass
+class Result:
+    """How one schedule ended."""
+
+    seed: int
+    subject: str
+    wrong: list[str]
+    repaired: bool = False
+    steps: int = 0
+    outcomes: tuple[str, ...] = ()
+    trace: tuple[str, ...] = ()
+    about: str = ""
+
+
+def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | None = None) -> Result:
+    """Run a layout under one seed."""
+    rng = random.Random(f"{layout} {seed}")
+    of = variant(layout, rng)
+    first = ground(of)
+    machine = first.copy()
+    machine.log += first.log
+    facts = MONGODB if of.mongodb else OTHER
+    feeder = Feeder(machine, of.profile, len(machine.log) - 1) if layout == "stream" else None
+    schedule = Schedule(crew, machine, rng, odds or Odds(), [] if shown else None)
+    schedule.background = feeder.step if feeder is not None else None
+    numbers = itertools.count(10)
+
+    def stamps() -> Stamp:
+        return stamp(next(numbers))
+
+    todo = [_edits(writer, of, rng) for writer in range(WRITERS)]
+    jobs = [_job(schedule, writer, todo[writer], of, facts, stamps) for writer in range(WRITERS)]
+    schedule.run(jobs)
+    edits = list(itertools.chain(*todo))
+    wrong = [f"the code failed: {type(error).__name__}: {error}" for error in schedule.crashed]
+    if feeder is not None:
+        feeder.drain()
+    said, repaired = faults(machine, layout_of(SoundPort(machine, facts), of), of, edits)
+    kinds = [a.outcome.kind if a.outcome is not None else "died" for e in edits for a in e.attempts]
+    return Result(
+        seed, layout, wrong + said, repaired, schedule.steps, tuple(kinds), tuple(schedule.trace or ()), _about(of, todo)
+    )
+
+
+def _edits(writer: int, of: Variant, rng: random.Random) -> list[Edit]:
+    kinds = [kind for kind in KINDS if kind != "front" or of.layout != "deltas" or of.removes]
+    return [Edit(f"w{writer}e{number}", rng.choice(kinds)) for number in range(rng.choice((1, 1, 2)))]
+
+
+def _job(
+    schedule: Schedule, writer: int, edits: list[Edit], of: Variant, facts: object, stamps: Callable[[], Stamp]
+) -> Callable[[], None]:
+    layout = layout_of(WriterPort(schedule, writer, facts), of)  # type: ignore[arg-type]
+
+    def job() -> None:
+        work(layout, edits, stamps)
+        for edit in edits:
+            for attempt in edit.attempts:
+                kind = attempt.outcome.kind if attempt.outcome is not None else "-"
+                schedule.say(f"writer {writer}", f"was told {kind} for {edit.mark} ({edit.kind}) {attempt.token}")
+
+    return job
+
+
+def _about(of: Variant, todo: list[list[Edit]]) -> str:
+    plans = "; ".join(", ".join(f"{edit.mark} {edit.kind}" for edit in edits) for edits in todo)
+    return f"{of}\nwriters: {plans}"

@@ -1,0 +1,252 @@
+"""The scheduler: one writer runs at a time, and at every operation on the server the seed says who goes on.
+
+Writers are threads that hand one another the turn, because layouts are plain code that cannot be stepped. Only the
+one that has the turn runs, so a seed always gives the same schedule.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.errors import Unreachable
+from model.records import ServerFacts
+from model.resilient import Reply, Terms, Write
+from tests.simulation.machine import Machine
+
+DEATH = 0.06
+DOUBT = 0.12
+READ_FAILS = 0.01
+LANDS = 0.12
+"""The chance at each operation that something which is on its way arrives."""
+
+IN_DOUBT = Reply(
+    "unknown", retry=True, sentence="The connection was lost while the write was on its way.", error=Unreachable("lost")
+)
+
+
+class Dead(BaseException):
+    """The writer's process has ended, here and now."""
+
+
+@dataclass
+class Odds:
+    """How often something goes wrong: at each write the writer dies, or the outcome stays in doubt."""
+
+    death: float = DEATH
+    doubt: float = DOUBT
+    read_fails: float = READ_FAILS
+
+
+class Crew:
+    """Threads that run jobs in turn; made once, used for many schedules."""
+
+    def __init__(self, size: int) -> None:
+        self.turns = [threading.Lock() for _ in range(size)]
+        self.home = threading.Lock()
+        self.jobs: list[Callable[[], None] | None] = [None] * size
+        for lock in (*self.turns, self.home):
+            lock.acquire()
+        for number in range(size):
+            threading.Thread(target=self._serve, args=(number,), daemon=True).start()
+
+    def _serve(self, number: int) -> None:
+        while True:
+            self.turns[number].acquire()
+            job = self.jobs[number]
+            if job is None:
+                return
+            job()
+
+    def close(self) -> None:
+        """End the threads."""
+        self.jobs = [None] * len(self.turns)
+        for turn in self.turns:
+            turn.release()
+
+
+@dataclass
+class Schedule:
+    """One run: a machine, its writers, what is still on its way, and who has the turn."""
+
+    crew: Crew
+    machine: Machine
+    rng: random.Random
+    odds: Odds = field(default_factory=Odds)
+    trace: list[str] | None = None  # filled where a schedule is to be shown
+    background: Callable[[], str] | None = None  # a process beside the writers: one step of it, and what it did
+    late: list[tuple[str, Write]] = field(default_factory=list)
+    alive: list[int] = field(default_factory=list)
+    steps: int = 0
+    crashed: list[BaseException] = field(default_factory=list)
+
+    def run(self, writers: Sequence[Callable[[], None]]) -> None:
+        """Run the writers to their ends or deaths; then all that is on its way lands."""
+        self.alive = list(range(len(writers)))
+        for number, writer in enumerate(writers):
+            self.crew.jobs[number] = self._job(number, writer)
+        self.crew.turns[self.rng.choice(self.alive)].release()
+        self.crew.home.acquire()
+        while self.late:
+            self._land()
+
+    def _job(self, number: int, writer: Callable[[], None]) -> Callable[[], None]:
+        def job() -> None:
+            try:
+                writer()
+            except Dead:
+                self.say(f"writer {number}", "is dead")
+            except BaseException as error:
+                self.crashed.append(error)
+            self.alive.remove(number)
+            if self.alive:
+                self.crew.turns[self.rng.choice(self.alive)].release()
+            else:
+                self.crew.home.release()
+
+        return job
+
+    def say(self, who: str, what: str) -> None:
+        """Note a step of the schedule."""
+        if self.trace is not None:
+            self.trace.append(f"{self.steps:4}  {who:10} {what}")
+
+    def turn(self, number: int) -> None:
+        """Called by a writer before each operation: others may go first."""
+        self.steps += 1
+        rng = self.rng
+        if self.late and rng.random() < LANDS:
+            self._land()
+        if self.background is not None and rng.random() < 0.2 and (did := self.background()):
+            self.say("feeder", did)
+        following = self.alive[int(rng.random() * len(self.alive))]
+        if following != number:
+            turns = self.crew.turns
+            turns[following].release()
+            turns[number].acquire()
+
+    def _land(self) -> None:
+        who, write = self.late.pop(int(self.rng.random() * len(self.late)))
+        reply = self.machine.apply(write)
+        self.say(who, f"   landing late: {_told(write)} → {_answer(reply)}")
+
+
+class WriterPort:
+    """The server as one writer sees it."""
+
+    read_only = False
+
+    def __init__(self, schedule: Schedule, number: int, facts: ServerFacts) -> None:
+        self.schedule = schedule
+        self.number = number
+        self.name = f"writer {number}"
+        self._facts = facts
+
+    def facts(self) -> ServerFacts:
+        return self._facts
+
+    def send(self, write: Write) -> Reply:
+        schedule = self.schedule
+        schedule.turn(self.number)
+        chance = schedule.rng.random()
+        odds = schedule.odds
+        if chance >= odds.death + odds.doubt:
+            reply = schedule.machine.apply(write)
+            schedule.say(self.name, f"{_told(write)} → {_answer(reply)}")
+            return reply
+        dies = chance < odds.death
+        how = schedule.rng.choice(("never sent", "reply lost", "landing late"))
+        if how == "reply lost":
+            reply = schedule.machine.apply(write)
+            how = f"reply lost: {_answer(reply)}"
+        elif how == "landing late":
+            schedule.late.append((self.name, write))
+        schedule.say(self.name, f"{_told(write)} → {how}{', and dies' if dies else ''}")
+        if dies:
+            raise Dead
+        return IN_DOUBT
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+    ) -> Iterator[bytes]:
+        schedule = self.schedule
+        schedule.turn(self.number)
+        if schedule.rng.random() < schedule.odds.read_fails:
+            schedule.say(self.name, f"find in {ns} → the connection is lost")
+            raise Unreachable("The connection was lost; try again.")
+        found = schedule.machine.find(ns, filter, sort, projection, skip, limit)
+        if schedule.trace is not None:
+            schedule.say(self.name, f"find {_short(filter)} in {ns} → {len(found)}")
+        return iter(found)
+
+    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+        raise NotImplementedError("no swap aggregates")
+
+    def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
+        return len(list(self.find(ns, filter)))
+
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        return [(ns.partition(".")[2], "collection", {}) for ns in self.schedule.machine.collections]
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        return [index.spec() for index in self.schedule.machine.collection(ns).indexes.values()]
+
+    def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
+        raise NotImplementedError("no swap creates an index")
+
+
+class SoundPort(WriterPort):
+    """The same without a scheduler and without faults: to prepare, to repair, and to look afterwards."""
+
+    def __init__(self, machine: Machine, facts: ServerFacts) -> None:
+        self.machine = machine
+        self._facts = facts
+
+    def send(self, write: Write) -> Reply:
+        return self.machine.apply(write)
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+    ) -> Iterator[bytes]:
+        return iter(self.machine.find(ns, filter, sort, projection, skip, limit))
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        return [index.spec() for index in self.machine.collection(ns).indexes.values()]
+
+
+def _answer(reply: Reply) -> str:
+    if reply.duplicate:
+        return "duplicate key"
+    return "applied" if reply.applied == "yes" else reply.sentence or "no match"
+
+
+def _told(write: Write) -> str:
+    where = f" where {_short(write.filter)}" if write.filter else ""
+    return f"{write.kind} in {write.ns} ({write.note}){where}"
+
+
+def _short(terms: Terms | None) -> str:
+    shown = []
+    for name, value in (terms or {}).items():
+        if hasattr(value, "get") and not hasattr(value, "python"):
+            value = value.get("$eq", "…")
+        value = value.python() if hasattr(value, "python") else value
+        shown.append(f"{name}: {str(value)[:26]}")
+    return "{" + ", ".join(shown[:4]) + "}"

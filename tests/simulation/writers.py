@@ -1,0 +1,180 @@
+"""The writers of the simulation: each edits one document over the real layout code, and notes what it was told."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import bson
+from bson import ObjectId
+
+from model.canonical import Value
+from model.errors import NotFound, Refused
+from model.layouts.base import Layout, Stamp
+from model.layouts.recognise import bind
+from model.profile import CollectionProfile, stated
+from model.records import Outcome, ServerFacts, Version
+from tests.simulation.machine import Machine
+from tests.simulation.schedule import SoundPort, WriterPort
+
+ID = Value.of("K-1")
+NS, PAST, COUNTERS = "shop.things", "shop.things_past", "shop.counters"
+EPOCH = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+TRIES = 6
+FIRST: dict[str, Any] = {"title": "Versicherung", "t": 1, "log": ["begun"], "who": {"name": "Eva", "zip": "22763"}}
+KINDS = ("end", "front", "log", "nested", "toggle")
+
+MONGODB = ServerFacts("simulated", "8.0", "standalone", 1, 25, True, {"gitVersion": "0"})
+OTHER = ServerFacts("simulated", "1.0", "standalone", 1, 6, False)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What else differs between schedules of one layout."""
+
+    layout: str
+    names: bool = False  # other field names than the usual ones
+    numbering: str = "next"
+    removes: bool = True  # deltas have a field for removed paths
+    mongodb: bool = True
+
+    @property
+    def profile(self) -> CollectionProfile:
+        """The profile of the collection."""
+        fields: dict[str, Any] = {"numbering": self.numbering}
+        if self.layout in ("archive", "stream"):
+            fields["archive"] = PAST
+        if self.layout == "deltas" and self.removes:
+            fields["removed"] = "gone"
+        if self.names:
+            fields |= {"version": "rev", "token": "writeToken", "archive_id": "of", "current": "now", "prev": "before"}
+        return stated(NS, self.layout, **fields)
+
+    @property
+    def dense(self) -> bool:
+        """Whether versions count without gaps."""
+        return self.numbering == "next"
+
+
+def variant(layout: str, rng: random.Random) -> Variant:
+    """The variant of one schedule."""
+    numbering = "next"
+    if layout not in ("hashed", "plain"):
+        numbering = rng.choice(("next",) * 6 + ("time", f"counter:{COUNTERS}"))
+    return Variant(layout, rng.random() < 0.5, numbering, rng.random() < 0.5, rng.random() < 0.75)
+
+
+@dataclass
+class Attempt:
+    """One swap that was tried, and its outcome; None where the writer died first."""
+
+    token: ObjectId
+    base: Version
+    content: bytes
+    outcome: Outcome | None = None
+
+
+@dataclass
+class Edit:
+    """What one writer wants to change, and how often it tried."""
+
+    mark: str
+    kind: str
+    attempts: list[Attempt] = field(default_factory=list)
+
+
+def stamp(number: int) -> Stamp:
+    """A stamp that is the same in every run: its token, its time and the id of a further row."""
+    at = EPOCH + dt.timedelta(milliseconds=7 * number)
+    return Stamp(_object_id(2 * number), None, at, _object_id(2 * number + 1))
+
+
+def _object_id(number: int) -> ObjectId:
+    return ObjectId(b"\x66" + number.to_bytes(11, "big"))
+
+
+@lru_cache
+def ground(of: Variant) -> Machine:
+    """A machine with a document of two versions; to be copied."""
+    machine = Machine()
+    p = of.profile
+    layout = bind(SoundPort(machine, MONGODB), p)
+    if layout.missing_index():
+        machine.unique(*((PAST, (p.archive_id, p.version)) if p.layout == "archive" else (NS, (p.id, p.version))))
+    created = layout.create(bson.encode(FIRST), ID, stamp(1))
+    assert created.kind == "applied", created
+    if of.layout == "stream":
+        Feeder(machine, p).drain()
+    second = layout.swap(ID, layout.version(ID), bson.encode(FIRST | {"t": 2}), stamp(2))
+    assert second.kind == "applied", second
+    return machine
+
+
+def changed(content: bytes, kind: str, mark: str) -> bytes:
+    """The content after an edit. A mark counts up, so that an edit which is applied twice shows."""
+    doc = bson.decode(content)
+    if kind == "toggle":
+        doc["t"] = 3 - doc["t"]  # a content that comes back: only version and token tell it from the first
+    elif kind == "log":
+        doc["log"] = [*doc["log"], mark]
+    elif kind == "nested":
+        doc["who"] = doc["who"] | {mark: doc["who"].get(mark, 0) + 1}
+    elif kind == "front":
+        doc = {mark: doc.get(mark, 0) + 1} | doc
+    else:
+        doc = doc | {mark: doc.get(mark, 0) + 1}
+    return bson.encode(doc)
+
+
+def work(layout: Layout, edits: list[Edit], stamps: Callable[[], Stamp]) -> None:
+    """Do the edits one after another: read, change, swap, and from the start again where somebody was faster."""
+    for edit in edits:
+        for _ in range(TRIES):
+            try:
+                base = layout.version(ID)
+            except NotFound:
+                raise AssertionError("the document is gone") from None
+            except Refused:
+                continue
+            assert base.content is not None
+            brought = stamps()
+            attempt = Attempt(brought.token, base, changed(base.content, edit.kind, edit.mark))
+            edit.attempts.append(attempt)
+            attempt.outcome = layout.swap(ID, base, attempt.content, brought)
+            if attempt.outcome.kind in ("applied", "unknown"):
+                break
+
+
+def layout_of(port: WriterPort, of: Variant) -> Layout:
+    """The layout under test."""
+    return bind(port, of.profile)
+
+
+@dataclass
+class Feeder:
+    """What keeps a stream's archive: it copies each change of the current document, in order, however late."""
+
+    machine: Machine
+    profile: CollectionProfile
+    at: int = 0
+
+    def step(self) -> str:
+        """Copy the next change, if there is one; what it did."""
+        while self.at < len(self.machine.log):
+            change = self.machine.log[self.at]
+            self.at += 1
+            if change.ns == self.profile.ns and change.after is not None:
+                doc = bson.decode(change.after)
+                row = {"_id": _object_id(10**12 + self.at), self.profile.archive_id: doc.pop("_id")} | doc
+                self.machine.collection(self.profile.archive).insert(bson.encode(row))
+                return f"archived version {doc[self.profile.version]}"
+        return ""
+
+    def drain(self) -> None:
+        """Copy all that is left."""
+        while self.step():
+            pass
