@@ -22,7 +22,7 @@ from bson.decimal128 import Decimal128
 from model import canonical as c
 from model.canonical import Path, Value
 from model.differences.edits import compare, text_edits
-from model.differences.matching import Match, counted, match, trim
+from model.differences.matching import counted, match, trim
 from model.differences.operations import (
     Add,
     Diff,
@@ -188,41 +188,43 @@ class _Differ:
         n, m = len(left), len(right)
         matching = match(a, left[head : n - tail], b, right[head : m - tail], self.keys)
         self.coarse = self.coarse or matching.coarse
-        source = {head + one.j: one for one in matching.matches}
-        taken = {head + one.i for one in matching.matches}
-        i = head
-        for j in range(head, m - tail):
-            one = source.get(j)
-            end = i if one is None or one.moved else head + one.i
-            while one is None and end < n - tail and end not in taken:
-                end += 1  # what was removed here comes before what was added
-            i = self.removed(left, i, end, taken, old, found)
-            if one is None:
-                found.append(Add(_path((new, j)), value_at(b, right[j]), j))
-            else:
-                self.matched(left[head + one.i], right[j], one, (old, head + one.i), (new, j), found)
-        self.removed(left, i, n - tail, taken, old, found)
+        source, stop = matching.source, m - tail
+        taken = set(source.values())
+        base, base_new = _path(old), _path(new)
+        i = 0  # elements of the old array that were handled, from the head on
+        count = n - tail - head
+        for j in range(head, stop):
+            k = source.get(j - head)
+            if k is None:
+                while i < count and i not in taken:  # what was removed here comes before what was added
+                    found.append(self.removed(left, head + i, base))
+                    i += 1
+                found.append(Add((*base_new, j), value_at(b, right[j]), j))
+                continue
+            moved = j - head in matching.moved
+            if not moved:
+                while i < k:
+                    if i not in taken:
+                        found.append(self.removed(left, head + i, base))
+                    i += 1
+            x, y = left[head + k], right[j]
+            if x[1] in (c.OBJECT, c.ARRAY) and j - head in matching.whole:
+                found.append(Replace((*base, head + k), (*base_new, j), value_at(a, x), value_at(b, y)))
+                continue
+            same = x[1] == y[1] and self.pair.equal(x[2], x[3], y[2], y[3])
+            if moved:
+                value = value_at(a, x)
+                found.append(Move((*base, head + k), (*base_new, j), value, value if same else value_at(b, y)))
+            if not same:
+                self.value(x, y, (old, head + k), (new, j), found)
+        while i < count:
+            if i not in taken:
+                found.append(self.removed(left, head + i, base))
+            i += 1
         return found
 
-    def removed(
-        self, left: list[Span], i: int, end: int, taken: set[int], old: _Link, found: list[Operation | _Task]
-    ) -> int:
-        """Add the removals from element ``i`` up to ``end``; gives where it stopped."""
-        while i < end:
-            if i not in taken:
-                found.append(Remove(_path((old, i)), value_at(self.pair.a, left[i]), i))
-            i += 1
-        return i
-
-    def matched(self, x: Span, y: Span, one: Match, old: _Link, new: _Link, found: list[Operation | _Task]) -> None:
-        """An element that is on both sides: moved, changed, both or neither."""
-        if one.whole and x[1] in (c.OBJECT, c.ARRAY):
-            found.append(Replace(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y)))
-            return
-        if one.moved:
-            found.append(Move(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y)))
-        if x[1] != y[1] or not self.pair.equal(x[2], x[3], y[2], y[3]):
-            self.value(x, y, old, new, found)
+    def removed(self, left: list[Span], i: int, base: Path) -> Remove:
+        return Remove((*base, i), value_at(self.pair.a, left[i]), i)
 
 
 def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[Operation, bool]:

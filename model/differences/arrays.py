@@ -116,10 +116,13 @@ def unique_anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[i
 
 def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs that increases in its second place; the first increases already."""
+    seconds = [j for _, j in pairs]
+    if seconds == sorted(set(seconds)):
+        return list(pairs)
     tails: list[int] = []  # the smallest end of a run of each length
     ends: list[int] = []  # which pair that end is
     before: list[int] = []
-    for k, (_, j) in enumerate(pairs):
+    for k, j in enumerate(seconds):
         length = bisect_left(tails, j)
         before.append(ends[length - 1] if length else -1)
         if length == len(tails):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -25,27 +25,22 @@ Identity: TypeAlias = tuple[bytes, int, bytes]
 """The key's name, and the type and bytes of its value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """Element ``i`` of the old array is element ``j`` of the new one."""
-
-    i: int
-    j: int
-    moved: bool = False
-    whole: bool = False  # nothing inside them is shared: one replaces the other
-
-
 @dataclass
 class Matching:
-    """All matches; ``coarse`` where more may exist.
+    """Which old element each new one was; ``coarse`` where more of them may have been found.
+
+    ``moved`` and ``whole`` are new elements: those at another place among their neighbours, and those of which
+    nothing inside is shared with the old one, so that one replaces the other.
 
     ``unsure`` are old elements between two neighbours where a different number of elements without key went and
     came: which became which is a guess, good enough to show and not to merge by. ``apart`` are old elements that have
     nothing in common with the new ones in their place.
     """
 
-    matches: list[Match] = field(default_factory=list)
+    source: dict[int, int] = field(default_factory=dict)
     coarse: bool = False
+    moved: set[int] = field(default_factory=set)
+    whole: set[int] = field(default_factory=set)
     unsure: set[int] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
 
@@ -74,22 +69,28 @@ def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys:
 
     Equal ends are best trimmed before.
     """
+    found = Matching()
     if not left or not right:
-        return Matching()
+        return found
+    gaps = _Gaps(a, left, b, right, keys, found)
     if len(left) == len(right) == 1:
-        single = _Gaps(a, left, b, right, keys)
-        return Matching(single.paired([0], [0]), apart=single.apart)
+        gaps.pair([0], [0])
+        return found
     old, new = _tokens(a, left, b, right, keys)
     kept = align(old, new)
-    found = Matching([Match(i, j) for i, j in kept.pairs], kept.coarse)
-    rest_old, rest_new = _others(len(old), {i for i, _ in kept.pairs}), _others(len(new), {j for _, j in kept.pairs})
-    if not rest_old or not rest_new:
+    found.coarse = kept.coarse
+    found.source = {j: i for i, j in kept.pairs}
+    if len(kept.pairs) == min(len(old), len(new)):
         return found
+    rest_old, rest_new = _others(len(old), {i for i, _ in kept.pairs}), _others(len(new), found.source)
     pairs = _equal_pairs(old, rest_old, new, rest_new)
     steady = _steady(kept.pairs, pairs)
-    found.matches += [Match(i, j, moved=(i, j) not in steady) for i, j in pairs]
-    gone, come = {i for i, _ in pairs}, {j for _, j in pairs}
-    gaps = _Gaps(a, left, b, right, keys)
+    found.moved = {j for _, j in pairs}.difference(j for _, j in steady)
+    for i, j in pairs:
+        found.source[j] = i
+    if len(pairs) == min(len(rest_old), len(rest_new)):
+        return found
+    gone = {i for i, _ in pairs}
     fixed = sorted([*kept.pairs, *steady])
     between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     edges_old, edges_new = [i for i, _ in fixed], [j for _, j in fixed]
@@ -97,16 +98,14 @@ def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys:
         if i not in gone:
             between[bisect_left(edges_old, i)][0].append(i)
     for j in rest_new:
-        if j not in come:
+        if j not in found.source:
             between[bisect_left(edges_new, j)][1].append(j)
     for some, others in between.values():
         if some and others:
-            found.matches += gaps.paired(some, others)
+            gaps.pair(some, others)
             nameless = [i for i in some if identity(a, left[i], keys) is None]
             if len(nameless) != sum(1 for j in others if identity(b, right[j], keys) is None):
                 found.unsure.update(nameless)
-    found.coarse = found.coarse or gaps.coarse
-    found.apart = gaps.apart
     return found
 
 
@@ -140,7 +139,7 @@ def counted(found: Sequence[Span]) -> bool:
     return all(x[0] == b"%d" % i for i, x in enumerate(found))
 
 
-def _others(count: int, taken: set[int]) -> list[int]:
+def _others(count: int, taken: Container[int]) -> list[int]:
     return [i for i in range(count) if i not in taken]
 
 
@@ -148,8 +147,14 @@ def _tokens(
     a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes]
 ) -> tuple[list[Hashable], list[Hashable]]:
     """Tokens that are equal where elements are: by their bytes, or else by an identity that is clear on both sides."""
-    old: list[Hashable] = [(x[1], a[x[2] : x[3]]) for x in left]
-    new: list[Hashable] = [(y[1], b[y[2] : y[3]]) for y in right]
+    kinds = {x[1] for x in left}.union(y[1] for y in right)
+    if len(kinds) == 1:  # then the payload alone tells elements apart
+        old: list[Hashable] = [a[begin:end] for _, _, begin, end in left]
+        new: list[Hashable] = [b[begin:end] for _, _, begin, end in right]
+    else:
+        letter = {kind: bytes((kind,)) for kind in kinds}
+        old = [letter[kind] + a[begin:end] for _, kind, begin, end in left]
+        new = [letter[kind] + b[begin:end] for _, kind, begin, end in right]
     both = set(old).intersection(new)
     here = _identities(a, left, [i for i, token in enumerate(old) if token not in both], keys)
     there = _identities(b, right, [j for j, token in enumerate(new) if token not in both], keys) if here else {}
@@ -182,11 +187,17 @@ def _identities(raw: bytes, elements: Sequence[Span], rest: list[int], keys: Seq
 
 def _steady(kept: list[tuple[int, int]], pairs: list[tuple[int, int]]) -> set[tuple[int, int]]:
     """The pairs that keep their order among those kept; the others moved."""
+    if not kept or not pairs:
+        return set(increasing(sorted(pairs)))
     edges_old, edges_new = [i for i, _ in kept], [j for _, j in kept]
     gaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for i, j in sorted(pairs):
-        gap = bisect_left(edges_old, i)
-        if gap == bisect_left(edges_new, j):
+    # The pairs come in the order of the old side, so the gap there only grows.
+    gap, edge = 0, edges_old[0]
+    for i, j in pairs:
+        if i > edge:
+            gap = bisect_left(edges_old, i, gap)
+            edge = edges_old[gap] if gap < len(edges_old) else i + len(pairs)
+        if (not gap or edges_new[gap - 1] < j) and (gap == len(edges_new) or j < edges_new[gap]):
             gaps[gap].append((i, j))
     return {pair for inside in gaps.values() for pair in increasing(inside)}
 
@@ -194,41 +205,43 @@ def _steady(kept: list[tuple[int, int]], pairs: list[tuple[int, int]]) -> set[tu
 class _Gaps:
     """Pairs by resemblance what lies between the same neighbours."""
 
-    def __init__(self, a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes]) -> None:
-        self.a, self.left, self.b, self.right, self.keys = a, left, b, right, keys
-        self.coarse = False
-        self.apart: set[int] = set()
+    def __init__(
+        self, a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes], found: Matching
+    ) -> None:
+        self.a, self.left, self.b, self.right, self.keys, self.found = a, left, b, right, keys, found
         self.parts: dict[tuple[bool, int], tuple[set[bytes], set[bytes]]] = {}
 
-    def paired(self, some: list[int], others: list[int]) -> list[Match]:
-        """The matches with the greatest sum of resemblances, in order on both sides."""
+    def pair(self, some: list[int], others: list[int]) -> None:
+        """Note the matches with the greatest sum of resemblances, in order on both sides."""
         if len(some) * len(others) > GAP_CELLS:
-            self.coarse = True
-            return [
-                self.found(i, j, score) for i, j in zip(some, others, strict=False) if (score := self.score(i, j)) > 0
-            ]
+            self.found.coarse = True
+            for i, j in zip(some, others, strict=False):
+                if (score := self.score(i, j)) > 0:
+                    self.note(i, j, score)
+            return
         scores = [[self.score(i, j) for j in others] for i in some]
         best = [[0.0] * (len(others) + 1) for _ in range(len(some) + 1)]
         for x in range(len(some) - 1, -1, -1):
             for y in range(len(others) - 1, -1, -1):
                 best[x][y] = max(best[x + 1][y], best[x][y + 1], best[x + 1][y + 1] + scores[x][y])
-        matches, x, y = [], 0, 0
+        x = y = 0
         while x < len(some) and y < len(others):
             score = scores[x][y]
             if score > 0 and best[x][y] == best[x + 1][y + 1] + score:
-                matches.append(self.found(some[x], others[y], score))
+                self.note(some[x], others[y], score)
                 x, y = x + 1, y + 1
             elif best[x][y] == best[x + 1][y]:
                 x += 1
             else:
                 y += 1
-        return matches
 
-    def found(self, i: int, j: int, score: float) -> Match:
-        """A match; notes where nothing is shared."""
+    def note(self, i: int, j: int, score: float) -> None:
+        """A match; and whether nothing is shared."""
+        self.found.source[j] = i
         if score <= 1:
-            self.apart.add(i)
-        return Match(i, j, whole=score < 1)
+            self.found.apart.add(i)
+        if score < 1:
+            self.found.whole.add(j)
 
     def score(self, i: int, j: int) -> float:
         """Above 1 where something inside is shared, 1 where only names are, 0 where they are known to be different."""

@@ -105,8 +105,8 @@ class ArrayMerge:
         numbers[:head] = range(head)
         for k in range(1, tail + 1):
             numbers[-k] = len(left) - k
-        for one in found.matches:
-            numbers[head + one.j] = head + one.i
+        for j, i in found.source.items():
+            numbers[head + j] = head + i
         new = len(left) + (0 if which == 1 else len(self.mine))
         for position, number in enumerate(numbers):
             if number < 0:

@@ -77,8 +77,20 @@ def changed_tree() -> tuple[Data, ...]:
 
 
 def record(number: int) -> Data:
-    """One sub-document with an identity key."""
-    return {"_id": number, "name": f"name {number}", "amount": number * 7 % 1000, "open": number % 3 == 0}
+    """One sub-document with an identity key and 14 leaves."""
+    return {
+        "_id": number,
+        "name": f"name {number}",
+        "amount": number * 7 % 1000,
+        "open": number % 3 == 0,
+        "address": {"street": f"Street {number % 97}", "zip": f"{number % 90_000:05d}", "city": f"City {number % 53}"},
+        "tags": ["new", f"tag {number % 11}"],
+        "price": number / 8,
+        "note": None,
+        "by": f"user {number % 17}",
+        "at": f"2024-05-{number % 28 + 1:02d}T10:00:00Z",
+        "count": number % 5,
+    }
 
 
 def inserted_in_front(edits: int) -> tuple[Data, ...]:
@@ -107,16 +119,18 @@ def moved() -> tuple[Data, ...]:
 
 
 def large() -> tuple[Data, ...]:
-    """15 MB, one string deep inside changed."""
+    """15 MB in 300,000 leaves, one string deep inside changed."""
     r = random.Random(7)
     words = [f"word{i}" for i in range(1000)]
 
-    def page() -> str:
-        return " ".join(r.choices(words, k=220))
+    def page(number: int) -> Data:
+        return {"number": number, "title": " ".join(r.choices(words, k=4)), "text": " ".join(r.choices(words, k=14))}
 
-    a = {f"chapter{i}": {f"section{j}": {"pages": [page() for _ in range(10)]} for j in range(10)} for i in range(100)}
+    a = {
+        f"chapter{i}": {f"section{j}": {"pages": [page(n) for n in range(10)]} for j in range(100)} for i in range(100)
+    }
     b = copy.deepcopy(a)
-    b["chapter61"]["section4"]["pages"][7] = "another text"
+    b["chapter61"]["section44"]["pages"][7]["text"] = "another text"
     return a, b
 
 
