@@ -47,9 +47,14 @@ class Desk(QWidget):
         column.setSpacing(0)
         column.addWidget(self.tabs)
         column.addWidget(self._stack, 1)
-        self._say_empty()
+        self.say_empty()
 
-    def _say_empty(self) -> None:
+    def say_reading(self, name: str) -> None:
+        """The collections to choose from are not known yet."""
+        self.empty.put("hourglass", "text2", f"Reading the collections of {name}")
+
+    def say_empty(self) -> None:
+        """No tab is open."""
         self.empty.put(
             "table",
             "text2",

@@ -50,7 +50,7 @@ class Sidebar(QWidget):
     disconnect_asked = Signal(object)  # session
     forget_asked = Signal(object)  # SavedConnection
     layout_changed = Signal(object, str)  # session, ns
-    collections_known = Signal(object, object)  # session, list[CollectionInfo]
+    read_ended = Signal(object)  # session: its collections are known, or it was said why they are not
     entry_asked = Signal(str)
     fold_changed = Signal(bool)
 
@@ -248,7 +248,7 @@ class Sidebar(QWidget):
         self._reopen()
         if self.model.current[0] is session:
             self.set_current(*self.model.current)
-        self.collections_known.emit(session, infos)
+        self.read_ended.emit(session)
 
     def _read_failed(self, session: Session, error: BaseException) -> None:
         root = self._root(session)
@@ -257,6 +257,7 @@ class Sidebar(QWidget):
             if not root.loaded:
                 self.model.put_children(root, [Node("message", "Could not be read; see the message below", root)])
         messages.fail(self, error, [("Try again", partial(self.read, session))])
+        self.read_ended.emit(session)
 
     def ns_known(self, session: Session) -> list[CollectionInfo]:
         """The collections of a connection as far as they were read."""

@@ -49,6 +49,7 @@ class Window(QMainWindow):
         self.setMinimumSize(QSize(theme.px(720), theme.px(480)))
         self.sessions: list[Session] = []
         self._openings: dict[int, Opening] = {}
+        self._fresh: list[Session] = []  # open, and their collections are not read yet
         self._dialog: ConnectDialog | None = None
         self._waiting_thing: Thing | None = None
         self._fold_choice: bool | None = None
@@ -123,6 +124,7 @@ class Window(QMainWindow):
         self.sidebar.layout_changed.connect(self._layout_changed)
         self.sidebar.entry_asked.connect(self.open_tool)
         self.sidebar.fold_changed.connect(self.update_state)
+        self.sidebar.read_ended.connect(self._collections_read)
         self.desk.current_changed.connect(self._page_in_front)
         self.desk.page_changed.connect(self.update_state)
         self.desk.new_asked.connect(self.do.do_new_tab)
@@ -287,6 +289,17 @@ class Window(QMainWindow):
         self.show_work()
         if opened.note:
             messages.note(self, opened.note)
+        # Pages follow once the collections are known: each of them would recognise the layouts anew.
+        self._fresh.append(session)
+        self.desk.say_reading(session.name)
+        self.update_state()
+
+    def _collections_read(self, session: Session) -> None:
+        self._count_soon()
+        if session not in self._fresh or session not in self.sessions:
+            return
+        self._fresh.remove(session)
+        self.desk.say_empty()
         restored = self.desk.restore(session, desk.remembered(session))
         if self._waiting_thing is not None and session.is_sample:
             self.trying.begin(session, self._waiting_thing)
@@ -295,7 +308,6 @@ class Window(QMainWindow):
         elif not restored:
             self.sidebar.search.setFocus()
         self._waiting_thing = None
-        self._count_soon()
         self.update_state()
 
     def _open_failed(self, opening: Opening, error: BaseException) -> None:
@@ -402,11 +414,12 @@ class Window(QMainWindow):
     def try_thing(self, thing: Thing) -> None:
         """Begin one of the five things, in the sample."""
         session = next((s for s in self.sessions if s.is_sample), None)
-        if session is None:
-            self._waiting_thing = thing
-            self.open_sample()
-        else:
+        if session is not None and session not in self._fresh:
             self.trying.begin(session, thing)
+            return
+        self._waiting_thing = thing
+        if session is None:
+            self.open_sample()
 
     # --- counts
 
@@ -421,9 +434,12 @@ class Window(QMainWindow):
         if session is None:
             return
 
+        # On a server, looking for tokens reads whole collections: that is done on request only.
+        known = self.sidebar.ns_known(session) if session.is_local else []
+        places = [info.ns for info in known if info.layout == "pending"]
+
         def work(_: tasks.Progress) -> tuple[int, int]:
-            # On a server, looking for tokens reads whole collections: that is done on request only.
-            stale = sum(1 for token in session.pending() if token.stale) if session.is_local else 0
+            stale = sum(1 for ns in places for token in session.pending(ns) if token.stale)
             return len(session.drafts.all()), stale
 
         tasks.run(work, done=self._counted, failed=_nothing, owner=self, key="counts")
