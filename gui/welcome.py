@@ -315,6 +315,10 @@ class WelcomePanel(QWidget):
         self.busy.hide()
         self._typed(self.uri.text())
         if error is not None:
+            if not self.uri.text() and self._opening is not None and not self._opening.name:
+                self.uri.setText(
+                    self._opening.shown
+                )  # it came from the command line or a dialog: it can be mended here
             self._say(tasks.describe(error)[0])
             if self._opening is not None and self._opening.shown == completed(self.uri.text()):
                 self.uri.setFocus()

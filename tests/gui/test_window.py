@@ -461,3 +461,11 @@ def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, t
         base = document(own).editor.base
         assert base is not None
         assert base.v == Value.of(14)
+
+
+def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    window.open(Opening("mongodb://anna:s3cret@127.0.0.1:9/?serverSelectionTimeoutMS=200"))
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert window.welcome.uri.text() == "mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"
+    assert "s3cret" not in window.welcome.trouble.text()
