@@ -139,6 +139,7 @@ class VersionBox(QComboBox):
     """Chooses one version. ``picked`` carries it."""
 
     picked = Signal(object)
+    _popup: _Popup | None = None  # of the class too: Qt hides the list once more while the box is taken down
 
     def __init__(self, letter: str, choices: VersionChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -147,7 +148,6 @@ class VersionBox(QComboBox):
         self.setAccessibleName(f"Version {letter}")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self._popup: _Popup | None = None
         self.setModel(choices)
         self.activated.connect(self._activated)
         theme.signals.changed.connect(self.updateGeometry)

@@ -6,7 +6,6 @@ import itertools
 import math
 import re
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -116,14 +115,6 @@ def test_change_colours_stay_apart_for_colour_blind_people(tokens: theme.Tokens,
         if round(math.dist(seen[one], seen[other]), 1) < 14
     }
     assert not near
-
-
-def test_no_colour_is_written_outside_the_theme() -> None:
-    root = Path(theme.__file__).parent
-    hexes = re.compile(r"#[0-9A-Fa-f]{6}\b|#[0-9A-Fa-f]{3}\b")
-    files = [*root.glob("*.py"), root.parent / "resources" / "style.qss"]
-    found = [path.name for path in files if path.name != "theme.py" and hexes.search(path.read_text("utf-8"))]
-    assert not found
 
 
 def test_every_placeholder_of_the_style_sheet_is_filled() -> None:
