@@ -22,7 +22,8 @@ from bson.decimal128 import Decimal128
 from model import canonical as c
 from model.canonical import Path, Value
 from model.differences.edits import compare, text_edits
-from model.differences.matching import counted, match, trim
+from model.differences.elements import Elements, elements, trim
+from model.differences.matching import match
 from model.differences.operations import (
     Add,
     Diff,
@@ -180,13 +181,13 @@ class _Differ:
 
     def array(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
         a, b = self.pair.a, self.pair.b
-        left, right = spans(a, at), spans(b, to)
-        if not counted(left) or not counted(right):
+        left, right = elements(a, at), elements(b, to)
+        if left is None or right is None:
             return self.whole(c.ARRAY, at, to, old, new)
         found: list[Operation | _Task] = []
         head, tail = trim(self.pair, left, right)
         n, m = len(left), len(right)
-        matching = match(a, left[head : n - tail], b, right[head : m - tail], self.keys)
+        matching = match(left.part(head, n - tail), right.part(head, m - tail), self.keys)
         self.coarse = self.coarse or matching.coarse
         source, stop = matching.source, m - tail
         taken = set(source.values())
@@ -211,7 +212,7 @@ class _Differ:
             if x[1] in (c.OBJECT, c.ARRAY) and j - head in matching.whole:
                 found.append(Replace((*base, head + k), (*base_new, j), value_at(a, x), value_at(b, y)))
                 continue
-            same = x[1] == y[1] and self.pair.equal(x[2], x[3], y[2], y[3])
+            same = j - head not in matching.changed
             if moved:
                 value = value_at(a, x)
                 found.append(Move((*base, head + k), (*base_new, j), value, value if same else value_at(b, y)))
@@ -223,7 +224,7 @@ class _Differ:
             i += 1
         return found
 
-    def removed(self, left: list[Span], i: int, base: Path) -> Remove:
+    def removed(self, left: Elements, i: int, base: Path) -> Remove:
         return Remove((*base, i), value_at(self.pair.a, left[i]), i)
 
 

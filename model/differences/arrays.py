@@ -122,15 +122,19 @@ def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     tails: list[int] = []  # the smallest end of a run of each length
     ends: list[int] = []  # which pair that end is
     before: list[int] = []
+    highest = -1
     for k, j in enumerate(seconds):
-        length = bisect_left(tails, j)
-        before.append(ends[length - 1] if length else -1)
-        if length == len(tails):
+        if j > highest:  # nearly always, where little moved
+            before.append(ends[-1] if ends else -1)
             tails.append(j)
             ends.append(k)
-        else:
-            tails[length] = j
-            ends[length] = k
+            highest = j
+            continue
+        length = bisect_left(tails, j)
+        before.append(ends[length - 1] if length else -1)
+        tails[length] = j
+        ends[length] = k
+        highest = tails[-1]
     run: list[tuple[int, int]] = []
     k = ends[-1] if ends else -1
     while k >= 0:

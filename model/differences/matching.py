@@ -16,7 +16,8 @@ from rapidfuzz.distance import Indel
 
 from model import canonical as c
 from model.differences.arrays import align, increasing
-from model.differences.walk import Pair, Span, spans
+from model.differences.elements import Elements
+from model.differences.walk import Span, spans
 
 GAP_CELLS = 2500  # resemblances computed between two neighbours; beyond, elements pair in order
 _LONG = 2000  # bytes of strings beyond which their resemblance is not computed
@@ -29,8 +30,9 @@ Identity: TypeAlias = tuple[bytes, int, bytes]
 class Matching:
     """Which old element each new one was; ``coarse`` where more of them may have been found.
 
-    ``moved`` and ``whole`` are new elements: those at another place among their neighbours, and those of which
-    nothing inside is shared with the old one, so that one replaces the other.
+    ``changed``, ``moved`` and ``whole`` are new elements: those that are not equal to the old one, those at another
+    place among their neighbours, and those of which nothing inside is shared with the old one, so that one replaces
+    the other.
 
     ``unsure`` are old elements between two neighbours where a different number of elements without key went and
     came: which became which is a guess, good enough to show and not to merge by. ``apart`` are old elements that have
@@ -39,6 +41,7 @@ class Matching:
 
     source: dict[int, int] = field(default_factory=dict)
     coarse: bool = False
+    changed: set[int] = field(default_factory=set)
     moved: set[int] = field(default_factory=set)
     whole: set[int] = field(default_factory=set)
     unsure: set[int] = field(default_factory=set)
@@ -64,23 +67,21 @@ def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
     return None
 
 
-def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes]) -> Matching:
-    """Match the elements ``left`` of one array in ``a`` with the elements ``right`` of another in ``b``.
-
-    Equal ends are best trimmed before.
-    """
+def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
+    """Match elements of one array with elements of another; equal ends must have been trimmed before."""
     found = Matching()
     if not left or not right:
         return found
-    gaps = _Gaps(a, left, b, right, keys, found)
+    a, b = left.raw, right.raw
+    gaps = _Gaps(left, right, keys, found)
     if len(left) == len(right) == 1:
         gaps.pair([0], [0])
         return found
-    old, new = _tokens(a, left, b, right, keys)
+    old, new = _tokens(left, right, keys, found)
     kept = align(old, new)
     found.coarse = kept.coarse
     found.source = {j: i for i, j in kept.pairs}
-    if len(kept.pairs) == min(len(old), len(new)):
+    if len(kept.pairs) == min(len(old), len(new)):  # what is left is all new, or all gone
         return found
     rest_old, rest_new = _others(len(old), {i for i, _ in kept.pairs}), _others(len(new), found.source)
     pairs = _equal_pairs(old, rest_old, new, rest_new)
@@ -109,59 +110,27 @@ def match(a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys:
     return found
 
 
-def trim(pair: Pair, left: Sequence[Span], right: Sequence[Span]) -> tuple[int, int]:
-    """How many elements are equal at the beginning, and, apart from these, at the end."""
-    equal = pair.equal
-    head, n, m = 0, len(left), len(right)
-    while head < n and head < m:
-        x, y = left[head], right[head]
-        if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
-            break
-        head += 1
-    tail, most = 0, min(n, m) - head
-    while tail < most:
-        x, y = left[n - 1 - tail], right[m - 1 - tail]
-        if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
-            break
-        tail += 1
-    return head, tail
-
-
-_POSITIONS: list[bytes] = []
-
-
-def counted(found: Sequence[Span]) -> bool:
-    """Whether an array's stored positions are 0, 1, 2 …"""
-    if len(_POSITIONS) < len(found) and len(found) <= 100_000:
-        _POSITIONS.extend(b"%d" % i for i in range(len(_POSITIONS), len(found)))
-    if len(found) <= len(_POSITIONS):
-        return [x[0] for x in found] == _POSITIONS[: len(found)]
-    return all(x[0] == b"%d" % i for i, x in enumerate(found))
-
-
 def _others(count: int, taken: Container[int]) -> list[int]:
     return [i for i in range(count) if i not in taken]
 
 
 def _tokens(
-    a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes]
+    left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
 ) -> tuple[list[Hashable], list[Hashable]]:
     """Tokens that are equal where elements are: by their bytes, or else by an identity that is clear on both sides."""
-    kinds = {x[1] for x in left}.union(y[1] for y in right)
-    if len(kinds) == 1:  # then the payload alone tells elements apart
-        old: list[Hashable] = [a[begin:end] for _, _, begin, end in left]
-        new: list[Hashable] = [b[begin:end] for _, _, begin, end in right]
-    else:
-        letter = {kind: bytes((kind,)) for kind in kinds}
-        old = [letter[kind] + a[begin:end] for _, kind, begin, end in left]
-        new = [letter[kind] + b[begin:end] for _, kind, begin, end in right]
+    old: list[Hashable] = [*left.payloads()]
+    new: list[Hashable] = [*right.payloads()]
+    types, others = left.types(), right.types()
+    if len({*types, *others}) > 1:  # else the payload alone tells elements apart
+        old, new = list(zip(types, old, strict=True)), list(zip(others, new, strict=True))
     both = set(old).intersection(new)
-    here = _identities(a, left, [i for i, token in enumerate(old) if token not in both], keys)
-    there = _identities(b, right, [j for j, token in enumerate(new) if token not in both], keys) if here else {}
+    here = _identities(left.raw, left, [i for i, token in enumerate(old) if token not in both], keys)
+    there = _identities(right.raw, right, [j for j, token in enumerate(new) if token not in both], keys) if here else {}
     for key, i in here.items():
         j = there.get(key, -1)
         if i >= 0 and j >= 0:
             old[i] = new[j] = key
+            found.changed.add(j)
     return old, new
 
 
@@ -205,10 +174,8 @@ def _steady(kept: list[tuple[int, int]], pairs: list[tuple[int, int]]) -> set[tu
 class _Gaps:
     """Pairs by resemblance what lies between the same neighbours."""
 
-    def __init__(
-        self, a: bytes, left: Sequence[Span], b: bytes, right: Sequence[Span], keys: Sequence[bytes], found: Matching
-    ) -> None:
-        self.a, self.left, self.b, self.right, self.keys, self.found = a, left, b, right, keys, found
+    def __init__(self, left: Elements, right: Elements, keys: Sequence[bytes], found: Matching) -> None:
+        self.a, self.left, self.b, self.right, self.keys, self.found = left.raw, left, right.raw, right, keys, found
         self.parts: dict[tuple[bool, int], tuple[set[bytes], set[bytes]]] = {}
 
     def pair(self, some: list[int], others: list[int]) -> None:
@@ -238,6 +205,7 @@ class _Gaps:
     def note(self, i: int, j: int, score: float) -> None:
         """A match; and whether nothing is shared."""
         self.found.source[j] = i
+        self.found.changed.add(j)
         if score <= 1:
             self.found.apart.add(i)
         if score < 1:

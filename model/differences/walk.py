@@ -24,15 +24,15 @@ _SMALL = 256  # bytes of a stretch in which the first difference is found by ari
 _SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of walking over all fields
 
 # How to find a payload's end: its size, or what to add to the length that it begins with, or None for a regex.
-_SIZE: list[int] = [-1] * 256
+SIZE: list[int] = [-1] * 256
 for _kind, _size in (
     (c.DOUBLE, 8), (c.UNDEFINED, 0), (c.OBJECT_ID, 12), (c.BOOLEAN, 1), (c.DATE, 8), (c.NULL, 0), (c.INT32, 4),
     (c.TIMESTAMP, 8), (c.INT64, 8), (c.DECIMAL128, 16), (c.MAX_KEY, 0), (c.MIN_KEY, 0),
 ):  # fmt: skip
-    _SIZE[_kind] = _size
-_EXTRA: list[int] = [-1] * 256
+    SIZE[_kind] = _size
+EXTRA: list[int] = [-1] * 256
 for _kind, _size in ((c.STRING, 4), (c.CODE, 4), (c.SYMBOL, 4), (c.OBJECT, 0), (c.ARRAY, 0)):
-    _EXTRA[_kind] = _size
+    EXTRA[_kind] = _size
 
 
 def spans(raw: bytes, start: int = 0) -> list[Span]:
@@ -46,7 +46,7 @@ def spans(raw: bytes, start: int = 0) -> list[Span]:
     if end >= len(raw) or end < start + 4 or raw[end] != 0:
         raise Unreadable(f"The document at byte {start} is cut off or its length is wrong.")
     found: list[Span] = []
-    add, find, size_of, extra_of, length_at = found.append, raw.find, _SIZE, _EXTRA, _int32
+    add, find, size_of, extra_of, length_at = found.append, raw.find, SIZE, EXTRA, _int32
     at = start + 4
     while at < end:
         kind = raw[at]
@@ -233,7 +233,7 @@ def field_at(raw: bytes, at: int, end: int) -> Span:
     begin = name_end + 1
     if not begin:
         raise Unreadable(f"The field name at byte {at + 1} does not end.")
-    size = _SIZE[kind]
+    size = SIZE[kind]
     stop = begin + size if size >= 0 else c.element_end(raw, kind, begin)
     if stop > end:
         raise Unreadable(f"The value at byte {begin} leads out of its document.")
@@ -245,7 +245,7 @@ def reach(raw: bytes, at: int, place: int, end: int) -> int:
 
     ``at`` is where some field before it begins.
     """
-    find, size_of, extra_of, length_at = raw.find, _SIZE, _EXTRA, _int32
+    find, size_of, extra_of, length_at = raw.find, SIZE, EXTRA, _int32
     while at < end:
         kind = raw[at]
         begin = find(0, at + 1, end) + 1

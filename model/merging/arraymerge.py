@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from model import canonical as c
 from model.canonical import Value
 from model.differences.arrays import increasing
+from model.differences.elements import Elements, trim
 from model.differences.matching import Identity, identity, match
-from model.differences.walk import Span
 from model.merging.plan import Container, Key, Side, Stretch, Three
 from model.notation.scalars import double, string_of
 
@@ -64,7 +64,7 @@ class _Side:
 class ArrayMerge:
     """``unclear``: both changed it so that it cannot be told what became of what; then nothing else holds."""
 
-    def __init__(self, three: Three, lists: Sequence[list[Span]], keys: Sequence[bytes]) -> None:
+    def __init__(self, three: Three, lists: Sequence[Elements], keys: Sequence[bytes]) -> None:
         self.three, self.lists, self.keys = three, lists, keys
         self.base, self.mine, self.theirs = (
             [Stretch(top.raw, top.side, kind, a, b) for _, kind, a, b in found]
@@ -90,18 +90,9 @@ class ArrayMerge:
     def side(self, which: int) -> _Side:
         """Number the elements of mine (1) or theirs (2)."""
         left, right = self.lists[0], self.lists[which]
-        others = (self.base, self.mine, self.theirs)[which]
-        head, most = 0, min(len(left), len(right))
-        while head < most and self.three.same(self.base[head], others[head]):
-            head += 1
-        tail, most = 0, most - head
-        while tail < most and self.three.same(self.base[-1 - tail], others[-1 - tail]):
-            tail += 1
-        found = match(
-            self.three.tops[0].raw, left[head : len(left) - tail],
-            self.three.tops[which].raw, right[head : len(right) - tail], self.keys,
-        )  # fmt: skip
-        numbers = [-1] * len(others)
+        head, tail = trim(self.three.pairs[0, which], left, right)
+        found = match(left.part(head, len(left) - tail), right.part(head, len(right) - tail), self.keys)
+        numbers = [-1] * len(right)
         numbers[:head] = range(head)
         for k in range(1, tail + 1):
             numbers[-k] = len(left) - k

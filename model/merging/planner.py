@@ -8,7 +8,7 @@ from typing import TypeAlias
 from model import canonical as c
 from model.canonical import Path, Value
 from model.diff import same_value
-from model.differences.matching import counted
+from model.differences.elements import elements
 from model.differences.orders import agreed, diverging
 from model.differences.walk import spans
 from model.merging.arraymerge import ArrayMerge
@@ -163,8 +163,9 @@ class Planner:
 
     def array(self, link: Link, base: Stretch, mine: Stretch, theirs: Stretch) -> Part | None:
         """The plan of an array, or the decision about all of it; None where its positions are not 0, 1, 2 …"""
-        lists = [spans(side.raw, side.start) for side in (base, mine, theirs)]
-        if not all(map(counted, lists)):
+        found = [elements(side.raw, side.start) for side in (base, mine, theirs)]
+        lists = [side for side in found if side is not None]
+        if len(lists) < len(found):
             return None
         work = ArrayMerge(self.three, lists, self.keys)
         if work.unclear:
