@@ -318,7 +318,7 @@ class WelcomePanel(QWidget):
             if not self.uri.text() and self._opening is not None and not self._opening.name:
                 self.uri.setText(
                     self._opening.shown
-                )  # it came from the command line or a dialog: it can be mended here
+                )  # from the command line: to be mended here
             self._say(tasks.describe(error)[0])
             if self._opening is not None and self._opening.shown == completed(self.uri.text()):
                 self.uri.setFocus()
