@@ -81,6 +81,22 @@ def _own_home() -> Iterator[None]:
                 os.environ["PALIMPSEST_HOME"] = before
 
 
+@contextmanager
+def _without_noise() -> Iterator[None]:
+    """The offscreen platform warns about every window with a minimum size; nobody can act on that."""
+    from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+
+    def say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+        if "propagateSizeHints" not in text:
+            print(text, file=sys.stderr)
+
+    before = qInstallMessageHandler(say)
+    try:
+        yield
+    finally:
+        qInstallMessageHandler(before)
+
+
 def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float) -> int:
     from gui import app, preferences, tasks
 
