@@ -13,9 +13,10 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from model import commands_chain, commands_read, commands_write
+from model import commands_chain, commands_read, commands_write, connections
 from model.commands_grammar import parser
 from model.errors import Cancelled, Refused
+from model.printing import drop_output, fill_closed
 
 _STOPPED, _READER_GONE = 130, 141  # as a shell says it of SIGINT and SIGPIPE
 
@@ -38,6 +39,7 @@ NAMES = tuple(COMMANDS)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status, whatever happens."""
+    fill_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Half characters of a damaged string are shown as their escapes instead of ending the output.
@@ -55,10 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _trouble("Stopped.")
         return _STOPPED
     except BrokenPipeError:
-        # The reader has seen enough; what is left in the buffer must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # the reader has seen enough
         return _READER_GONE
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # files and servers are spoken of as Refused
+            drop_output()
+            return _trouble(f"The output cannot be written ({error.strerror or error}); send it elsewhere.")
         if os.environ.get("PALIMPSEST_DEBUG"):
             traceback.print_exc()
         kind = type(error).__name__
@@ -66,5 +70,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _trouble(sentence: str) -> int:
-    print(sentence, file=sys.stderr)
+    print(connections.hidden(sentence), file=sys.stderr)
     return 2

@@ -8,6 +8,7 @@ import re
 from datetime import timedelta
 from typing import NoReturn
 
+from model.connections import hidden
 from model.profile import HISTORIES
 
 LAYOUTS = HISTORIES
@@ -24,7 +25,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message.rstrip('.')}; see `{self.prog} --help`.\n")
+        self.exit(2, f"{self.prog}: {hidden(message.rstrip('.'))}; see `{self.prog} --help`.\n")
 
 
 def parser() -> Parser:

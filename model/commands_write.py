@@ -14,7 +14,7 @@ from model.errors import Refused, Unreadable
 from model.journal import Journal
 from model.names import id_name
 from model.pending import effect, token_name
-from model.printing import Progress, json_row, moment, table
+from model.printing import Progress, drop_output, json_row, moment, table
 from model.records import Entry, Outcome, PendingToken
 from model.session import Session
 from model.sources import with_kept_password
@@ -74,12 +74,18 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
 
 
 def _report(outcome: Outcome, as_json: bool, hint: str = "") -> int:
-    if as_json:
-        print(_outcome_json(outcome))
+    said = f"{outcome.kind}: {outcome.detail}{hint}"
+    try:
+        if as_json:
+            print(_outcome_json(outcome), flush=True)
+        elif outcome.kind != "refused":
+            print(said, flush=True)
+    except OSError:
+        drop_output()  # the status has to tell how the write ended, whatever becomes of its report
+        if outcome.kind != "refused":
+            print(said, file=sys.stderr)
     if outcome.kind == "refused":
         print(outcome.detail, file=sys.stderr)
-    elif not as_json:
-        print(f"{outcome.kind}: {outcome.detail}{hint}")
     return EXITS[outcome.kind]
 
 

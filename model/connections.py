@@ -27,6 +27,8 @@ SECRET_OPTIONS = frozenset(
     )
 )
 _SERVICE = "palimpsest"
+_ADDRESS = re.compile(r"mongodb(?:\+srv)?://[^\s'\"]+")
+_CREDENTIALS = re.compile(r"(://[^\s:/@]*):\S*@")
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<rest>.*)", re.DOTALL)
 
 
@@ -87,6 +89,12 @@ def without_password(source: str) -> str:
     kept = [p for p in pairs if p.partition("=")[0].lower() not in SECRET_OPTIONS]
     options = parts.options if kept == pairs else ("?" + "&".join(kept) if kept else "")
     return _join(replace(parts, password=None, options=options))
+
+
+def hidden(sentence: str) -> str:
+    """A sentence in which no address shows its password, however it is written."""
+    sentence = _ADDRESS.sub(lambda found: without_password(found[0]), sentence)
+    return _CREDENTIALS.sub(r"\1:…@", sentence)
 
 
 def has_secret(source: str) -> bool:

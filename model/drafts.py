@@ -25,7 +25,11 @@ class Drafts:
     """The drafts of one person on one computer; a document has one at most."""
 
     def __init__(self, home: Path | None = None) -> None:
-        self._folder = homes.folder(home, "drafts")
+        self._home = homes.chosen(home)
+
+    @property
+    def _folder(self) -> Path:
+        return homes.folder(self._home, "drafts")
 
     def keep(self, draft: Draft) -> None:
         """Write a draft, in place of an earlier one of the same document."""

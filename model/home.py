@@ -14,14 +14,21 @@ import platformdirs
 from model.errors import Refused
 
 
+def chosen(home: Path | None = None) -> Path | None:
+    """The folder that somebody chose, here or in ``PALIMPSEST_HOME``; None for the platform's own."""
+    if home is None and (named := os.environ.get("PALIMPSEST_HOME")):
+        return Path(named)
+    return home
+
+
 def folder(home: Path | None = None, *parts: str) -> Path:
     """The data folder, or one inside it, made where missing; raises ``Refused`` where it cannot be made."""
-    chosen = home or os.environ.get("PALIMPSEST_HOME")
-    root = Path(chosen) if chosen else platformdirs.user_data_path("palimpsest", False)
+    named = chosen(home)
+    root = named or platformdirs.user_data_path("palimpsest", False)
     where = root.joinpath(*parts)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not chosen:
+        if named is None:
             root.chmod(0o700)  # a folder that someone named keeps the rights it has; the files in it are 0600
         where.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

@@ -82,10 +82,13 @@ class Journal:
     """The journal of one person on one computer. Each call opens the file anew, so threads need no care."""
 
     def __init__(self, home: Path | None = None, lifetime: str = "") -> None:
-        self.path = homes.folder(home) / "journal.sqlite3"
-        self._lifetime = lifetime
-        with self._file() as db:
-            db.executescript(_SCHEMA)
+        self._home, self._lifetime = homes.chosen(home), lifetime
+        self._ready = False
+
+    @property
+    def path(self) -> Path:
+        """The file; its folder is made where missing. Who only reads documents needs neither."""
+        return homes.folder(self._home) / "journal.sqlite3"
 
     def begin(self, intent: Intent) -> str:
         """Note a write before it is sent; returns the entry's id. Raises ``Refused``: then nothing may be sent."""
@@ -180,21 +183,26 @@ class Journal:
 
     @contextmanager
     def _file(self) -> Iterator[sqlite3.Connection]:
+        path = self.path
         try:
-            if not self.path.exists():
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            db = sqlite3.connect(self.path, timeout=_PATIENCE)
+            if not path.exists():
+                self._ready = False  # somebody may have moved the file away meanwhile
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            db = sqlite3.connect(path, timeout=_PATIENCE)
             try:
                 db.row_factory = sqlite3.Row
                 db.execute("PRAGMA journal_mode = WAL")
+                if not self._ready:
+                    db.executescript(_SCHEMA)
+                    self._ready = True
                 with db:
                     yield db
             finally:
                 db.close()
         except (sqlite3.Error, OSError) as error:
-            raise Refused(
-                f"The journal {self.path} cannot be used ({error}); make room there or move it away."
-            ) from None
+            locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+            todo = "another program holds it; try again" if locked else "make room there or move it away"
+            raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
 
     def _entry(self, row: sqlite3.Row) -> Entry:
         why_not = self._why_not(row)
@@ -242,7 +250,7 @@ def _number(id: str) -> int:
         return int(id)
     except ValueError:
         raise NotFound(
-            f"The journal has no entry {id}; entries are numbers, `palimpsest journal` lists them."
+            f"The journal has no entry {id[:80]}; entries are numbers, `palimpsest journal` lists them."
         ) from None
 
 

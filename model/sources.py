@@ -6,6 +6,7 @@ Dumps and the sample are served by the in-process server and are gone when it is
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +47,10 @@ def connect(source: str, read_only: bool, into_memory: bool, password: str | Non
         return _remote(source, read_only, password, home)
     path = Path(source).expanduser()
     if not source or not path.exists():
+        # Somebody may have left out mongodb:// before a user and a password.
+        shown = re.sub(r"^([^\s:/@]+):\S+@", r"\1:…@", connections.hidden(source))
         raise NotFound(
-            f"{source or 'Nothing'} is no source: give a mongodb:// URI, a dump's folder or file, or sample:."
+            f"{shown or 'Nothing'} is no source: give a mongodb:// URI, a dump's folder or file, or sample:."
         )
     return _local(str(path.resolve()), path.name or source, read_only, into_memory)
 

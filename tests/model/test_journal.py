@@ -150,7 +150,7 @@ def test_the_journal_is_for_its_owner_only(tmp_path: Path) -> None:
 def test_a_file_that_is_no_journal_is_said_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite3").write_text("something else, long enough to be looked at as a database file")
     with pytest.raises(Refused, match="move it away"):
-        Journal(tmp_path)
+        Journal(tmp_path).entries()
     assert (tmp_path / "journal.sqlite3").read_text().startswith("something else")
 
 

@@ -1,0 +1,178 @@
+"""Trouble around a command: outputs that cannot be written, a home that cannot be used, passwords in odd places."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+
+from model import commands, journal
+from tests.model import stories
+
+Db = pymongo.database.Database[dict[str, Any]]
+ROOT = Path(__file__).parent.parent.parent
+SECRET = "pl4nted-s3cret"
+POSIX = pytest.mark.skipif(os.name == "nt", reason="files and processes are handed on otherwise")
+
+
+def program(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, **options}
+    return subprocess.run([sys.executable, "-m", "gui", *argv], check=False, **options)
+
+
+@pytest.fixture
+def contracts(local_uri: str) -> Any:
+    """The arguments that name contract K-1 on the in-process server, and its database."""
+    name = f"palimpsest_test_{os.urandom(6).hex()}"
+    with pymongo.MongoClient[dict[str, Any]](local_uri) as client:
+        stories.archive(client[name])
+        yield (local_uri, f"{name}.contracts", "K-1"), client[name]
+        client.drop_database(name)
+
+
+# --- outputs
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_one_sentence() -> None:
+    with open("/dev/full", "w") as full:
+        for more in ([], ["--json"]):
+            done = program("history", "sample:", "insurance.contracts", "K-204117", *more, stdout=full)
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+            assert "output cannot be written" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+def test_the_status_of_an_edit_tells_how_it_ended_though_its_report_is_lost(contracts: Any) -> None:
+    argv, database = contracts
+    with open("/dev/full", "w") as full:
+        done = program("edit", *argv, "--set", "steps=50", stdout=full)
+        assert (done.returncode, "applied" in done.stderr) == (0, True), done.stderr
+        assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 50
+        done = program("edit", *argv, "--base", "4", "--set", "steps=51", "--json", stdout=full)
+        assert done.returncode == 1
+    read, write = os.pipe()
+    os.close(read)
+    done = program("edit", *argv, "--set", "steps=52", "--json", stdout=write)
+    os.close(write)
+    assert done.returncode == 0
+    assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 52
+
+
+@POSIX
+def test_a_closed_output_is_nothing_to_fail_over(contracts: Any) -> None:
+    argv, database = contracts
+    code = "import os, sys; os.close(1); os.close(2); os.execv(sys.argv[1], sys.argv[1:])"
+    command = [sys.executable, "-c", code, sys.executable, "-m", "gui", "edit", *argv, "--set", "steps=60"]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 60
+
+
+# --- home
+
+
+def test_reading_needs_no_home_and_makes_none(
+    contracts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv, _ = contracts
+    monkeypatch.setenv("PALIMPSEST_HOME", str(tmp_path / "none"))
+    assert commands.main(["history", *argv]) == 0
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("PALIMPSEST_HOME", str(tmp_path / "file"))
+    assert commands.main(["show", *argv]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("damage", ["file", "noise"])
+def test_nothing_is_written_where_it_cannot_be_journalled(
+    contracts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    argv, database = contracts
+    home = tmp_path / "home"
+    if damage == "file":
+        home.write_text("in the way")
+    else:
+        home.mkdir()
+        (home / "journal.sqlite3").write_bytes(b"no database " * 500)
+    monkeypatch.setenv("PALIMPSEST_HOME", str(home))
+    status = commands.main(["edit", *argv, "--set", "steps=70"])
+    out, err = capsys.readouterr()
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert str(home) in err
+    assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 4
+
+
+def test_a_journal_that_another_program_holds_is_said_so(
+    contracts: Any, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv, database = contracts
+    assert commands.main(["edit", *argv, "--set", "steps=80"]) == 0
+    monkeypatch.setattr(journal, "_PATIENCE", 0.1)
+    holder = sqlite3.connect(home / "journal.sqlite3", isolation_level=None)
+    try:
+        holder.execute("BEGIN EXCLUSIVE")
+        capsys.readouterr()
+        assert commands.main(["edit", *argv, "--set", "steps=81"]) == 2
+    finally:
+        holder.close()
+    assert "another program holds it" in capsys.readouterr().err
+    assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 80
+    assert commands.main(["journal", "--json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+# --- passwords
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["collections", f"eva:{SECRET}@db.example"],
+        ["collections", f"mongodb://eva:{SECRET}@127.0.0.1:1/?serverSelectionTimeoutMS=100"],
+        ["collections", f"mongodb://eva:{SECRET}@h:99999/"],
+        ["collections", f"mongodb://eva:{SECRET}@h/?foo=bar"],
+        ["collections", f"mongodb://eva:{SECRET}%zz@h/"],
+        ["collections", f"mongodb://eva:p/{SECRET}@h/"],
+        ["collections", f"mongodb+srv://eva:{SECRET}@no.such.invalid/?serverSelectionTimeoutMS=100"],
+        ["collections", f"mongodb://127.0.0.1:1/?tls=true&tlsCertificateKeyFilePassword={SECRET}"],
+        ["collections", "sample:", f"mongodb://eva:{SECRET}@h/"],
+        [f"mongodb://eva:{SECRET}@h/", "extra"],
+        ["-x", f"mongodb://eva:{SECRET}@h/"],
+        ["undo", f"mongodb://eva:{SECRET}@h/"],
+        ["diff", f"mongodb://eva:{SECRET}@h/", "a.json"],
+        ["merge", f"mongodb://eva:{SECRET}@h/", "a.json", "b.json"],
+        ["history", f"mongodb://eva:{SECRET}@127.0.0.1:1/?serverSelectionTimeoutMS=100", "a.b", "1"],
+        ["collections", "sample:", "--profile", f"mongodb://eva:{SECRET}@h/"],
+        ["history", "sample:", f"mongodb://eva:{SECRET}@h/", "1"],
+        ["show", "sample:", "insurance.contracts", f"mongodb://eva:{SECRET}@h/"],
+    ],
+)
+def test_a_password_is_never_repeated(argv: list[str], home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(argv) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert SECRET not in err
+    assert not any(SECRET.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+def test_the_journal_keeps_no_password(
+    contracts: Any, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (uri, *rest), _ = contracts
+    # The in-process server asks for no password, so nothing has to be true of this one.
+    monkeypatch.setattr("pymongo.synchronous.auth.authenticate", lambda *args, **kwargs: None)
+    signed = uri.replace("mongodb://", f"mongodb://eva:{SECRET}@")
+    assert commands.main(["edit", signed, *rest, "--set", "steps=90", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert (json.loads(out)["outcome"], SECRET in out + err) == ("applied", False)
+    assert commands.main(["journal", "--json"]) == 0
+    assert "eva@" in json.loads(capsys.readouterr().out)["source"]
+    assert not any(SECRET.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
