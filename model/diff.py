@@ -13,6 +13,7 @@ not 0, 1, 2 …, are compared as a whole where they differ there.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import TypeAlias
@@ -189,39 +190,38 @@ class _Differ:
         n, m = len(left), len(right)
         matching = match(left.part(head, n - tail), right.part(head, m - tail), self.keys)
         self.coarse = self.coarse or matching.coarse
-        source, stop = matching.source, m - tail
+        source, changed, moved = matching.source, matching.changed, matching.moved
         taken = set(source.values())
+        gone = deque(i for i in range(n - tail - head) if i not in taken) if len(taken) < n - tail - head else deque()
         base, base_new = _path(old), _path(new)
-        i = 0  # elements of the old array that were handled, from the head on
-        count = n - tail - head
-        for j in range(head, stop):
-            k = source.get(j - head)
-            if k is None:
-                while i < count and i not in taken:  # what was removed here comes before what was added
-                    found.append(self.removed(left, head + i, base))
-                    i += 1
-                found.append(Add((*base_new, j), value_at(b, right[j]), j))
+        at_old = 0  # the old element behind the last that stayed
+        for j in range(m - tail - head):
+            i = source.get(j)
+            if i is None:
+                while gone and gone[0] == at_old:  # what was removed here comes before what was added
+                    found.append(self.removed(left, head + gone.popleft(), base))
+                    at_old += 1
+                found.append(Add((*base_new, head + j), value_at(b, right[head + j]), head + j))
                 continue
-            moved = j - head in matching.moved
-            if not moved:
-                while i < k:
-                    if i not in taken:
-                        found.append(self.removed(left, head + i, base))
-                    i += 1
-            x, y = left[head + k], right[j]
-            if x[1] in (c.OBJECT, c.ARRAY) and j - head in matching.whole:
-                found.append(Replace((*base, head + k), (*base_new, j), value_at(a, x), value_at(b, y)))
-                continue
-            same = j - head not in matching.changed
-            if moved:
+            if j not in moved:
+                while gone and gone[0] < i:
+                    found.append(self.removed(left, head + gone.popleft(), base))
+                at_old = i + 1
+                if j not in changed:
+                    continue
+            x = left[head + i]
+            if j not in changed:
                 value = value_at(a, x)
-                found.append(Move((*base, head + k), (*base_new, j), value, value if same else value_at(b, y)))
-            if not same:
-                self.value(x, y, (old, head + k), (new, j), found)
-        while i < count:
-            if i not in taken:
-                found.append(self.removed(left, head + i, base))
-            i += 1
+                found.append(Move((*base, head + i), (*base_new, head + j), value, value))
+                continue
+            y = right[head + j]
+            if x[1] in (c.OBJECT, c.ARRAY) and j in matching.whole:
+                found.append(Replace((*base, head + i), (*base_new, head + j), value_at(a, x), value_at(b, y)))
+                continue
+            if j in moved:
+                found.append(Move((*base, head + i), (*base_new, head + j), value_at(a, x), value_at(b, y)))
+            self.value(x, y, (old, head + i), (new, head + j), found)
+        found += [self.removed(left, head + i, base) for i in gone]
         return found
 
     def removed(self, left: Elements, i: int, base: Path) -> Remove:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -110,8 +110,8 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
     return found
 
 
-def _others(count: int, taken: Container[int]) -> list[int]:
-    return [i for i in range(count) if i not in taken]
+def _others(count: int, taken: Collection[int]) -> list[int]:
+    return [] if len(taken) == count else [i for i in range(count) if i not in taken]
 
 
 def _tokens(
