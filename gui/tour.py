@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         return _trouble(f"The folder {wanted.dir} cannot be made ({error.strerror}); name another one.")
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     for theme in [wanted.theme] if wanted.theme else THEMES:
-        with _own_home():
+        with _own_home(), _without_noise():
             ended = _render(wanted.dir, theme, wanted.size, wanted.ratio)
         if ended:
             return ended
