@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
-
-from bson import ObjectId
 
 from model.errors import Refused
 from model.layouts.base import Layout
@@ -41,7 +40,7 @@ def chain(entries: Sequence[Entry], edits: Sequence[Edit], of: Variant) -> list[
             said.append(f"versions are doubled or out of order: {numbers}")
         if of.dense and numbers != list(range(1, len(numbers) + 1)):
             said.append(f"versions are missing: {numbers}")
-    for before, entry in zip(entries, entries[1:], strict=False):
+    for before, entry in itertools.pairwise(entries):
         attempt = attempts.get(entry.token) if entry.token is not None else None
         if attempt is None:
             if entry.token != stamp(2).token:
@@ -114,6 +113,3 @@ def _plain(attempt: Attempt) -> object:
         return None
     found = v.python()
     return found.replace(tzinfo=None) if hasattr(found, "tzinfo") else found
-
-
-__all__ = ["ObjectId", "faults"]

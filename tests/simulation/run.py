@@ -7,7 +7,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from model.layouts.recognise import LAYOUTS
+from model.records import ServerFacts
 from tests.simulation.audit import faults
+from tests.simulation.published import Published, Stopped, verdict
+from tests.simulation.published import ground as ground_of
 from tests.simulation.schedule import Crew, Odds, Schedule, SoundPort, WriterPort
 from tests.simulation.writers import (
     KINDS,
@@ -25,6 +29,11 @@ from tests.simulation.writers import (
 )
 
 WRITERS = 4
+
+
+def subjects() -> list[str]:
+    """The layouts that are simulated."""
+    return list(LAYOUTS)
 
 
 @dataclass
@@ -67,8 +76,48 @@ def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | No
     said, repaired = faults(machine, layout_of(SoundPort(machine, facts), of), of, edits)
     kinds = [a.outcome.kind if a.outcome is not None else "died" for e in edits for a in e.attempts]
     return Result(
-        seed, layout, wrong + said, repaired, schedule.steps, tuple(kinds), tuple(schedule.trace or ()), _about(of, todo)
+        seed,
+        layout,
+        wrong + said,
+        repaired,
+        schedule.steps,
+        tuple(kinds),
+        tuple(schedule.trace or ()),
+        _about(of, todo),
     )
+
+
+def run_published(of: Published, seed: int, crew: Crew, shown: bool = False) -> Result:
+    """Run a published protocol under one seed: four writers with one edit each."""
+    rng = random.Random(f"{of.name} {seed}")
+    machine = ground_of(of)
+    schedule = Schedule(crew, machine, rng, Odds(read_fails=0), [] if shown else None)
+    acknowledged: list[str] = []
+    given_up: list[str] = []
+
+    def job(number: int) -> Callable[[], None]:
+        port, mark = WriterPort(schedule, number, OTHER), f"w{number}"
+
+        def edit() -> None:
+            try:
+                of.edit(port, mark)
+                acknowledged.append(mark)
+                schedule.say(port.name, "tells its user that it is saved")
+            except Stopped:
+                given_up.append(mark)
+
+        return edit
+
+    schedule.run([job(number) for number in range(WRITERS)])
+    blocked = False
+    try:
+        of.edit(SoundPort(machine.copy(), OTHER), "last")
+    except Stopped:
+        blocked = True
+    said = verdict(machine, of, acknowledged, blocked)
+    wrong = [f"the code failed: {type(error).__name__}: {error}" for error in schedule.crashed] + said
+    told = ("applied",) * len(acknowledged) + ("conflict",) * len(given_up)
+    return Result(seed, of.name, wrong, False, schedule.steps, told, tuple(schedule.trace or ()), of.name)
 
 
 def _edits(writer: int, of: Variant, rng: random.Random) -> list[Edit]:
@@ -77,9 +126,9 @@ def _edits(writer: int, of: Variant, rng: random.Random) -> list[Edit]:
 
 
 def _job(
-    schedule: Schedule, writer: int, edits: list[Edit], of: Variant, facts: object, stamps: Callable[[], Stamp]
+    schedule: Schedule, writer: int, edits: list[Edit], of: Variant, facts: ServerFacts, stamps: Callable[[], Stamp]
 ) -> Callable[[], None]:
-    layout = layout_of(WriterPort(schedule, writer, facts), of)  # type: ignore[arg-type]
+    layout = layout_of(WriterPort(schedule, writer, facts), of)
 
     def job() -> None:
         work(layout, edits, stamps)
