@@ -17,6 +17,9 @@ from model.errors import Unreadable
 Span: TypeAlias = tuple[bytes, int, int, int]
 """A field: its name, its type, and where its payload begins and ends."""
 
+Change: TypeAlias = tuple[Span, Span]
+"""A field as it is in the one document and in the other."""
+
 _int32 = struct.Struct("<i").unpack_from
 _CHUNK = 1 << 18  # bytes compared at once
 _COPIED = 512  # bytes of a stretch below which copying it is faster than a view of it
@@ -189,7 +192,7 @@ def value_at(raw: bytes, span: Span) -> Value:
 # --- Documents with the same names in the same order: only what differs is looked at
 
 
-def changes(pair: Pair, at: int, to: int) -> list[tuple[Span, Span]] | None:
+def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
     """The fields that differ between the documents at two places, old and new.
 
     None where one does not have the same names in the same order as the other, or has one of those that differ twice.
@@ -197,7 +200,7 @@ def changes(pair: Pair, at: int, to: int) -> list[tuple[Span, Span]] | None:
     a, b = pair.a, pair.b
     end, stop = document_end(a, at), document_end(b, to)
     i, j = at + 4, to + 4
-    found: list[tuple[Span, Span]] = []
+    found: list[Change] = []
     common = pair.common
     while True:
         equal = common(i, j, min(end - i, stop - j))

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from model import canonical as c
 from model.canonical import Value
 from model.differences.orders import arranged
-from model.differences.walk import Pair
+from model.differences.walk import Pair, Span
 from model.merging.decisions import Decision
 
 
@@ -67,7 +67,7 @@ class Choice:
 
 
 Key: TypeAlias = Hashable
-Part: TypeAlias = "Stretch | Choice | Container"
+Part: TypeAlias = "Stretch | Choice | Container | Patched"
 
 
 @dataclass(slots=True)
@@ -95,8 +95,34 @@ class Container:
 
 
 @dataclass(slots=True)
+class Patched:
+    """A document of which all sides have the same names in the same order: the base's bytes but for some fields.
+
+    ``spots`` are the fields that somebody changed, in order, as they are in the base.
+    """
+
+    base: Stretch
+    spots: list[Span]
+    parts: dict[Key, Part] = field(default_factory=dict)
+
+    def built(self, done: dict[Key, list[Value]]) -> Value:
+        """The document with these values, nothing meaning no field."""
+        raw, at = self.base.raw, self.base.start + 4
+        pieces: list[bytes] = []
+        for name, _, start, end in self.spots:
+            values = done[c.name_of(name)]
+            pieces.append(raw[at : start - len(name) - 2])
+            if values:
+                pieces += (bytes((values[0].type,)), name, b"\x00", values[0].data)
+            at = end
+        pieces.append(raw[at : self.base.end])
+        size = sum(map(len, pieces)) + 4
+        return Value(c.OBJECT, b"".join((size.to_bytes(4, "little"), *pieces)))
+
+
+@dataclass(slots=True)
 class _Frame:
-    container: Container
+    container: Container | Patched
     todo: list[tuple[Key, Part]]
     done: dict[Key, list[Value]] = field(default_factory=dict)
     key: Key = None  # in the parent
@@ -104,14 +130,14 @@ class _Frame:
 
 def build(top: Part, decisions: Sequence[Decision]) -> Value | None:
     """The value that the decisions make; None for nothing."""
-    if not isinstance(top, Container):
+    if not isinstance(top, (Container, Patched)):
         return next(iter(_values(top, decisions)), None)
     stack = [_Frame(top, list(top.parts.items()))]
     while True:
         frame = stack[-1]
         while frame.todo:
             key, part = frame.todo.pop()
-            if isinstance(part, Container):
+            if isinstance(part, (Container, Patched)):
                 stack.append(_Frame(part, list(part.parts.items()), key=key))
                 break
             frame.done[key] = _values(part, decisions)
@@ -134,6 +160,8 @@ def _values(part: Stretch | Choice, decisions: Sequence[Decision]) -> list[Value
 
 def _built(frame: _Frame, decisions: Sequence[Decision]) -> Value:
     container, done = frame.container, frame.done
+    if isinstance(container, Patched):
+        return container.built(done)
     skeleton = [key for key in _skeleton(container, decisions) if done[key]]
     others = done.keys() - skeleton if len(done) > len(skeleton) else ()
     extra = {key: _origin(container, key, decisions) for key in others if done[key]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TypeAlias
 
 from model import canonical as c
@@ -10,16 +11,16 @@ from model.canonical import Path, Value
 from model.diff import same_value
 from model.differences.elements import elements
 from model.differences.orders import agreed, diverging
-from model.differences.walk import spans
+from model.differences.walk import Change, Span, changes, spans
 from model.merging.arraymerge import ArrayMerge
 from model.merging.decisions import Decision, Who
 from model.merging.linemerge import merge_lines
-from model.merging.plan import Choice, Container, Key, Part, Side, Stretch, Three
+from model.merging.plan import Choice, Container, Key, Part, Patched, Side, Stretch, Three
 from model.notation import scalars
 from model.notation.scalars import quoted
 
 Link: TypeAlias = "tuple[Link, str | int] | None"
-_Task: TypeAlias = "tuple[Container, Key, Link, Side, Side, Side, str, bool]"
+_Task: TypeAlias = "tuple[Container | Patched, Key, Link, Side, Side, Side, str, bool]"
 
 
 def path_of(link: Link) -> Path:
@@ -130,8 +131,13 @@ class Planner:
 
     # --- documents
 
-    def document(self, link: Link, base: Stretch, mine: Stretch, theirs: Stretch) -> Container | None:
+    def document(self, link: Link, base: Stretch, mine: Stretch, theirs: Stretch) -> Container | Patched | None:
         """The plan of a document; None where one of them has two fields of one name."""
+        pairs = self.three.pairs
+        ours = changes(pairs[0, 1], base.start, mine.start)
+        others = changes(pairs[0, 2], base.start, theirs.start) if ours is not None else None
+        if ours is not None and others is not None:
+            return self.patched(link, (base, mine, theirs), ours, others)
         sides = [_fields(side) for side in (base, mine, theirs)]
         if any(fields is None for fields in sides):
             return None
@@ -158,6 +164,22 @@ class Planner:
                 tasks.append((container, name, (link, name), one, two, three, hints.get(name, ""), False))
         self.stack += reversed(tasks)
         return container
+
+    def patched(
+        self, link: Link, sides: tuple[Stretch, Stretch, Stretch], ours: list[Change], others: list[Change]
+    ) -> Patched:
+        """The plan of a document of which only values changed."""
+        base, mine, theirs = sides
+        spots = sorted({x[2]: x for x, _ in (*ours, *others)}.values(), key=itemgetter(2))
+        lefts, rights = _followed(mine, base, spots, ours), _followed(theirs, base, spots, others)
+        patched = Patched(base, spots)
+        tasks: list[_Task] = []
+        for spot, two, three in zip(spots, lefts, rights, strict=True):
+            name = c.name_of(spot[0])
+            one = Stretch(base.raw, 0, *spot[1:])
+            tasks.append((patched, name, (link, name), one, two, three, "", False))
+        self.stack += reversed(tasks)
+        return patched
 
     # --- arrays
 
@@ -186,6 +208,21 @@ class Planner:
             container.parts[put.key] = Choice(index, many=True)
         self.stack += reversed(tasks)
         return container
+
+
+def _followed(side: Stretch, base: Stretch, spots: list[Span], differing: list[Change]) -> list[Stretch]:
+    """Where a side has the fields that the base has at some spots, knowing those that differ."""
+    there = {x[2]: y for x, y in differing}
+    shift = side.start - base.start
+    found: list[Stretch] = []
+    for _, kind, start, end in spots:
+        y = there.get(start)
+        if y is not None:
+            shift = y[3] - end
+            found.append(Stretch(side.raw, side.side, y[1], y[2], y[3]))
+        else:
+            found.append(Stretch(side.raw, side.side, kind, start + shift, end + shift))
+    return found
 
 
 def _fields(side: Stretch) -> dict[str, Stretch] | None:
