@@ -7,14 +7,14 @@ added the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from model import canonical as c
 from model.canonical import Value
 from model.differences.arrays import increasing
 from model.differences.elements import Elements, trim
-from model.differences.matching import Identity, identity, match
+from model.differences.matching import Identity, Matching, identity, match
+from model.differences.walk import value_at
 from model.merging.plan import Container, Key, Side, Stretch, Three
 from model.notation.scalars import double, string_of
 
@@ -40,110 +40,114 @@ class Insertion(NamedTuple):
     both: Value
 
 
-@dataclass
 class _Side:
-    """One side's array: its elements as numbers."""
+    """One side's array: its elements as numbers.
 
-    numbers: list[int]
-    unsure: set[int]  # of the base
-    where: dict[int, int]  # base number -> position here
-    apart: set[int]  # of the base: nothing in common with what is here
+    ``where`` leads from the base's elements to positions here; ``changed``, ``unsure`` and ``apart`` (nothing in common
+    with what is here) are elements of the base.
+    """
 
-    def gaps(self, count: int) -> dict[int, list[int]]:
-        """New elements by the base element that they stand behind (-1: in front), as positions here."""
-        found: dict[int, list[int]] = {}
+    def __init__(self, numbers: list[int], count: int, matching: Matching, head: int) -> None:
+        self.numbers, self.count = numbers, count
+        self.changed = {head + matching.source[j] for j in matching.changed}
+        self.unsure = {head + i for i in matching.unsure}
+        self.apart = {head + i for i in matching.apart}
+        self.where = {number: position for position, number in enumerate(numbers) if number < count}
+        self._gaps: dict[int, list[int]] = {}
         after = -1
-        for position, number in enumerate(self.numbers):
+        for position, number in enumerate(numbers if len(self.where) < len(numbers) else ()):
             if number < count:
                 after = number
             else:
-                found.setdefault(after, []).append(position)
-        return found
+                self._gaps.setdefault(after, []).append(position)
+
+    def gaps(self) -> dict[int, list[int]]:
+        """New elements by the base element that they stand behind (-1: in front), as positions here."""
+        return dict(self._gaps)
 
 
 class ArrayMerge:
-    """``unclear``: both changed it so that it cannot be told what became of what; then nothing else holds."""
+    """``unclear``: both changed it so that it cannot be told what became of what; then nothing else holds.
+
+    ``elements`` are those that are not the same on all sides.
+    """
 
     def __init__(self, three: Three, lists: Sequence[Elements], keys: Sequence[bytes]) -> None:
         self.three, self.lists, self.keys = three, lists, keys
-        self.base, self.mine, self.theirs = (
-            [Stretch(top.raw, top.side, kind, a, b) for _, kind, a, b in found]
-            for top, found in zip(three.tops, lists, strict=True)
-        )
         self.elements: list[Element] = []
         self.insertions: list[Insertion] = []
         self.conflicts: list[tuple[int, list[int], list[int]]] = []
         self.shown: dict[str, Value] = {}
         self.reordered = False
-        count = len(self.base)
-        same = len(self.mine) == len(self.theirs) and all(map(three.same, self.mine, self.theirs))
+        count = len(lists[0])
+        mine, theirs = (side.starts for side in lists[1:])
+        same = three.pairs[1, 2].equal(mine[0], mine[-1], theirs[0], theirs[-1])
         self.left = self.side(1)
         self.right = self.left if same else self.side(2)
         self.unclear = not same and self.clashing()
-        self.container = Container(c.ARRAY)
+        self.container = Container(c.ARRAY, rest=lists[0])
         if self.unclear:
             return
-        self.unify(count, same)
+        self.unify(same)
         self.number(count)
         self.orders(count)
+
+    def at(self, which: int, position: int | None) -> Side:
+        """An element of base (0), mine (1) or theirs (2)."""
+        if position is None:
+            return None
+        _, kind, start, end = self.lists[which][position]
+        return Stretch(self.lists[which].raw, which, kind, start, end)
+
+    def value(self, which: int, position: int) -> Value:
+        """The value of an element."""
+        return value_at(self.lists[which].raw, self.lists[which][position])
 
     def side(self, which: int) -> _Side:
         """Number the elements of mine (1) or theirs (2)."""
         left, right = self.lists[0], self.lists[which]
+        count = len(left)
         head, tail = trim(self.three.pairs[0, which], left, right)
-        found = match(left.part(head, len(left) - tail), right.part(head, len(right) - tail), self.keys)
-        numbers = [-1] * len(right)
-        numbers[:head] = range(head)
-        for k in range(1, tail + 1):
-            numbers[-k] = len(left) - k
-        for j, i in found.source.items():
-            numbers[head + j] = head + i
-        new = len(left) + (0 if which == 1 else len(self.mine))
-        for position, number in enumerate(numbers):
-            if number < 0:
-                numbers[position] = new + position
-        where = {number: position for position, number in enumerate(numbers) if number < len(left)}
-        return _Side(numbers, {head + i for i in found.unsure}, where, {head + i for i in found.apart})
+        found = match(left.part(head, count - tail), right.part(head, len(right) - tail), self.keys)
+        new = count + (0 if which == 1 else len(self.lists[1])) + head
+        source = found.source
+        middle = [head + source[j] if j in source else new + j for j in range(len(right) - tail - head)]
+        return _Side([*range(head), *middle, *range(count - tail, count)], count, found, head)
 
     def clashing(self) -> bool:
         """Whether one side changed what the other has a guess about only."""
-        for side, other, elements in ((self.left, self.right, self.theirs), (self.right, self.left, self.mine)):
+        count = len(self.lists[0])
+        for side, other in ((self.left, self.right), (self.right, self.left)):
             if not side.unsure:
                 continue
-            for i in side.unsure:
-                position = other.where.get(i)
-                if position is None or not self.three.same(self.base[i], elements[position]):
-                    return True
-            kept = [n for n in other.numbers if n < len(self.base)]
+            if any(i in other.changed or i not in other.where for i in side.unsure):
+                return True
+            kept = [n for n in other.numbers if n < count]
             if any(n in side.unsure for n in set(kept) - set(_steady(kept))):
                 return True
-            if any(after in side.unsure or after + 1 in side.unsure for after in other.gaps(len(self.base))):
+            if any(after in side.unsure or after + 1 in side.unsure for after in other.gaps()):
                 return True
-        return self.doubling(self.left, self.mine, self.right, self.theirs) or self.doubling(
-            self.right, self.theirs, self.left, self.mine
-        )
+        return self.doubling(1, self.left, 2, self.right) or self.doubling(2, self.right, 1, self.left)
 
-    def doubling(self, one: _Side, mine: list[Stretch], other: _Side, theirs: list[Stretch]) -> bool:
+    def doubling(self, mine: int, one: _Side, theirs: int, other: _Side) -> bool:
         """Whether one side inserted what the other made of a neighbour: it would be there twice."""
-        for after, inserted in one.gaps(len(self.base)).items():
+        for after, inserted in one.gaps().items():
             for neighbour in (after, after + 1):
-                position = other.where.get(neighbour)
-                if position is None or self.three.same(self.base[neighbour], theirs[position]):
-                    continue
-                value = theirs[position].value()
-                if any(mine[p].value() == value for p in inserted):
-                    return True
+                if neighbour in other.changed:
+                    value = self.value(theirs, other.where[neighbour])
+                    if any(self.value(mine, p) == value for p in inserted):
+                        return True
         return False
 
-    def unify(self, count: int, same: bool) -> None:
+    def unify(self, same: bool) -> None:
         """Give what both sides added one number; note first what they put at one place and cannot both have."""
         if same:
             return
-        left, right = self.left.gaps(count), self.right.gaps(count)
+        left, right = self.left.gaps(), self.right.gaps()
         for after in sorted(left.keys() & right.keys()):
             ours, others = left[after], right[after]
             pairs = list(zip(ours, others, strict=False))
-            if len(ours) == len(others) and all(self.three.same(self.mine[p], self.theirs[q]) for p, q in pairs):
+            if len(ours) == len(others) and all(self.value(1, p) == self.value(2, q) for p, q in pairs):
                 for p, q in pairs:
                     self.right.numbers[q] = self.left.numbers[p]
                 del left[after], right[after]
@@ -157,30 +161,31 @@ class ArrayMerge:
                 self.right.numbers[position] = self.left.numbers[mine.pop(key)]
 
     def identity(self, which: int, position: int) -> Identity | None:
-        side = (self.base, self.mine, self.theirs)[which]
-        return identity(side[position].raw, self.lists[which][position], self.keys)
+        return identity(self.lists[which].raw, self.lists[which][position], self.keys)
 
     def number(self, count: int) -> None:
         """List the elements that are merged one by one, and the insertions that wait for a person."""
-        for i in range(count):
-            p, q = self.left.where.get(i), self.right.where.get(i)
-            mine, theirs = None if p is None else self.mine[p], None if q is None else self.theirs[q]
-            whole = i in self.left.apart or i in self.right.apart
-            self.elements.append(Element(i, i, self.base[i], mine, theirs, whole))
+        left, right = self.left, self.right
+        touched = left.changed | right.changed
+        if len(left.where) < count or len(right.where) < count:
+            touched.update(i for i in range(count) if i not in left.where or i not in right.where)
+        for i in sorted(touched):
+            mine, theirs = self.at(1, left.where.get(i)), self.at(2, right.where.get(i))
+            self.elements.append(Element(i, i, self.at(0, i), mine, theirs, i in left.apart or i in right.apart))
         new: dict[int, Element] = {}
         waiting = {p for _, ours, _ in self.conflicts for p in ours}
-        for p, number in enumerate(self.left.numbers):
-            if number >= count and p not in waiting:
-                new[number] = Element(number, p, None, self.mine[p], None)
+        for p in [p for inside in left.gaps().values() for p in inside if p not in waiting]:
+            number = left.numbers[p]
+            new[number] = Element(number, p, None, self.at(1, p), None)
         waiting = {q for _, _, others in self.conflicts for q in others}
-        for q, number in enumerate(self.right.numbers):
-            if number >= count and q not in waiting:
-                first = new.get(number, Element(number, q, None, None, None))
-                new[number] = first._replace(theirs=self.theirs[q])
+        for q in [q for inside in right.gaps().values() for q in inside if q not in waiting]:
+            number = right.numbers[q]
+            first = new.get(number, Element(number, q, None, None, None))
+            new[number] = first._replace(theirs=self.at(2, q))
         self.elements += new.values()
         for after, ours, others in self.conflicts:
-            mine_in = [self.mine[p].value() for p in ours]
-            theirs_in = [self.theirs[q].value() for q in others]
+            mine_in = [self.value(1, p) for p in ours]
+            theirs_in = [self.value(2, q) for q in others]
             values = c.array(mine_in), c.array(theirs_in), c.array(mine_in + theirs_in)
             self.insertions.append(Insertion(("inserted", after), ours[0], *values))
 
@@ -193,8 +198,9 @@ class ArrayMerge:
         container.rank = {i: i for i in base}
         container.weight = self.weight
         common = self.left.where.keys() & self.right.where.keys()
+        alone = len(common) < count or len(left) > count or len(right) > count
         container.orders = {
-            name: [key for key in order if key in common]
+            name: [key for key in order if key in common] if alone else list(order)
             for name, order in (("base", base), ("mine", left), ("theirs", right))
         }
         lists = list(container.orders.values())
@@ -208,6 +214,8 @@ class ArrayMerge:
 
     def order_of(self, numbers: list[int], which: int) -> list[Key]:
         """A side's order, what waits for a person as one thing."""
+        if not self.conflicts:
+            return list(numbers)
         waiting = [(after, ours if which == 1 else others) for after, ours, others in self.conflicts]
         groups = {inside[0]: ("inserted", after) for after, inside in waiting}
         inside = {p for _, group in waiting for p in group}
@@ -221,21 +229,23 @@ class ArrayMerge:
 
     def name(self, number: int) -> Value:
         """What an element of the base is recognised by."""
-        element = self.base[number]
-        key = identity(element.raw, self.lists[0][number], self.keys)
-        return element.value() if key is None else Value(key[1], key[2])
+        key = self.identity(0, number)
+        return self.value(0, number) if key is None else Value(key[1], key[2])
 
     def weight(self, key: Key) -> Any:
         """Something to sort new elements at one place by that does not depend on whose they are."""
         if not isinstance(key, int):
             return (0, 0.0, b"")
-        mine = key < len(self.base) + len(self.mine)
-        position = key - len(self.base) - (0 if mine else len(self.mine))
-        if position < 0:
+        count, many = len(self.lists[0]), len(self.lists[1])
+        if key < count:
             return (0, 0.0, b"")
-        element = (self.mine if mine else self.theirs)[position]
-        found = identity(element.raw, self.lists[1 if mine else 2][position], self.keys)
-        kind, data = (element.kind, element.value().data) if found is None else found[1:]
+        which, position = (1, key - count) if key < count + many else (2, key - count - many)
+        found = self.identity(which, position)
+        if found is None:
+            value = self.value(which, position)
+            kind, data = value.type, value.data
+        else:
+            kind, data = found[1:]
         if kind in (c.INT32, c.INT64, c.DATE):
             return (1, float(int.from_bytes(data, "little", signed=True)), data)
         if kind == c.DOUBLE:

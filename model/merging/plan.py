@@ -12,9 +12,13 @@ from typing import Any, TypeAlias
 
 from model import canonical as c
 from model.canonical import Value
+from model.differences.elements import Elements, names
 from model.differences.orders import arranged
 from model.differences.walk import Pair, Span
 from model.merging.decisions import Decision
+
+
+_LETTERS = [bytes((kind,)) for kind in range(256)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,8 @@ class Container:
     """A document, its parts by name, or an array, its parts by an element's number.
 
     ``orders`` are the sides' orders of the parts that all three have, by action; ``order`` is the decision about
-    them. ``sides`` are all parts in the order of mine, theirs and base.
+    them. ``sides`` are all parts in the order of mine, theirs and base. ``rest`` are the base's elements, for those
+    that are the same on all sides and no parts of their own.
     """
 
     kind: int
@@ -85,6 +90,7 @@ class Container:
     order: int | None = None
     rank: dict[Key, int] = field(default_factory=dict)
     weight: Callable[[Any], Any] = lambda _: 0
+    rest: Elements | None = None
     _members: dict[int, frozenset[Key]] = field(default_factory=dict, compare=False)
 
     def members(self, side: int) -> frozenset[Key]:
@@ -162,13 +168,30 @@ def _built(frame: _Frame, decisions: Sequence[Decision]) -> Value:
     container, done = frame.container, frame.done
     if isinstance(container, Patched):
         return container.built(done)
-    skeleton = [key for key in _skeleton(container, decisions) if done[key]]
-    others = done.keys() - skeleton if len(done) > len(skeleton) else ()
+    skeleton = [key for key in _skeleton(container, decisions) if done.get(key, True)]
+    others = done.keys() - set(skeleton)
     extra = {key: _origin(container, key, decisions) for key in others if done[key]}
     order = arranged(skeleton, container.sides, extra, container.rank, container.weight)
     if container.kind == c.OBJECT:
         return Value(c.OBJECT, c.document((str(key), done[key][0]) for key in order))
-    return c.array(value for key in order for value in done[key])
+    return _array(order, done, container.rest)
+
+
+def _array(order: list[Key], done: dict[Key, list[Value]], rest: Elements | None) -> Value:
+    if rest is None:
+        return c.array(value for key in order for value in done[key])
+    payloads, types = rest.payloads(), rest.types()
+    values: list[tuple[int, bytes]] = []
+    for key in order:
+        if key in done:
+            values += [(value.type, value.data) for value in done[key]]
+        elif isinstance(key, int):
+            values.append((types[key], payloads[key]))
+    pieces: list[bytes] = []
+    for (kind, data), name in zip(values, names(0, len(values)), strict=True):
+        pieces += (_LETTERS[kind], name, data)
+    size = sum(map(len, pieces)) + 5
+    return Value(c.ARRAY, b"".join((size.to_bytes(4, "little"), *pieces, b"\x00")))
 
 
 def _origin(container: Container, key: Key, decisions: Sequence[Decision]) -> int:

@@ -196,10 +196,7 @@ class Planner:
         container.order = self.order(link, container.orders, work.shown, True) if work.reordered else None
         tasks: list[_Task] = []
         for key, step, one, two, three, whole in work.elements:
-            if one is not None and self.three.all_same(one, two, three):
-                container.parts[key] = one
-            else:
-                tasks.append((container, key, (link, step), one, two, three, "", whole))
+            tasks.append((container, key, (link, step), one, two, three, "", whole))
         for put in work.insertions:
             values = (None, put.mine, put.theirs)
             index = self.note(
