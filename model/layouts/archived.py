@@ -256,21 +256,22 @@ class WithArchive(CurrentDocument):
         return first if highest is None else whole_number(highest + 1, first)
 
     def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
-        p = self.profile
+        p, mine = self.profile, Value.of(token)
         rows = guards.exact(p.archive_id, id)
-        if self._any(self.archive, rows | guards.exact(p.token, Value.of(token))):
-            return True
         number = number_of(base.v) if base is not None else None
-        if base is None or base.raw is None or number is None:
-            return None if self.holds_current else False
-        here = c.get(now, (p.version,)) if now is not None else None
-        if here == base.v and now is not None and c.get(now, (p.token,)) == c.get(base.raw, (p.token,)):
-            return False  # still the base, changed in place
-        # Whoever wrote the next version carried another token; only a version that is missing leaves it open.
-        following = {p.version: {"$eq": whole_number(number + 1)}}
-        if number_of(here) == number + 1 or self._any(self.archive, rows | following):
-            return False
-        return None
+        if base is not None and base.raw is not None and number is not None:
+            here = c.get(now, (p.version,)) if now is not None else None
+            if here == base.v and now is not None and c.get(now, (p.token,)) == c.get(base.raw, (p.token,)):
+                return False  # still the base, changed in place
+            if number_of(here) == number + 1:
+                return False  # whoever wrote the next version carried another token
+            # The next version and its token in one look: between two the archive may get what the first has missed.
+            for row in self.server.find(self.archive, rows | {p.version: {"$eq": whole_number(number + 1)}}):
+                return c.get(row, (p.token,)) == mine
+        if self._any(self.archive, rows | guards.exact(p.token, mine)):
+            return True
+        # Without its number, or where its row is missing, only an archive that is written before the swap can tell.
+        return None if self.holds_current or number is not None else False
 
 
 def _same(a: Value, b: Value | None) -> bool:

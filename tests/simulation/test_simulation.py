@@ -1,0 +1,104 @@
+"""A slice of the simulation with fresh seeds, which it prints; ``python -m tests.simulation`` runs all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from model import resilient
+from model.layouts import current, newest
+from model.resilient import Write
+from tests.simulation.machine import Unguarded, check
+from tests.simulation.published import PROTOCOLS, Published
+from tests.simulation.run import run, run_published, subjects
+from tests.simulation.schedule import Crew
+
+SECONDS = 1.6  # for each layout
+FEWEST = 15
+FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    made = Crew(4)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("layout", subjects())
+def test_no_edit_is_lost_or_doubled_whatever_happens_to_four_writers(layout: str, crew: Crew) -> None:
+    until, seed = time.monotonic() + SECONDS, FIRST
+    while time.monotonic() < until or seed < FIRST + FEWEST:
+        result = run(layout, seed, crew)
+        assert not result.wrong, f"python -m tests.simulation --layout {layout} --seed {seed}: {result.wrong}"
+        seed += 1
+    print(f"{layout}: seeds {FIRST} to {seed - 1}")
+
+
+@pytest.mark.parametrize("of", PROTOCOLS, ids=lambda of: of.name)
+def test_the_harness_convicts_each_published_protocol(of: Published, crew: Crew) -> None:
+    wrong = sum(bool(run_published(of, seed, crew).wrong) for seed in range(FIRST, FIRST + 120))
+    print(f"{of.name}: wrong on {wrong} of 120 seeds from {FIRST}")
+    assert wrong >= 3, "at least 5 % are expected; 3 of 120 leaves room for chance"
+
+
+def test_a_seed_gives_the_same_schedule_again(crew: Crew) -> None:
+    for layout in subjects():
+        first, again = (run(layout, FIRST, crew, shown=True) for _ in range(2))
+        assert first == again
+        assert len(first.trace) > 8, first.trace
+
+
+@pytest.mark.parametrize("layout", ["archive", "embedded", "stream", "hashed"])
+def test_the_harness_convicts_a_layout_without_its_guard(
+    layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unguarded(self: object, *_: object) -> dict[str, object]:
+        return {"no such field": {"$exists": False}}
+
+    kind = type(_layout(layout))
+    monkeypatch.setattr(kind, "_guard", unguarded)
+    monkeypatch.setattr(kind, "_guard_whole", unguarded)
+    monkeypatch.setattr(kind, "_replaced", lambda self, edit: {})
+    assert _convicted(layout, crew)
+
+
+@pytest.mark.parametrize("layout", ["versions", "deltas", "archive", "embedded"])
+def test_the_harness_convicts_a_writer_that_takes_doubt_for_failure(
+    layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hasty(server: resilient.Port, write: Write, landed: object) -> resilient.End:
+        reply = server.send(write)
+        return resilient.End("applied" if reply.applied == "yes" else "conflict", reply=reply)
+
+    for module in (newest, current):
+        monkeypatch.setattr(module, "run", hasty)
+    monkeypatch.setattr("model.layouts.inserted.run", hasty)
+    assert _convicted(layout, crew)
+
+
+def test_the_harness_convicts_numbers_that_do_not_keep_writers_apart(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.layouts.numbering.claimed", lambda server, ns, base, names, claim, number: number())
+    assert _convicted("versions", crew)
+
+
+def test_a_write_without_a_guard_stops_the_simulation() -> None:
+    check(Write("a.b", "update", {"_id": 1, "v": 2}, {"$set": {"x": 1}}))
+    for filter in ({"_id": 1}, {"docId": 1, "v": 2}, {}):
+        with pytest.raises(Unguarded):
+            check(Write("a.b", "delete", filter))
+
+
+def _convicted(layout: str, crew: Crew) -> bool:
+    return any(run(layout, seed, crew).wrong for seed in range(FIRST, FIRST + 150))
+
+
+def _layout(name: str) -> object:
+    from model.layouts.recognise import LAYOUTS
+
+    return LAYOUTS[name].__new__(LAYOUTS[name])
