@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from model import canonical, text
 from model.canonical import Value
 from model.diff import Diff, changed_fields, diff
-from model.errors import NotFound, Refused, Unreadable
+from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
 from model.names import id_name, split, version_name
@@ -53,7 +53,7 @@ class Catalogue:
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
         """Each collection with its layout, looked at anew."""
         names = [db] if db is not None else self.databases()
-        if db is not None and db not in self.databases():
+        if db is not None and not self._has(db):
             raise NotFound(f"There is no database {db} in {self._source}; check its name.")
         for name in names:
             for info, profile in recognise.recognise(self._port, name, self._profile, checkpoint):
@@ -63,6 +63,12 @@ class Catalogue:
                         self._bound.pop(info.ns, None)
                     picked = self._picked.get(info.ns)
                 yield info if picked is None else replace(picked[0], documents=info.documents)
+
+    def _has(self, db: str) -> bool:
+        try:
+            return db in self.databases()
+        except NotAllowed:
+            return True  # who may not list databases may still read one
 
     def info(self, ns: str) -> CollectionInfo:
         """One collection; raises ``NotFound``."""
