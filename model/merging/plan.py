@@ -17,7 +17,6 @@ from model.differences.orders import arranged
 from model.differences.walk import Pair, Span
 from model.merging.decisions import Decision
 
-
 _LETTERS = [bytes((kind,)) for kind in range(256)]
 
 
