@@ -1,0 +1,90 @@
+"""``python -m tests.benchmarks``: every workload, ours and the peers' figures in one run.
+
+``--ours`` leaves the peers out; numbers choose workloads. Ends with 1 where a target was missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Callable
+
+import bson
+
+from model.diff import diff
+from model.merge import merge
+from tests.benchmarks import peers
+from tests.benchmarks.timing import best, peak
+from tests.benchmarks.workloads import WORKLOADS, Workload
+
+
+def ours(workload: Workload, raws: list[bytes]) -> Callable[[], object]:
+    """The work from bytes to operations, or to the merged bytes."""
+    if workload.merged:
+        base, mine, theirs = raws
+        return lambda: merge(base, mine, theirs).document()
+    a, b = raws
+    return lambda: diff(a, b)
+
+
+def measure(workload: Workload) -> list[str]:
+    """Measure ours, print it, and say what was missed."""
+    raws = [bson.encode(doc) for doc in workload.make()]
+    work = ours(workload, raws)
+    one, other = bson.decode(raws[0]), bson.decode(raws[0])
+    equal = best(lambda: one == other)
+    missed: list[str] = []
+
+    def against(figure: float, target: float | None, unit: str) -> str:
+        if target is None:
+            return f"{figure:,.3g}{unit}"
+        met = figure <= target
+        if not met:
+            missed.append(f"{workload.name}: {figure:.3g}{unit}, target {target:g}{unit}")
+        return f"{figure:,.3g}{unit} (target {target:g}{unit}, {'met' if met else 'MISSED'})"
+
+    time = best(work)
+    print(f"\n{workload.name} — {len(raws[0]) / 1e6:,.3f} MB, a == b {equal:.3g} ms")
+    print(f"    {'Palimpsest':<16} {against(time, workload.milliseconds, ' ms')}")
+    print(f"    {'  to a == b':<16} {against(time / equal, workload.ratio, ' times')}")
+    print(f"    {'  memory':<16} {against(peak(work), workload.megabytes, ' MB')}")
+    if not workload.merged:
+        found = diff(*raws)
+        note = " (coarse)" if found.coarse else ""
+        print(f"    {'  operations':<16} {len(found):,}{note}")
+        if workload.operations is not None and len(found) != workload.operations:
+            missed.append(f"{workload.name}: {len(found)} operations instead of {workload.operations}")
+    return missed
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--ours", action="store_true", help="leave the peers out")
+    parser.add_argument("numbers", nargs="*", type=int, help=f"workloads, 0 to {len(WORKLOADS) - 1}; all by default")
+    arguments = parser.parse_args()
+    print(
+        f"Python {platform.python_version()}, {platform.machine()}; the best of several runs, peers on decoded objects"
+    )
+    node = None if arguments.ours else peers.Node()
+    if node is not None and node.missing:
+        print(f"{' and '.join(peers.NODE_PACKAGES)} are left out: {node.missing}")
+    missed: list[str] = []
+    for number in arguments.numbers or range(len(WORKLOADS)):
+        workload = WORKLOADS[number]
+        missed += measure(workload)
+        if node is None:
+            continue
+        for peer in peers.python_peers(workload):
+            print(f"    {peer:<16} {peers.run(peer, number)}", flush=True)
+        for peer in () if workload.merged or node.missing else peers.NODE_PACKAGES:
+            print(f"    {peer:<16} {node.run(peer, workload.make())}", flush=True)
+    print("\nMissed:" if missed else "\nEvery target is met.")
+    for line in missed:
+        print(f"    {line}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
