@@ -48,7 +48,7 @@ class Writer:
             return Outcome("refused", ns, id, reason)
         content = layout.signed(content, self.author)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
-        intent = replace(intent, version_before=base.v, extra={"base": _base_hash(base)})
+        intent = replace(intent, version_before=base.v, extra={"base": _base_hash(layout, base)})
         return self._send(
             intent,
             lambda stamp: layout.swap(id, base, content, stamp),
@@ -72,7 +72,7 @@ class Writer:
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, None, undoes)
         removed = _packed(layout.removal(id, base))
-        intent = replace(intent, version_before=base.v, stored=removed, extra={"base": _base_hash(base)})
+        intent = replace(intent, version_before=base.v, stored=removed, extra={"base": _base_hash(layout, base)})
         return self._send(intent, lambda stamp: layout.delete(id, base, stamp))
 
     def create_index(self, ns: str) -> Outcome:
@@ -264,7 +264,7 @@ class Writer:
         if record.extra.get("token"):
             return self._found_token(record, id)
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
-        at_base = current is not None and _base_hash(current) == record.extra.get("base")
+        at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
         if record.after is None:
             if current is None:
                 return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
@@ -319,9 +319,9 @@ def _version(v: Value | None, content: bytes, record: Record) -> Version:
     )
 
 
-def _base_hash(base: Version) -> str:
-    """What tells whether a document is still the base of a write."""
-    return canonical.hash_of(base.raw) if base.raw is not None else ""
+def _base_hash(layout: Layout, base: Version) -> str:
+    """What tells whether a document is still the base of a write, which then may still arrive."""
+    return canonical.hash_of(layout.identity(base)) if base.raw is not None else ""
 
 
 def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> bytes | None:

@@ -259,9 +259,10 @@ class WithArchive(CurrentDocument):
         p, mine = self.profile, Value.of(token)
         rows = guards.exact(p.archive_id, id)
         number = number_of(base.v) if base is not None else None
-        if base is not None and base.raw is not None and number is not None:
+        if base is not None and number is not None:
             here = c.get(now, (p.version,)) if now is not None else None
-            if here == base.v and now is not None and c.get(now, (p.token,)) == c.get(base.raw, (p.token,)):
+            was = c.get(base.raw, (p.token,)) if base.raw is not None else None
+            if here == base.v and now is not None and (base.raw is None or c.get(now, (p.token,)) == was):
                 return False  # still the base, changed in place
             if number_of(here) == number + 1:
                 return False  # whoever wrote the next version carried another token

@@ -95,6 +95,14 @@ class CurrentDocument(Layout):
         own = self.own
         return made_version(raw, own, self.profile, "document", True, contents, (own.token,), counted=self.numbered)
 
+    def identity(self, version: Version) -> bytes:
+        """Version and token, which is what a swap is guarded by; the whole document where it carries no token."""
+        raw, own = version.raw or c.EMPTY, self.own
+        return self._keys(raw) if own.token and c.get(raw, (own.token,)) is not None else raw
+
+    def _keys(self, raw: bytes) -> bytes:
+        return c.only(raw, list(filter(None, ("_id", self.own.version, self.own.token))))
+
     # --- writing
 
     def _own_values(self, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> dict[str, Value | None]:

@@ -217,6 +217,12 @@ class Embedded(CurrentDocument):
             seen.add(place)
             yield replace(part, state="damaged", detail="stored twice") if twice else part
 
+    def identity(self, version: Version) -> bytes:
+        """Version and token of the current sub-document; the whole document where that carries no token."""
+        raw = version.raw or c.EMPTY
+        inside = self._current(raw)
+        return self._keys(inside) if self.own.token and c.get(inside, (self.own.token,)) is not None else raw
+
     # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:

@@ -106,7 +106,7 @@ def _built(
             continue
         targets = {part.id for each in into for part in ast.walk(each) if isinstance(part, ast.Name)}
         if targets & names and node.value is not None:
-            said += f"\n{ast.unparse(node)}" + _built(node.value, function, functions, (*seen, *names))
+            said += f"\n{ast.unparse(node)}\n" + _built(node.value, function, functions, (*seen, *names))
     for name, _ in calls(ast.parse(said)):
         if name in functions and name not in seen:
             said += "\n" + ast.unparse(functions[name])
