@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from gui import messages, preferences, wording
+from gui.chainpages import BlamePage, ChangeMapPage
 from gui.documentpages import DocumentPage, MergePage
 from gui.pages import CollectionPage, Page, Request
 from gui.states import StateView
@@ -148,6 +149,16 @@ class Desk(QWidget):
         self._insert(made)
         return made
 
+    def chain(self, session: Session, kind: str, ns: str, id: Value) -> Page:
+        """The page that follows a document through its versions: its change map or its blame."""
+        for page in self.pages_of(session):
+            if page.kind == kind and page.ns == ns and page.id == id:
+                self.show_page(page)
+                return page
+        made = ChangeMapPage(session, ns, id) if kind == "map" else BlamePage(session, ns, id)
+        self._insert(made)
+        return made
+
     def merge(self, session: Session, ns: str, id: Value, conflict: Conflict) -> MergePage:
         """The merge of a document, in place of its editor."""
         at = -1
@@ -173,6 +184,10 @@ class Desk(QWidget):
             shown = self.collection(session, request.ns)
             shown.show_document(id)
             shown.do_history() if request.kind == "history" else shown.do_compare()
+        elif request.kind == "versions":
+            self.collection(session, request.ns).show_document(id, *request.versions)
+        elif request.kind in ("map", "blame"):
+            self.chain(session, request.kind, request.ns, id)
         elif request.kind == "merge" and request.conflict is not None:
             self.merge(session, request.ns, id, request.conflict)
         elif request.kind in ("merged", "discarded"):
@@ -262,11 +277,15 @@ class Desk(QWidget):
                 page = self.collection(session, ns, anew=True)
                 if one.get("filter"):
                     page.browser.bar.set_filter(str(one["filter"]))
-            elif kind == "document" and ns:
+            elif kind in ("document", "map", "blame") and ns:
                 try:
-                    self.document(session, ns, text.value_from_text(str(one.get("id", ""))))
+                    id = text.value_from_text(str(one.get("id", "")))
                 except Refused:
                     continue
+                if kind == "document":
+                    self.document(session, ns, id)
+                else:
+                    self.chain(session, kind, ns, id)
             elif kind in ("pending", "journal", "drafts"):
                 self.tool(session, kind, ns)
             else:

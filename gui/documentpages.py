@@ -200,6 +200,12 @@ class DocumentPage(Page):
     def do_compare(self) -> None:
         self._ask("compare")
 
+    def do_change_map(self) -> None:
+        self._ask("map")
+
+    def do_blame(self) -> None:
+        self._ask("blame")
+
     def do_copy_id(self) -> None:
         QGuiApplication.clipboard().setText(wording.plain(self._id))
         messages.tell(self, "The id is copied")

@@ -8,12 +8,13 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QShortcut
-from PySide6.QtWidgets import QMenu, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from gui import messages, preferences, tasks, theme, wording
 from gui.browser import BrowserPanel
 from gui.diffview import DiffPanel
 from gui.layoutwords import guard_sentence, layout_sentence
+from gui.states import button
 from gui.timeline import TimelinePanel
 from gui.writes import Writes
 from model import text
@@ -26,8 +27,8 @@ from model.session import Conflict, Session
 class Request:
     """What a page asks of the window.
 
-    ``document``, ``history``, ``compare``, ``merge``, ``merged``, ``discarded``, ``draft``, ``draft-discarded`` or
-    ``close``.
+    ``document``, ``history``, ``compare``, ``versions`` (two named ones), ``map``, ``blame``, ``merge``, ``merged``,
+    ``discarded``, ``draft``, ``draft-discarded`` or ``close``.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Request:
     id: Value | None = None
     conflict: Conflict | None = None
     draft: Draft | None = None
+    versions: tuple[Value | None, Value | None] = (None, None)
 
 
 def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:
@@ -117,6 +119,7 @@ class CollectionPage(Page):
         self._chosen_row: Row | None = None
         self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
         self._missing_index = ""
+        self._chain_buttons: list[QPushButton] = []
         self.browser = BrowserPanel(session, ns)
         self.timeline = TimelinePanel(session, ns)
         self.diff = DiffPanel(session, ns)
@@ -152,12 +155,22 @@ class CollectionPage(Page):
         self.diff.restore_asked.connect(self._restore)
         self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
+        for label, icon, call in (
+            ("Change map", "grid-four", self.do_change_map),
+            ("Blame", "user-list", self.do_blame),
+        ):
+            made = button(label, call, "small", icon=icon)
+            made.setEnabled(False)
+            self.timeline.add_tool(made)
+            self._chain_buttons.append(made)
 
     # --- between panels
 
     def _choose(self, row: Row | None) -> None:
         before, self._chosen_row = self._chosen_row, row
         self.id = row.id if row is not None else None
+        for one in self._chain_buttons:
+            one.setEnabled(row is not None and row.readable)
         if row is None or not row.readable:
             self.timeline.show_document(None)
             self.diff.clear()
@@ -329,6 +342,16 @@ class CollectionPage(Page):
 
     def do_compare(self) -> None:
         self.diff.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def do_change_map(self) -> None:
+        self._follow("map")
+
+    def do_blame(self) -> None:
+        self._follow("blame")
+
+    def _follow(self, kind: str) -> None:
+        if self._chosen_row is not None and self._chosen_row.readable:
+            self.asked.emit(Request(kind, self.ns, self._chosen_row.id))
 
     def do_swap(self) -> None:
         self.diff.swap.click()

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import tasks
+from gui.chainpages import ChangeMapPage
 from gui.documentpages import DocumentPage, MergePage
 from gui.gallery import Gallery
 from gui.opening import Opening
@@ -21,6 +22,7 @@ from model.records import Draft
 from model.session import Connections, SavedConnection, Session
 
 NS, ID = "insurance.contracts", "K-204117"
+LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the change map, and where its crosshair is
 BASE = "12"  # the version that the unsaved edit began from
 EDITS = {
     ("billing", "interval"): '"quarterly"',
@@ -53,6 +55,7 @@ def settle(done: Callable[[], bool] | None = None) -> None:
     quiet.start()
     limit.start(LONGEST)
     loop.exec()
+    QApplication.sendPostedEvents()  # words that came last may have left a layout to be done
     if late:
         raise Refused("A view was not complete within a minute; this computer is too busy for the tour.")
 
@@ -108,6 +111,7 @@ class Tour:
         yield "main", window
         yield from self._browsing()
         yield from self._editing()
+        yield from self._following()
         yield from self._tools()
         window.do.do_settings()
         yield "settings", self._still()
@@ -177,6 +181,20 @@ class Tour:
         for line in list(window.messages.lines):
             line.leave()
         return page
+
+    def _following(self) -> Iterator[tuple[str, QWidget]]:
+        session, window = self._session, self.window
+        id = session.find_id(NS, LONG)
+        page = window.desk.chain(session, "map", NS, id)
+        assert isinstance(page, ChangeMapPage)
+        panel = page.panel
+        settle(lambda: panel.model.chain.complete)
+        panel.grid.setFocus()
+        row = next(at for at, one in enumerate(panel.model.rows) if one.name == CROSSHAIR[0])
+        panel.grid.go(row, CROSSHAIR[1] - 1)
+        yield "change-map", self._still()
+        window.desk.chain(session, "blame", NS, id)
+        yield "blame", self._still()
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window

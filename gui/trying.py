@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 HINTS = {
     "compare": "Pick any two versions on the timeline: a click sets B, a click with Shift sets A. "
     "Ctrl+Up and Ctrl+Down go through the changes.",
-    "history": "The hatched breaks are versions that are not kept, by retention or by loss. The arrow keys go along "
-    "the timeline.",
+    "map": "Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. "
+    "The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.",
     "race": "While you read this, a colleague has changed the document. Change any field and save with Ctrl+S.",
     "restore": "A is the old version. Restore a single field from its menu in the comparison, or more with "
     "Restore from A…; Undo brings back what was.",
@@ -79,11 +79,14 @@ class Trying(QObject):
             if isinstance(page, DocumentPage):
                 self._race(page, place.id)
             return
+        if thing.action == "map":
+            self._window.show_work()
+            self._window.desk.chain(session, "map", thing.ns, place.id)
+            messages.hint(self._window, HINTS["map"])
+            return
         a = place.versions[0] if place.versions else None
         b = place.versions[1] if len(place.versions) > 1 else None
-        page = self._window.show_document(session, thing.ns, place.id, a, b)
-        if thing.action == "history":
-            page.do_history()
+        self._window.show_document(session, thing.ns, place.id, a, b)
         if say:
             messages.hint(self._window, HINTS[thing.action])
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RECENT = 5
 ICONS = {
     "compare": "git-diff",
-    "history": "clock-counter-clockwise",
+    "map": "grid-four",
     "race": "git-merge",
     "restore": "arrow-counter-clockwise",
     "pending": "hourglass",
@@ -316,9 +316,7 @@ class WelcomePanel(QWidget):
         self._typed(self.uri.text())
         if error is not None:
             if not self.uri.text() and self._opening is not None and not self._opening.name:
-                self.uri.setText(
-                    self._opening.shown
-                )  # from the command line: to be mended here
+                self.uri.setText(self._opening.shown)  # from the command line: to be mended here
             self._say(tasks.describe(error)[0])
             if self._opening is not None and self._opening.shown == completed(self.uri.text()):
                 self.uri.setFocus()

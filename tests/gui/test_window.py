@@ -442,7 +442,7 @@ def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, t
     assert page is not None
     kinds = {
         "compare": "collection",
-        "history": "collection",
+        "map": "map",
         "restore": "collection",
         "race": "document",
         "pending": "pending",

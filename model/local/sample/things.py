@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Action: TypeAlias = Literal["compare", "history", "race", "restore", "pending"]
+Action: TypeAlias = Literal["compare", "map", "race", "restore", "pending"]
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ THINGS = (
         "Ctrl+D",
     ),
     Thing(
-        "Read a history with a gap",
-        "K-118240: 60 versions in twelve years, 57 kept",
+        "See who changed what, and when",
+        "The change map of K-118240, 30 fields by 60 versions",
         "insurance.contracts",
         "K-118240",
-        "history",
+        "map",
         (),
-        "Ctrl+Shift+H",
+        "Ctrl+Shift+B",
     ),
     Thing(
         "Lose a race, and keep your edit",

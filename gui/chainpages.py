@@ -1,0 +1,184 @@
+"""The pages that follow one document through its versions: the change map and the blame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui import messages, tasks, wording
+from gui.blameview import BlamePanel
+from gui.changemap import ChangeMapPanel
+from gui.layoutwords import layout_sentence
+from gui.pages import Page, Request
+from gui.writes import Writes
+from model.canonical import Path, Value
+from model.chain import Element, Key, key_text, locate
+from model.errors import Refused
+from model.records import CollectionInfo, Outcome, Version
+from model.session import Conflict, Session
+
+
+class _ChainPage(Page):
+    """What both have in common: one document, read as a whole, read again after it was written."""
+
+    words = ""
+    hint = ""
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self._id: Value = id
+        self._layout_words = ""
+        self.writes = Writes(session, ns, self)
+        self.writes.written.connect(self.written)
+        self.writes.merge_asked.connect(self._merge)
+        tasks.run(lambda _: session.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
+
+    def _put(self, panel: QWidget) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(panel)
+        self.setFocusProxy(panel)
+
+    def _known(self, info: CollectionInfo) -> None:
+        self._layout_words = layout_sentence(info).partition(":")[0]
+        self.changed.emit()
+
+    def _unknown(self, error: BaseException) -> None:
+        pass  # the panel says the same of its own reading
+
+    def _merge(self, id: Value, conflict: Conflict) -> None:
+        self.asked.emit(Request("merge", self.ns, id, conflict))
+
+    def _compare(self, a: Version, b: Version) -> None:
+        self.asked.emit(Request("versions", self.ns, self._id, versions=(a.v, b.v)))
+
+    @property
+    def title(self) -> str:
+        return f"{self.words}: {wording.plain(self._id)}"
+
+    def facts(self) -> set[str]:
+        made = {"page", "document", "readable"}
+        if not self.session.read_only:
+            made.add("writable")
+        return made
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        left = [f"{self.ns} / {wording.plain(self._id)}"]
+        if self._layout_words:
+            left.append(self._layout_words)
+        return left, [self.hint], False
+
+    # --- actions
+
+    def do_history(self) -> None:
+        self.asked.emit(Request("history", self.ns, self._id))
+
+    def do_change_map(self) -> None:
+        self.asked.emit(Request("map", self.ns, self._id))
+
+    def do_blame(self) -> None:
+        self.asked.emit(Request("blame", self.ns, self._id))
+
+    def do_copy_id(self) -> None:
+        QGuiApplication.clipboard().setText(wording.plain(self._id))
+        messages.tell(self, "The id is copied")
+
+    def after_write(self, outcome: Outcome) -> None:
+        if outcome.ns == self.ns and outcome.id == self._id:
+            self.do_refresh()
+
+
+class ChangeMapPage(_ChainPage):
+    """The change map of a document."""
+
+    kind = "map"
+    icon = "grid-four"
+    wants_rail = True
+    words = "Change map"
+    hint = "Arrow keys move the cell; Home and End go to the first and last change of a field; Enter compares"
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self.panel = ChangeMapPanel(session, ns, id)
+        self._put(self.panel)
+        self.panel.compare_asked.connect(self._compare)
+        self.panel.restore_asked.connect(self._restore)
+        self.panel.loaded.connect(self.changed)
+
+    def _restore(self, version: Version, key: Key) -> None:
+        session, ns, id, v = self.session, self.ns, self._id, version.v
+
+        if v is None:
+            return  # a document without versions has no earlier value
+
+        def work(_: tasks.Progress) -> Path:
+            return restorable(session.version(ns, id, v), session.version(ns, id), key)
+
+        tasks.run(work, done=partial(self._restore_at, v), failed=self._refused, owner=self, key="place")
+
+    def _restore_at(self, v: Value, path: Path) -> None:
+        self.writes.restore(self._id, v, [path])
+
+    def _refused(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def do_compare(self) -> None:
+        self.panel.compare.click()
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.grid, self.panel.orders["document"], self.panel.compare]
+
+
+class BlamePage(_ChainPage):
+    """Which version last set each field of a document."""
+
+    kind = "blame"
+    icon = "user-list"
+    words = "Blame"
+    hint = "Enter compares the version that set the field with the one before it; Ctrl+Shift+B shows the change map"
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self.panel = BlamePanel(session, ns, id)
+        self._put(self.panel)
+        self.panel.compare_asked.connect(self._compare)
+        self.panel.map_asked.connect(self.do_change_map)
+        self.panel.loaded.connect(self.changed)
+
+    def do_blame(self) -> None:
+        self.do_change_map()
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def do_compare(self) -> None:
+        self.panel.compare()
+
+    def do_find(self) -> None:
+        self.panel.search.setFocus()
+        self.panel.search.selectAll()
+
+    def facts(self) -> set[str]:
+        return super().facts() | {"find"}
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.list, self.panel.search]
+
+
+def restorable(old: Version, now: Version, key: Key) -> Path:
+    """Where a field stands in both versions; raises ``Refused`` where its element stands elsewhere by now."""
+    there = locate(old.content or b"", key) if old.content else None
+    here = locate(now.content or b"", key) if now.content else None
+    if there is None:
+        raise Refused(f"{key_text(key)} is not there in that version any more; refresh the map.")
+    if any(isinstance(step, Element) for step in key) and there != here:
+        name = key_text(key[: 1 + max(i for i, step in enumerate(key) if isinstance(step, Element))])
+        state = "stands at another place" if here is not None else "is not there"
+        raise Refused(f"{name} {state} in the current version; edit the document to bring its value back.")
+    return there

@@ -1,0 +1,408 @@
+"""The change map and the blame: what they show of the sample, how they are led by keys, what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible, QImage, QPainter
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gui import mapink, theme
+from gui.actions import TABLE
+from gui.blameview import BlamePanel, set_in
+from gui.chainpages import BlamePage, ChangeMapPage, restorable
+from gui.changemap import ChangeMapPanel
+from gui.desk import Desk
+from gui.mapmodel import MapModel, Row
+from gui.pages import CollectionPage
+from model import canonical
+from model.canonical import Value
+from model.chain import Chain, Follower
+from model.errors import Refused
+from model.records import Version
+from model.session import Session, things
+
+NS, ID = "insurance.contracts", Value.of("K-118240")
+Idle = Callable[[], None]
+
+
+@pytest.fixture(scope="module")
+def session(homes: Path) -> Iterator[Session]:
+    with Session.open("sample:") as made:
+        yield made
+
+
+@pytest.fixture
+def panel(session: Session, qtbot: QtBot, idle: Idle) -> ChangeMapPanel:
+    made = ChangeMapPanel(session, NS, ID)
+    qtbot.addWidget(made)
+    made.resize(1391, 795)
+    made.show()
+    idle()
+    qtbot.waitUntil(lambda: made.model.chain.complete)
+    return made
+
+
+def row_of(model: MapModel, name: str) -> int:
+    return next(at for at, row in enumerate(model.rows) if row.name == name)
+
+
+def go(panel: ChangeMapPanel, name: str, v: int) -> None:
+    panel.grid.go(row_of(panel.model, name), v - 1)
+
+
+def press(panel: ChangeMapPanel, key: Qt.Key, *modifiers: Qt.KeyboardModifier) -> None:
+    QTest.keyClick(panel.grid, key, *modifiers)
+
+
+def at(panel: ChangeMapPanel) -> tuple[str, int]:
+    here = panel.grid.currentIndex()
+    return panel.model.rows[here.row()].name, here.column() + 1
+
+
+def version(v: int, content: dict[str, object] | None, current: bool = False) -> Version:
+    raw = None if content is None else canonical.encode(content)
+    state = "missing" if raw is None else "present"
+    return Version(Value.of(v), None, None, "archive", state, current, None, len(raw or b""), content=raw)
+
+
+def chain(*versions: Version, complete: bool = True) -> Chain:
+    follower = Follower()
+    for one in versions:
+        follower.take(one)
+    return follower.chain(complete)
+
+
+# --- what is shown
+
+
+def test_the_sample_has_thirty_fields_by_sixty_versions_and_two_folded_ones(panel: ChangeMapPanel) -> None:
+    assert (panel.model.rowCount(), panel.model.columnCount()) == (30, 60)
+    assert "60 versions, 57 kept. 30 fields; 2 that change in every version are folded away." in panel.name.text
+    panel.fold.click()
+    assert panel.model.rowCount() == 32
+    assert panel.model.rows[-1].name == "changedBy"
+    panel.fold.click()
+    assert panel.model.rowCount() == 30
+
+
+def test_every_cell_has_a_name_for_those_who_do_not_see_it(panel: ChangeMapPanel) -> None:
+    model = panel.model
+
+    def said(name: str, v: int) -> str:
+        return str(model.data(model.index(row_of(model, name), v - 1), Qt.ItemDataRole.AccessibleTextRole))
+
+    assert said("premium.gross", 43) == "premium.gross, v43, changed, overwritten since"
+    assert said("premium.gross", 57) == "premium.gross, v57, changed, in force now"
+    assert said("premium.gross", 18) == "premium.gross, v18, changed somewhere in v17–v20, overwritten since"
+    assert said("status", 18) == "status, v18, version missing"
+    assert said("insured.sum", 34) == "insured.sum, v34, type only, overwritten since"
+    assert said("premium.discount", 40) == "premium.discount, v40, removed, added again since"
+    assert said("premium.discount", 57) == "premium.discount, v57, removed"
+    assert said("premium.discount", 2) == "premium.discount, v2, not there"
+    assert said("period.from", 1) == "period.from, v1, there from the start"
+    assert said("period.from", 2) == "period.from, v2, not changed"
+    assert said("riders[FLOOD].premium", 52) == "riders[FLOOD].premium, v52, added, in force now"
+
+
+def test_a_screen_reader_meets_a_table_of_named_cells(panel: ChangeMapPanel) -> None:
+    found = QAccessible.queryAccessibleInterface(panel.grid)
+    assert found is not None
+    assert found.role() == QAccessible.Role.Table
+    assert found.childCount() >= 30 * 60
+    heads = (found.childCount() - 30 * 60) // (30 + 60)  # Qt counts the headers in, which are not shown
+    row = row_of(panel.model, "premium.gross")
+    cell = found.child((row + heads) * (60 + heads) + 42 + heads)
+    assert cell is not None
+    assert cell.text(QAccessible.Text.Name) == "premium.gross, v43, changed, overwritten since"
+
+
+def test_a_change_in_a_gap_is_never_a_cell_in_one(panel: ChangeMapPanel) -> None:
+    row = panel.model.rows[row_of(panel.model, "notes")]
+    assert [(mark.first + 1, mark.column + 1) for mark in row.marks[1:4]] == [(8, 8), (17, 20), (21, 21)]
+
+
+def test_a_field_exists_from_where_it_was_added_to_where_it_was_removed(panel: ChangeMapPanel) -> None:
+    row = panel.model.rows[row_of(panel.model, "premium.discount")]
+    assert row.spans == ((5, 39), (48, 56))
+    assert row.ring is None
+    assert panel.model.rows[row_of(panel.model, "status")].spans == ((0, 59),)
+
+
+def test_the_line_below_says_what_happened_when_and_by_whom(panel: ChangeMapPanel) -> None:
+    go(panel, "premium.gross", 43)
+    assert panel.first.text == "premium.gross was set in v43 on 21 Mar 2023 09:12 by rk-204"
+    assert panel.second.text.split() == (
+        ["468.10", "→", "491.23", "Decimal128", "together", "with", "premium.net,", "premium.tax,", "insured.sum"]
+    )
+    go(panel, "premium.gross", 19)
+    assert panel.first.text.startswith("premium.gross was set somewhere in v17–v20 on 24 Jul 2018")
+    go(panel, "status", 18)
+    assert panel.first.text == "status in v18 is missing: retention or loss"
+    go(panel, "status", 20)
+    assert panel.first.text == "status in v20 is as it was set in v7"
+    assert panel.second.text == '"active" String'
+    go(panel, "premium.discount", 41)
+    assert panel.first.text == "premium.discount is not there in v41"
+
+
+# --- being led
+
+
+def test_arrows_home_and_end_lead_the_crosshair(panel: ChangeMapPanel) -> None:
+    go(panel, "premium.net", 43)
+    press(panel, Qt.Key.Key_Down)
+    press(panel, Qt.Key.Key_Right)
+    assert at(panel) == ("premium.tax", 44)
+    press(panel, Qt.Key.Key_Home)
+    assert at(panel) == ("premium.tax", 4)
+    press(panel, Qt.Key.Key_End)
+    assert at(panel) == ("premium.tax", 57)
+    press(panel, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
+    assert at(panel) == ("premium.tax", 56)
+    press(panel, Qt.Key.Key_Up)
+    press(panel, Qt.Key.Key_Left)
+    assert at(panel) == ("premium.net", 55)
+    go(panel, "status", 1)
+    press(panel, Qt.Key.Key_Up)
+    press(panel, Qt.Key.Key_Left)
+    assert at(panel) == ("status", 1)
+
+
+def test_enter_compares_the_version_with_the_one_before_it(panel: ChangeMapPanel, qtbot: QtBot) -> None:
+    go(panel, "premium.gross", 43)
+    assert panel.compare.text() == "Compare v42 and v43"
+    with qtbot.waitSignal(panel.compare_asked) as asked:
+        press(panel, Qt.Key.Key_Return)
+    assert asked.args is not None
+    assert [one.v for one in asked.args] == [Value.of(42), Value.of(43)]
+    go(panel, "premium.gross", 18)
+    assert panel.compare.text() == "Compare v16 and v20"
+    go(panel, "status", 1)
+    assert not panel.compare.isEnabled()
+
+
+def test_only_a_value_that_is_not_in_force_can_be_restored(panel: ChangeMapPanel, qtbot: QtBot) -> None:
+    go(panel, "premium.gross", 43)
+    with qtbot.waitSignal(panel.restore_asked) as asked:
+        panel.restore.click()
+    assert asked.args is not None
+    assert (asked.args[0].v, asked.args[1]) == (Value.of(43), ("premium", "gross"))
+    go(panel, "premium.gross", 58)
+    assert not panel.restore.isEnabled()
+    assert panel.restore.toolTip() == "This value is in force now"
+    go(panel, "premium.discount", 41)
+    assert "not there in v41" in panel.restore.toolTip()
+    go(panel, "premium.discount", 45 + 5)
+    assert panel.restore.isEnabled()
+
+
+def test_space_shows_the_whole_value_below(panel: ChangeMapPanel, idle: Idle) -> None:
+    go(panel, "notes", 8)
+    press(panel, Qt.Key.Key_Space)
+    idle()
+    assert panel.values.isVisible()
+
+
+def test_rows_can_stand_by_last_change_and_by_number(panel: ChangeMapPanel) -> None:
+    go(panel, "premium.gross", 43)
+    panel.orders["most"].click()
+    assert [row.name for row in panel.model.rows[:3]] == ["premium.net", "premium.tax", "premium.gross"]
+    assert at(panel) == ("premium.gross", 43)
+    panel.orders["last"].click()
+    assert {row.name for row in panel.model.rows[:2]} == {"tags", "notes"}
+    assert panel.model.rows[-1].name == "period.from"
+
+
+def test_columns_are_8_to_24_wide_and_the_crosshair_stays_in_place(panel: ChangeMapPanel) -> None:
+    go(panel, "premium.gross", 43)
+    for _ in range(9):
+        panel.zoom_in.click()
+    assert panel.grid.columnWidth(0) == theme.px(24)
+    assert not panel.zoom_in.isEnabled()
+    assert panel.grid.visualRect(panel.grid.currentIndex()).intersects(panel.grid.viewport().rect())
+    for _ in range(9):
+        panel.zoom_out.click()
+    assert panel.grid.columnWidth(0) == theme.px(8)
+    assert not panel.zoom_out.isEnabled()
+
+
+def test_only_the_crosshair_is_painted_when_it_moves(panel: ChangeMapPanel, qtbot: QtBot) -> None:
+    go(panel, "premium.gross", 43)
+    panel.grid.viewport().grab()
+    painted = panel.grid.painted
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Right):
+        press(panel, key)
+        panel.grid.viewport().grab()
+    assert panel.grid.painted == painted
+    panel.zoom_in.click()
+    panel.grid.viewport().grab()
+    assert panel.grid.painted > painted
+
+
+def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, qtbot: QtBot) -> None:
+    panel.resize(900, 480)
+    qtbot.waitUntil(lambda: panel.grid.verticalScrollBar().maximum() > 0)
+    view = panel.view
+    before = (view.names.pos(), view.head.pos(), view.counts.width())
+    panel.grid.go(29, 0)
+    assert panel.grid.verticalScrollBar().value() > 0
+    assert panel.grid.horizontalScrollBar().value() == 0
+    assert before == (view.names.pos(), view.head.pos(), view.counts.width())
+    QTest.mouseClick(view.names, Qt.MouseButton.LeftButton, pos=QPoint(5, 2))
+    assert panel.grid.currentIndex().row() == panel.grid.verticalScrollBar().value() // panel.grid.sizes.row
+
+
+def test_the_whole_map_is_saved_as_a_picture(panel: ChangeMapPanel, tmp_path: Path) -> None:
+    panel.resize(700, 400)
+    panel.save_to(str(tmp_path / "map.png"))
+    made = QImage(str(tmp_path / "map.png"))
+    assert made.width() >= 2 * panel.grid.wide
+    assert made.height() >= 2 * panel.grid.high
+
+
+def test_below_12_pixels_symbols_go_and_fill_and_outline_stay() -> None:
+    model = MapModel()
+    model.put(chain(version(2, {"a": 1, "b": 1}, True), version(1, {"a": 1})))
+
+    def drawn(zoom: float) -> QImage:
+        made = QImage(64, 64, QImage.Format.Format_RGB32)
+        made.fill(theme.colour("surface"))
+        painter = QPainter(made)
+        mapink.matrix(painter, model, mapink.Sizes(zoom), made.rect().toRectF())
+        painter.end()
+        return made
+
+    def sign(zoom: float) -> bool:
+        sizes = mapink.Sizes(zoom)
+        middle = round(sizes.middle(1)), sizes.row + sizes.row // 2
+        return drawn(zoom).pixelColor(*middle) != theme.colour("add")
+
+    assert sign(16)
+    assert not sign(8)
+
+
+def test_what_is_known_so_far_is_shown_while_older_versions_arrive(qtbot: QtBot) -> None:
+    model = MapModel()
+    model.put(chain(version(3, {"a": 2}, True), version(2, {"a": 1}), complete=False))
+    assert model.summary() == "2 versions. 1 field so far."
+    assert [mark.column for mark in model.rows[0].marks] == [1]
+
+
+def test_a_long_map_paints_only_what_is_in_sight(qtbot: QtBot) -> None:
+    model = MapModel()
+    model.put(chain(*(version(v, {f"f{i}": v // (i + 1) for i in range(60)}, v == 3000) for v in range(3000, 0, -1))))
+    from gui.mapgrid import MapView
+
+    view = MapView(model)
+    qtbot.addWidget(view)
+    view.resize(1200, 600)
+    view.show()
+    view.show_newest()
+    view.grab()
+    assert 0 < view.grid.painted <= 12
+    assert "marks" not in model.rows[-1].__dict__  # what is out of sight is not even worked out
+
+
+def test_a_row_of_an_element_with_an_object_id_is_named_by_its_end() -> None:
+    from bson import ObjectId
+
+    raw = {"r": [{"_id": ObjectId("65f0a1c29b1e8a0012c4d7aa"), "n": 1}]}
+    tracks = [track for track in chain(version(1, raw, True)).tracks if not track.identity]
+    assert Row(tracks[0], 1, 0, 0).label == ("r[…c4d7aa].", "n")
+
+
+# --- pages
+
+
+def test_an_element_that_stands_elsewhere_now_is_not_restored_onto_another() -> None:
+    old = version(1, {"r": [{"_id": 1, "n": 1}, {"_id": 2, "n": 2}]})
+    now = version(2, {"r": [{"_id": 2, "n": 3}]}, True)
+    keys = {track.key: track for track in chain(now, old).tracks if track.key[-1:] == ("n",)}
+    for key in keys:
+        with pytest.raises(Refused, match="edit the document"):
+            restorable(old, now, key)
+    assert {restorable(old, old, key) for key in keys} == {("r", 0, "n"), ("r", 1, "n")}
+    assert restorable(version(1, {"a": 1}), version(2, {}), ("a",)) == ("a",)
+
+
+def test_the_timeline_leads_to_the_map_and_the_map_back_to_two_versions(
+    session: Session, qtbot: QtBot, idle: Idle
+) -> None:
+    desk = Desk()
+    qtbot.addWidget(desk)
+    desk.resize(1300, 800)
+    desk.show()
+    page = desk.collection(session, NS)
+    idle()
+    page.show_document(ID)
+    idle()
+    page.do_change_map()
+    shown = desk.page
+    assert isinstance(shown, ChangeMapPage)
+    assert shown.title == "Change map: K-118240"
+    idle()
+    go(shown.panel, "premium.gross", 43)
+    shown.do_compare()
+    idle()
+    assert isinstance(desk.page, CollectionPage)
+    qtbot.waitUntil(lambda: page.diff.comparison is not None and page.diff.comparison.a.v == Value.of(42))
+    desk.show_page(shown)
+    shown.do_blame()
+    blame = desk.page
+    assert isinstance(blame, BlamePage)
+    idle()
+    blame.do_blame()
+    assert desk.page is shown
+    assert [one["kind"] for one in desk.memory(session)] == ["collection", "map", "blame"]
+    kept = desk.memory(session)
+    desk.close_session(session)
+    assert desk.restore(session, kept) == 3
+    idle()
+
+
+def test_a_value_is_restored_from_the_map_once_it_is_agreed_to(qtbot: QtBot, idle: Idle) -> None:
+    with Session.open("sample:") as own:
+        page = ChangeMapPage(own, NS, ID)
+        qtbot.addWidget(page)
+        page.show()
+        idle()
+        asked: list[object] = []
+        page.writes.restore = lambda *args: asked.append(args)  # type: ignore[method-assign]
+        go(page.panel, "insured.zone", 35)
+        page.panel.restore.click()
+        idle()
+        assert asked == [(ID, Value.of(35), [("insured", "zone")])]
+
+
+def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot, idle: Idle) -> None:
+    panel = BlamePanel(session, NS, ID)
+    qtbot.addWidget(panel)
+    panel.show()
+    idle()
+    rows = {"".join(panel.model.cell(panel.model.index(at, 1)).text): row for at, row in enumerate(panel.model.rows)}
+    assert set_in(rows["premium.gross"]) == "v57"
+    assert rows["premium.gross"].version.author == "portal"
+    panel.search.setText("rk-204")
+    assert {row.version.author for row in panel.model.rows} == {"rk-204"}
+    panel.search.setText("nothing like it")
+    assert panel.stack.kind == "empty"
+    panel.search.clear()
+    panel.list.setCurrentIndex(panel.model.index(0, 0))
+    assert panel.compare_button.text() == "Compare v46 and v47"
+    with qtbot.waitSignal(panel.compare_asked) as asked:
+        QTest.keyClick(panel.list, Qt.Key.Key_Return)
+    assert asked.args is not None
+    assert [one.v for one in asked.args] == [Value.of(46), Value.of(47)]
+
+
+def test_the_menu_and_the_welcome_page_know_the_way() -> None:
+    items = {item.id: item for item in TABLE}
+    assert items["blame"].keys == ("Ctrl+Shift+B",)
+    assert items["change-map"].menu == "Compare"
+    second = things()[1]
+    assert (second.title, second.key, second.action) == ("See who changed what, and when", "Ctrl+Shift+B", "map")
