@@ -117,29 +117,33 @@ def unique_anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[i
 def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs that increases in its second place; the first increases already."""
     seconds = [j for _, j in pairs]
-    if seconds == sorted(set(seconds)):
-        return list(pairs)
+    run = set(rising(seconds))
+    return list(pairs) if len(run) == len(pairs) else [pair for pair in pairs if pair[1] in run]
+
+
+def rising(numbers: list[int]) -> list[int]:
+    """The longest run of numbers that increases; no number comes twice."""
+    if numbers == sorted(numbers):
+        return numbers
     tails: list[int] = []  # the smallest end of a run of each length
-    ends: list[int] = []  # which pair that end is
-    before: list[int] = []
+    lengths: list[int] = []  # of the longest run that ends with each number, less one
     highest = -1
-    for k, j in enumerate(seconds):
-        if j > highest:  # nearly always, where little moved
-            before.append(ends[-1] if ends else -1)
-            tails.append(j)
-            ends.append(k)
-            highest = j
-            continue
-        length = bisect_left(tails, j)
-        before.append(ends[length - 1] if length else -1)
-        tails[length] = j
-        ends[length] = k
-        highest = tails[-1]
-    run: list[tuple[int, int]] = []
-    k = ends[-1] if ends else -1
-    while k >= 0:
-        run.append(pairs[k])
-        k = before[k]
+    for n in numbers:
+        if n > highest:  # nearly always, where little moved
+            lengths.append(len(tails))
+            tails.append(n)
+            highest = n
+        else:
+            length = bisect_left(tails, n)
+            lengths.append(length)
+            tails[length] = n
+            highest = tails[-1]
+    wanted = len(tails) - 1
+    run: list[int] = []
+    for n, length in zip(reversed(numbers), reversed(lengths), strict=True):
+        if length == wanted and (not run or n < run[-1]):
+            run.append(n)
+            wanted -= 1
     run.reverse()
     return run
 

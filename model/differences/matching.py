@@ -15,7 +15,7 @@ from typing import TypeAlias
 from rapidfuzz.distance import Indel
 
 from model import canonical as c
-from model.differences.arrays import align, increasing
+from model.differences.arrays import align, increasing, rising
 from model.differences.elements import Elements
 from model.differences.walk import Span, spans
 
@@ -78,29 +78,26 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
         gaps.pair([0], [0])
         return found
     old, new = _tokens(left, right, keys, found)
-    kept = align(old, new)
-    found.coarse = kept.coarse
-    found.source = {j: i for i, j in kept.pairs}
-    if len(kept.pairs) == min(len(old), len(new)):  # what is left is all new, or all gone
+    if (fixed := _unique(old, new, found)) is None:
+        kept = align(old, new)
+        found.coarse = kept.coarse
+        found.source = {j: i for i, j in kept.pairs}
+        if len(kept.pairs) < min(len(old), len(new)):
+            gone = {i for i, _ in kept.pairs}
+            pairs = _equal_pairs(old, _others(len(old), gone), new, _others(len(new), found.source))
+            steady = _steady(kept.pairs, pairs)
+            found.moved = {j for _, j in pairs}.difference(j for _, j in steady)
+            found.source.update((j, i) for i, j in pairs)
+            fixed = sorted([*kept.pairs, *steady])
+    if fixed is None or len(found.source) == min(len(old), len(new)):  # what is left is all new, or all gone
         return found
-    rest_old, rest_new = _others(len(old), {i for i, _ in kept.pairs}), _others(len(new), found.source)
-    pairs = _equal_pairs(old, rest_old, new, rest_new)
-    steady = _steady(kept.pairs, pairs)
-    found.moved = {j for _, j in pairs}.difference(j for _, j in steady)
-    for i, j in pairs:
-        found.source[j] = i
-    if len(pairs) == min(len(rest_old), len(rest_new)):
-        return found
-    gone = {i for i, _ in pairs}
-    fixed = sorted([*kept.pairs, *steady])
+    gone = set(found.source.values())
     between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     edges_old, edges_new = [i for i, _ in fixed], [j for _, j in fixed]
-    for i in rest_old:
-        if i not in gone:
-            between[bisect_left(edges_old, i)][0].append(i)
-    for j in rest_new:
-        if j not in found.source:
-            between[bisect_left(edges_new, j)][1].append(j)
+    for i in _others(len(old), gone):
+        between[bisect_left(edges_old, i)][0].append(i)
+    for j in _others(len(new), found.source):
+        between[bisect_left(edges_new, j)][1].append(j)
     for some, others in between.values():
         if some and others:
             gaps.pair(some, others)
@@ -123,6 +120,8 @@ def _tokens(
     types, others = left.types(), right.types()
     if len({*types, *others}) > 1:  # else the payload alone tells elements apart
         old, new = list(zip(types, old, strict=True)), list(zip(others, new, strict=True))
+    if c.OBJECT not in types or c.OBJECT not in others:
+        return old, new
     both = set(old).intersection(new)
     here = _identities(left.raw, left, [i for i, token in enumerate(old) if token not in both], keys)
     there = _identities(right.raw, right, [j for j, token in enumerate(new) if token not in both], keys) if here else {}
@@ -132,6 +131,20 @@ def _tokens(
             old[i] = new[j] = key
             found.changed.add(j)
     return old, new
+
+
+def _unique(old: list[Hashable], new: list[Hashable], found: Matching) -> list[tuple[int, int]] | None:
+    """Match tokens that all occur once: what does not rise with the longest run moved. Gives the run, or None."""
+    where = {token: j for j, token in enumerate(new)}
+    if len(where) < len(new) or len(set(old)) < len(old):
+        return None
+    find = where.get
+    to = [find(token, -1) for token in old]
+    found.source = source = {j: i for i, j in enumerate(to) if j >= 0}
+    run = rising(list(source))
+    if len(run) < len(source):
+        found.moved = source.keys() - set(run)
+    return [(source[j], j) for j in run]
 
 
 def _equal_pairs(
