@@ -61,7 +61,7 @@ def test_a_field_that_neither_version_has_is_refused() -> None:
         ([("v", "x")], "kept by the layout"),
         ([()], "names a field"),
         ([(0,)], "names a field"),
-        ([("a",), ("a",)], "one place twice"),
+        ([("a",), ("a",)], "a is named twice"),
         ([("a",), ("a", "b")], "one place twice"),
     ],
 )
