@@ -1,0 +1,147 @@
+"""A proxy before a MongoDB server that cuts connections: before a write is sent, before its reply, or while it is late.
+
+It speaks whole messages of the wire protocol, one request and one reply at a time, as drivers do without sessions.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+import threading
+from collections import Counter
+from contextlib import suppress
+from types import TracebackType
+
+WRITES = (b"insert\x00", b"update\x00", b"delete\x00", b"findAndModify\x00")
+HEADER = 16
+FLAGS = 4
+FIRST_NAME = HEADER + FLAGS + 1 + 4 + 1  # flags, kind of section, length of the document, type of its first field
+
+
+class Proxy:
+    """Listens on a port of its own; ``doubt`` is the chance that a write's outcome is not told."""
+
+    def __init__(self, host: str, port: int, seed: int, doubt: float = 0.35, cuts: float = 0.01) -> None:
+        self.target = (host, port)
+        self.doubt = doubt
+        self.cuts = cuts
+        self.did: Counter[str] = Counter()
+        self._rng = random.Random(seed)
+        self._lock = threading.Lock()
+        self._late: list[tuple[socket.socket, bytes]] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._open: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._accepting = threading.Thread(target=self._accept)
+
+    @property
+    def uri(self) -> str:
+        """Where clients connect."""
+        return f"mongodb://127.0.0.1:{self._listener.getsockname()[1]}/?directConnection=true"
+
+    def __enter__(self) -> Proxy:
+        self._accepting.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.settle()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for each in self._open:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
+        for thread in self._threads:
+            thread.join()
+
+    def settle(self) -> None:
+        """Let all that is on its way arrive."""
+        while self._land(1.0):
+            pass
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            thread = threading.Thread(target=self._serve, args=(client,))
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, client: socket.socket) -> None:
+        server = socket.create_connection(self.target)
+        with self._lock:
+            self._open |= {client, server}
+        held = False
+        try:
+            while request := _message(client):
+                self._land(0.3)
+                what = self._fate(request)
+                if what == "landing late":
+                    with self._lock:
+                        self._late.append((server, request))
+                    held = True
+                    return
+                if what in ("never sent", "cut"):
+                    return
+                server.sendall(request)
+                reply = _message(server)
+                if what == "reply lost" or not reply:
+                    return
+                client.sendall(reply)
+        except OSError:
+            pass
+        finally:
+            with self._lock:
+                self._open -= {client} if held else {client, server}
+            client.close()
+            if not held:
+                server.close()
+
+    def _fate(self, request: bytes) -> str:
+        with self._lock:
+            what = "told"
+            if request.startswith(WRITES, FIRST_NAME):
+                if self._rng.random() < self.doubt:
+                    what = self._rng.choice(("never sent", "reply lost", "landing late"))
+                self.did[f"writes {what}"] += 1
+            elif self._rng.random() < self.cuts:
+                what = "cut"
+                self.did["other messages cut"] += 1
+            return what
+
+    def _land(self, chance: float) -> bool:
+        """Perhaps send what is on its way longest, and wait until it is done."""
+        with self._lock:
+            if not self._late or self._rng.random() > chance:
+                return False
+            server, request = self._late.pop(0)
+        with suppress(OSError):
+            server.sendall(request)
+            _message(server)
+        with self._lock:
+            self._open.discard(server)
+        server.close()
+        return True
+
+
+def _message(of: socket.socket) -> bytes:
+    """The next whole message; b"" where the other side is gone."""
+    head = _bytes(of, HEADER)
+    if not head:
+        return b""
+    rest = _bytes(of, int.from_bytes(head[:4], "little") - HEADER)
+    return head + rest if rest else b""
+
+
+def _bytes(of: socket.socket, count: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        part = of.recv(count - len(parts))
+        if not part:
+            return b""
+        parts += part
+    return bytes(parts)
