@@ -18,8 +18,9 @@ from typing import Any, TypeAlias
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
+from bson.errors import BSONError
 
-from model.errors import Unreadable
+from model.errors import Refused, Unreadable
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -94,8 +95,12 @@ class Value:
 
     @classmethod
     def of(cls, python: Any) -> Value:
-        """The BSON value that PyMongo would store for a Python object."""
-        raw = bson.encode({"": python}, codec_options=FORGIVING)
+        """The BSON value that PyMongo would store for a Python object; raises ``Refused`` where it stores none."""
+        try:
+            raw = bson.encode({"": python}, codec_options=FORGIVING)
+        except (BSONError, OverflowError, ValueError, TypeError, RecursionError) as error:
+            kind = type(python).__name__
+            raise Refused(f"A value of Python's type {kind} cannot be stored: {str(error).rstrip('.')}.") from None
         return cls(raw[4], raw[6:-1])
 
     @classmethod

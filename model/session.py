@@ -106,7 +106,7 @@ class Session:
     @classmethod
     def open(
         cls,
-        source: str,
+        source: str | FilePath,
         profile: str | FilePath | None = None,
         read_only: bool = False,
         into_memory: bool = False,
@@ -120,7 +120,7 @@ class Session:
         data folder, or ``PALIMPSEST_HOME``). Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
         stated = Profile.load(profile) if profile is not None else None
-        opened = sources.connect(source, read_only, into_memory, password, home)
+        opened = sources.connect(str(source), read_only, into_memory, password, home)
         try:
             return cls(opened, stated, read_only, home)
         except BaseException:
@@ -307,20 +307,21 @@ class Session:
     def edit(
         self,
         ns: str,
-        id: Value | str,
+        id: Value | object,
         set: Mapping[str | Path, Value | object] | None = None,
-        unset: Sequence[str | Path] = (),
+        unset: str | Sequence[str | Path] = (),
         base: Value | object | None = None,
     ) -> Outcome:
         """Change some fields of the current version in one guarded write.
 
-        Paths are text (``premium.gross``, ``riders[2]``) or tuples; values are ``Value`` or what PyMongo encodes.
+        An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or what PyMongo encodes, as values are. Paths
+        are text (``premium.gross``, ``riders[2]``) or tuples.
         With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
         change that changes nothing is ``skipped`` and writes nothing.
         """
         self._check_allowed()
         layout = self._catalogue.layout(ns)
-        stored_id = layout.find_id(id) if isinstance(id, str) else id
+        stored_id = layout.find_id(id) if isinstance(id, str) else _value(id)
         current = layout.version(stored_id)
         if base is not None and not self._is_at(ns, stored_id, current, base):
             detail = (
@@ -330,7 +331,7 @@ class Session:
             return Outcome("conflict", ns, stored_id, detail)
         before = current.content or canonical.EMPTY
         changes = [(_path(before, path), _value(value)) for path, value in (set or {}).items()]
-        gone = [_path(before, path) for path in unset]
+        gone = [_path(before, path) for path in ((unset,) if isinstance(unset, str) else unset)]
         edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
         content = edit.changed(before, changes, gone)
         return self._writer.save(ns, stored_id, current, content)

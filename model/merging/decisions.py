@@ -60,7 +60,9 @@ class Decision:
             if not isinstance(action, str):
                 action = Value.of(action)
             elif action not in ACTIONS:
-                raise Refused(f"{action!r} is no choice: take base, mine, theirs or both, or give a value.")
+                raise Refused(
+                    f"{action!r} is no choice: take base, mine, theirs or both, or give a value, a text as Value.of(…)."
+                )
             elif action == "both" and self.both is None:
                 raise Refused(f"Both cannot be kept at {self.place}: choose one side or give a value.")
         if isinstance(action, Value):
