@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
 
 from model import canonical, files, text
@@ -156,7 +157,8 @@ def differ(args: argparse.Namespace) -> int:
     """The changes between two versions or two files; 1 where there are any."""
     form = args.format or ("json" if args.json else "text")
     if len(args.sides) == 2:
-        (a, _), (b, _) = files.read(args.sides[0]), files.read(args.sides[1])
+        # git hands the null device to its external diff in place of a file that is new or gone.
+        (a, _), (b, _) = (files.read(side, empty=side == os.devnull) for side in args.sides[:2])
         return _print_diff(diff(a, b), a, b, form)
     if len(args.sides) != 5:
         raise Refused("diff takes two files, or SOURCE NS ID V W; see `palimpsest diff --help`.")
