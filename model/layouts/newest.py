@@ -204,9 +204,8 @@ class OwnDocuments(Layout):
         return f"{self.profile.token}_next" if self.profile.token else ""
 
     def identity(self, version: Version) -> bytes:
-        """The stored document, without the mark that another writer may set in it."""
-        raw = super().identity(version)
-        return c.without(raw, [self.claim]) if self.claim else raw
+        """Which version is the newest: whatever is changed in place, the next can be inserted behind it."""
+        return c.only(version.raw or c.EMPTY, list(filter(None, ("_id", self.profile.version, self.profile.token))))
 
     def _overtaken(self, id: Value, base: Version) -> bool:
         """Whether the newest version is not the base any more, or was changed in place."""
