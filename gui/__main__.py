@@ -8,8 +8,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-from model import commands
-
 _WITHOUT_DISPLAY = (
     "without one work `palimpsest tour DIR`, which renders every view as a picture, the text commands "
     "(`palimpsest --help`), and QT_QPA_PLATFORM=vnc, which serves the window to a VNC viewer"
@@ -19,7 +17,14 @@ _WINDOW_OPTIONS = ("--read-only",)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command, the tour or the window; returns the exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # imports take their time, and Ctrl-C comes at any
+        print("Stopped.", file=sys.stderr)
+        return 130
+
+
+def _run(words: list[str]) -> int:
     if words[:1] == ["tour"]:
         if trouble := _missing_for("offscreen"):
             return _say(trouble)
@@ -27,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return tour.main(words[1:])
     if is_command(words):
+        from model import commands
+
         return commands.main(words)
     source = next((word for word in words if word not in _WINDOW_OPTIONS), None)
     if trouble := why_no_window():
@@ -38,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def is_command(words: Sequence[str]) -> bool:
     """Whether the words are for the command line: a command, an option that is not the window's, or too many words."""
+    from model import commands
+
     plain = [word for word in words if word not in _WINDOW_OPTIONS]
     return bool(plain) and (plain[0] in commands.NAMES or plain[0].startswith("-") or len(plain) > 1)
 

@@ -10,7 +10,8 @@ from types import TracebackType
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui import focus, preferences, tasks, theme
+from gui import tasks
+from gui.look import focus, preferences, theme
 
 _log = logging.getLogger(__name__)
 _listening = False

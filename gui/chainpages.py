@@ -8,10 +8,11 @@ from functools import partial
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui import messages, tasks, wording
-from gui.blameview import BlamePanel
-from gui.changemap import ChangeMapPanel
-from gui.layoutwords import layout_sentence
+from gui import messages, tasks
+from gui.chain.blameview import BlamePanel
+from gui.chain.changemap import ChangeMapPanel
+from gui.look import wording
+from gui.look.layoutwords import layout_sentence
 from gui.pages import Page, Request
 from gui.writes import Writes
 from model.canonical import Path, Value

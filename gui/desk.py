@@ -8,12 +8,13 @@ from functools import partial
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from gui import messages, preferences, wording
+from gui import messages
 from gui.chainpages import BlamePage, ChangeMapPage
 from gui.documentpages import DocumentPage, MergePage
+from gui.frame.tabs import Tabs
+from gui.look import preferences, wording
+from gui.look.states import StateView
 from gui.pages import CollectionPage, Page, Request
-from gui.states import StateView
-from gui.tabs import Tabs
 from gui.toolpages import DraftsPage, JournalPage, PendingPage
 from model import text
 from model.canonical import Value

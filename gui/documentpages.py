@@ -9,13 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from gui import messages, preferences, tasks, wording
-from gui.conflicts import ConflictPrompt
-from gui.editor import EditorPanel
-from gui.layoutwords import layout_sentence
+from gui import messages, tasks
+from gui.edit.editor import EditorPanel
+from gui.look import preferences, wording
+from gui.look.layoutwords import layout_sentence
+from gui.merge.conflicts import ConflictPrompt
+from gui.merge.resolver import ResolverPanel
 from gui.pages import Page, Request, hand_over_keys
-from gui.resolver import ResolverPanel
-from gui.valuepane import ValuePane
+from gui.values.valuepane import ValuePane
 from gui.writes import Writes
 from model import text
 from model.canonical import Path, Value

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from gui import messages, preferences, tasks, theme
+from gui import messages, tasks
 from gui.actions import MENUS, TABLE, keys_text
-from gui.activity import ActivityDialog
-from gui.palette import Hit, Palette
-from gui.settings import SettingsDialog
-from gui.sheet import Sheet
-from gui.states import button, words
+from gui.frame.activity import ActivityDialog
+from gui.frame.palette import Hit, Palette
+from gui.frame.settings import SettingsDialog
+from gui.look import preferences, theme
+from gui.look.sheet import Sheet
+from gui.look.states import button, words
 from model.records import ServerFacts
 
 if TYPE_CHECKING:

@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import icons, tasks, theme
-from gui.sheet import Sheet
-from gui.states import Choice, Glyph, button, words
+from gui import tasks
+from gui.look import icons, theme
+from gui.look.sheet import Sheet
+from gui.look.states import Choice, Glyph, button, words
 
 SECONDS = 10
 MOST = 3  # lines at once; the oldest that may go makes room

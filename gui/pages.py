@@ -10,12 +10,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QShortcut
 from PySide6.QtWidgets import QMenu, QPushButton, QSplitter, QVBoxLayout, QWidget
 
-from gui import messages, preferences, tasks, theme, wording
-from gui.browser import BrowserPanel
-from gui.diffview import DiffPanel
-from gui.layoutwords import guard_sentence, layout_sentence
-from gui.states import button
-from gui.timeline import TimelinePanel
+from gui import messages, tasks
+from gui.browse.browser import BrowserPanel
+from gui.compare.diffview import DiffPanel
+from gui.look import preferences, theme, wording
+from gui.look.layoutwords import guard_sentence, layout_sentence
+from gui.look.states import button
+from gui.versions.timeline import TimelinePanel
 from gui.writes import Writes
 from model import text
 from model.canonical import Path, Value

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui.draftsview import DraftsPanel
-from gui.journalview import JournalPanel
 from gui.pages import Page, Request
-from gui.pendingview import PendingPanel
+from gui.tools.draftsview import DraftsPanel
+from gui.tools.journalview import JournalPanel
+from gui.tools.pendingview import PendingPanel
 from model import text
 from model.errors import Refused
 from model.records import Draft, Entry, Outcome

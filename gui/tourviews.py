@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from gui import tasks
 from gui.chainpages import ChangeMapPage
 from gui.documentpages import DocumentPage, MergePage
-from gui.gallery import Gallery
-from gui.opening import Opening
+from gui.frame.gallery import Gallery
+from gui.frame.opening import Opening
 from gui.pages import CollectionPage
 from gui.window import Window
 from model import canonical, text
@@ -212,7 +212,7 @@ class Tour:
         return self.window
 
     def _close_sheets(self) -> None:
-        from gui.sheet import Sheet
+        from gui.look.sheet import Sheet
 
         for sheet in self.window.findChildren(Sheet):
             sheet.reject()

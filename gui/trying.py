@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from gui import messages, tasks, wording
+from gui import messages, tasks
 from gui.documentpages import DocumentPage
+from gui.look import wording
 from model.canonical import Value
 from model.session import Session, things
 

@@ -14,18 +14,19 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from gui import app, desk, doing, logo, messages, preferences, tasks, theme, wording
+from gui import app, desk, doing, messages, tasks
 from gui.actions import Actions, Item, resolve
-from gui.connect import ConnectDialog, PasswordPrompt
 from gui.desk import Desk
+from gui.frame.connect import ConnectDialog, PasswordPrompt
+from gui.frame.opening import Opened, Opener, Opening
+from gui.frame.sidebar import Sidebar
+from gui.frame.statusline import StatusLine
+from gui.frame.titlebar import TitleBar
+from gui.frame.welcome import WelcomePanel
+from gui.look import logo, preferences, theme, wording
 from gui.messages import MessageArea
-from gui.opening import Opened, Opener, Opening
 from gui.pages import CollectionPage
-from gui.sidebar import Sidebar
-from gui.statusline import StatusLine
-from gui.titlebar import TitleBar
 from gui.trying import Trying
-from gui.welcome import WelcomePanel
 from model.canonical import Value
 from model.errors import Refused
 from model.records import Outcome

@@ -12,9 +12,10 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from gui import messages, preferences, tasks, wording
-from gui.newdocument import NewDocument
-from gui.states import words
+from gui import messages, tasks
+from gui.edit.newdocument import NewDocument
+from gui.look import preferences, wording
+from gui.look.states import words
 from model import canonical, text
 from model.canonical import Path, Value
 from model.diff import diff

@@ -9,7 +9,8 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import app, preferences, tasks
+from gui import app, tasks
+from gui.look import preferences
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

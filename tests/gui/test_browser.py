@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from gui import preferences
-from gui.browser import BrowserPanel
-from gui.cells import CELL, Cell
-from gui.querybar import field_names, sort_words
+from gui.browse.browser import BrowserPanel
+from gui.browse.querybar import field_names, sort_words
+from gui.look import preferences
+from gui.look.cells import CELL, Cell
 from model.canonical import Value
 from model.session import Session
 from tests.gui.windows import NS, wait_idle

@@ -6,8 +6,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
-from gui import symbols, theme
-from gui.cells import Badge, Cell, CellTree, Index, Span, plain, value
+from gui.look import symbols, theme
+from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.paging import Pager, RowsModel, refill
 
 MARKS = [("archive", "present", False), ("none", "missing", False)]
@@ -128,7 +128,7 @@ def test_the_foot_says_which_rows_are_shown(qtbot: QtBot) -> None:
 def test_a_mistake_in_the_middle_of_an_id_is_seen_because_both_ends_are_shown(qtbot: QtBot) -> None:
     from PySide6.QtGui import QFontMetricsF
 
-    from gui.cells import _elided
+    from gui.look.cells import _elided
 
     spans = _elided((Span("a" * 200 + "the-end"),), QFontMetricsF(theme.mono(12)), 200, True)
     assert spans[0].text.startswith("aaa")

@@ -11,13 +11,14 @@ from PySide6.QtGui import QAccessible, QImage, QPainter
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui import mapink, theme
 from gui.actions import TABLE
-from gui.blameview import BlamePanel, set_in
+from gui.chain import mapink
+from gui.chain.blameview import BlamePanel, set_in
+from gui.chain.changemap import ChangeMapPanel
+from gui.chain.mapmodel import MapModel, Row
 from gui.chainpages import BlamePage, ChangeMapPage, restorable
-from gui.changemap import ChangeMapPanel
 from gui.desk import Desk
-from gui.mapmodel import MapModel, Row
+from gui.look import theme
 from gui.pages import CollectionPage
 from model import canonical
 from model.canonical import Value
@@ -296,7 +297,7 @@ def test_what_is_known_so_far_is_shown_while_older_versions_arrive(qtbot: QtBot)
 def test_a_long_map_paints_only_what_is_in_sight(qtbot: QtBot) -> None:
     model = MapModel()
     model.put(chain(*(version(v, {f"f{i}": v // (i + 1) for i in range(60)}, v == 3000) for v in range(3000, 0, -1))))
-    from gui.mapgrid import MapView
+    from gui.chain.mapgrid import MapView
 
     view = MapView(model)
     qtbot.addWidget(view)

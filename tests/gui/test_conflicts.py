@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.cells import CELL
-from gui.conflicts import ConflictPrompt, clashes
+from gui.look.cells import CELL
+from gui.merge.conflicts import ConflictPrompt, clashes
 from model.canonical import Value
 from model.session import Conflict
 from tests.gui.desk import ID, MINE, NS, OPENED, Desk, put, shown, theirs

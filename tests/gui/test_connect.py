@@ -13,8 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.connect import ConnectDialog, PasswordPrompt
-from gui.opening import Opening, keep
+from gui.frame.connect import ConnectDialog, PasswordPrompt
+from gui.frame.opening import Opening, keep
 from gui.window import Window
 from model.session import Connections
 from tests.gui.windows import new_window, open_sample, sheet, told, wait_idle

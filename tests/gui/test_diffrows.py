@@ -13,10 +13,10 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from gui import app
-from gui.cells import CELL, Cell
-from gui.diffplan import plan
-from gui.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
-from gui.difftree import CHUNK, Node
+from gui.compare.diffplan import plan
+from gui.compare.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
+from gui.compare.difftree import CHUNK, Node
+from gui.look.cells import CELL, Cell
 from model import canonical
 from model.canonical import Value
 from model.session import Comparison

@@ -15,11 +15,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from gui import app, diffview, preferences
-from gui.cells import CELL, Cell
-from gui.diffplan import Plan
-from gui.diffrows import FIELD, SYMBOL, A, B
-from gui.diffview import DiffPanel, restorable
+from gui import app
+from gui.compare import diffview
+from gui.compare.diffplan import Plan
+from gui.compare.diffrows import FIELD, SYMBOL, A, B
+from gui.compare.diffview import DiffPanel, restorable
+from gui.look import preferences
+from gui.look.cells import CELL, Cell
 from gui.tasks import tasks
 from model import canonical
 from model.canonical import Value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gui import draft
-from gui.draft import Edit
+from gui.edit import draft
+from gui.edit.draft import Edit
 from model import text
 from model.canonical import Value, fields
 

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.editor import EditorPanel
-from gui.resolver import ResolverPanel
+from gui.edit.editor import EditorPanel
+from gui.merge.resolver import ResolverPanel
 from model import canonical, text
 from model.canonical import Value
 from model.session import Session

@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import preferences
-from gui.cells import CELL, Cell
-from gui.editor import EditorPanel
-from gui.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE
-from gui.fieldnodes import Node
+from gui.edit.editor import EditorPanel
+from gui.edit.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE
+from gui.edit.fieldnodes import Node
+from gui.look import preferences
+from gui.look.cells import CELL, Cell
 from model import canonical, text
 from model.canonical import Value
 from model.errors import Unreachable

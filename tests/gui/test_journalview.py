@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from gui.cells import CELL, Cell
-from gui.draftsview import DraftsPanel
-from gui.journalview import JournalPanel
+from gui.look.cells import CELL, Cell
+from gui.tools.draftsview import DraftsPanel
+from gui.tools.journalview import JournalPanel
 from model import canonical
 from model.canonical import Value
 from model.records import Draft

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.jsonview import JsonView, taken, written
+from gui.edit.jsonview import JsonView, taken, written
 from model import canonical, text
 from model.canonical import Value
 from model.errors import Refused

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from gui.messages import Question
-from gui.pendingview import PendingPanel
+from gui.tools.pendingview import PendingPanel
 from model import canonical
 from model.canonical import Value
 from model.session import Session

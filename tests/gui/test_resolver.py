@@ -10,11 +10,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.cells import CELL, Cell
-from gui.fieldmodel import ACTION, SYMBOL_COLUMN, VALUE
-from gui.resolver import ResolverPanel
-from gui.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
-from gui.resolving import Resolution, drawn, leaves
+from gui.edit.fieldmodel import ACTION, SYMBOL_COLUMN, VALUE
+from gui.look.cells import CELL, Cell
+from gui.merge.resolver import ResolverPanel
+from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
+from gui.merge.resolving import Resolution, drawn, leaves
 from model import canonical, text
 from model.canonical import Value
 from model.records import Outcome

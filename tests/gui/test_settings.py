@@ -6,8 +6,8 @@ import datetime as dt
 
 from pytestqt.qtbot import QtBot
 
-from gui import preferences, theme, wording
-from gui.settings import SettingsDialog
+from gui.frame.settings import SettingsDialog
+from gui.look import preferences, theme, wording
 from model.canonical import Value
 from tests.gui.windows import new_window
 

@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from pytestqt.qtbot import QtBot
 
-from gui.cells import CELL
-from gui.sidebar import RAIL, WIDTH, Sidebar
-from gui.tree import Node, TreeModel, plan
+from gui.frame.sidebar import RAIL, WIDTH, Sidebar
+from gui.frame.tree import Node, TreeModel, plan
+from gui.look.cells import CELL
 from gui.window import Window
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session

@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.states import BusyLine, StateStack
+from gui.look.states import BusyLine, StateStack
 from model.errors import Unreachable
 
 

@@ -11,11 +11,12 @@ from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMous
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import app, preferences
-from gui.cells import CELL, Cell
-from gui.history import AT, HASH, VERSION, HistoryModel
+from gui import app
+from gui.look import preferences
+from gui.look.cells import CELL, Cell
 from gui.tasks import tasks
-from gui.timeline import TimelinePanel
+from gui.versions.history import AT, HASH, VERSION, HistoryModel
+from gui.versions.timeline import TimelinePanel
 from model.canonical import Value
 from model.records import Version
 from tests.gui.told import ID, MARTA, UNREACHABLE, Told, number, story, told

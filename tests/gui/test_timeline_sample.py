@@ -9,12 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import app, preferences
-from gui.diffrows import FIELD, TYPE, A, B
-from gui.diffview import DiffPanel
+from gui import app
+from gui.compare.diffrows import FIELD, TYPE, A, B
+from gui.compare.diffview import DiffPanel
+from gui.look import preferences
 from gui.tasks import tasks
-from gui.timeline import TimelinePanel
-from gui.valuepane import StoredDialog
+from gui.values.valuepane import StoredDialog
+from gui.versions.timeline import TimelinePanel
 from model.canonical import Value
 from model.session import Session
 

@@ -12,9 +12,11 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import app, preferences, valuetext
+from gui import app
+from gui.look import preferences
 from gui.tasks import tasks
-from gui.valuepane import StoredDialog, ValuePane
+from gui.values import valuetext
+from gui.values.valuepane import StoredDialog, ValuePane
 from model.canonical import STRING, Value, encode
 from model.errors import NotFound
 

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from gui.opening import Opening
-from gui.welcome import WelcomePanel
+from gui.frame.opening import Opening
+from gui.frame.welcome import WelcomePanel
 from model.session import SavedConnection, things
 
 NOW = dt.datetime.now(dt.UTC)

@@ -13,14 +13,14 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from gui import preferences, theme
 from gui.actions import resolve
-from gui.activity import ActivityDialog
+from gui.edit.newdocument import NewDocument
+from gui.frame.activity import ActivityDialog
+from gui.frame.opening import Opening
+from gui.frame.palette import Palette
+from gui.frame.sidebar import RAIL, WIDTH
+from gui.look import preferences, theme
 from gui.messages import Question
-from gui.newdocument import NewDocument
-from gui.opening import Opening
-from gui.palette import Palette
-from gui.sidebar import RAIL, WIDTH
 from gui.window import Window
 from model import canonical
 from model.canonical import Value

@@ -9,9 +9,9 @@ from pytestqt.qtbot import QtBot
 
 from gui import tasks
 from gui.documentpages import DocumentPage
-from gui.opening import Opened, Opening
+from gui.frame.opening import Opened, Opening
+from gui.look.sheet import Sheet
 from gui.pages import CollectionPage
-from gui.sheet import Sheet
 from gui.window import Window
 from model.session import Session
 

@@ -18,7 +18,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.documentpages import DocumentPage, MergePage
-from gui.fieldmodel import VALUE
+from gui.edit.fieldmodel import VALUE
 from gui.messages import Question
 from gui.pages import CollectionPage
 from gui.toolpages import JournalPage, PendingPage

@@ -1,0 +1,1 @@
+"""The document list of a collection."""

@@ -1,0 +1,379 @@
+"""The change map of one document: its fields by its versions, what set each, and what is in force now."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QButtonGroup, QFileDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from gui import messages, tasks
+from gui.chain import mapink
+from gui.chain.mapgrid import MapView
+from gui.chain.mapink import version_name
+from gui.chain.mapmodel import ORDERS, MapModel, Mark, Row
+from gui.chain.mapparts import Legend, Said
+from gui.chain.mapwords import happened, value_at, values
+from gui.look import preferences, states, theme, wording
+from gui.look.cells import Span
+from gui.look.states import StateStack, button, tool, words
+from gui.values.valuepane import ValuePane
+from model.canonical import Value
+from model.chain import Chain
+from model.errors import Refused
+from model.session import Session
+
+
+class ChangeMapPanel(QWidget):
+    """Reads a document's chain in a task and shows it; what is known so far is shown while older versions arrive.
+
+    ``compare_asked`` carries two versions, older first; ``restore_asked`` a version and the key of a field.
+    """
+
+    compare_asked = Signal(object, object)
+    restore_asked = Signal(object, object)
+    loaded = Signal()
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self.ns, self.id = session, ns, id
+        self._task: tasks.Task | None = None
+        self._why_read_only = ""
+        self.model = MapModel(self)
+        self.setObjectName("surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.view = MapView(self.model)
+        self.grid = self.view.grid
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self.values = ValuePane()
+        self.values.hide()
+        self.values.closed.connect(self._close_value)
+        for part, stretch in (
+            (self._legend_row(), 0),
+            (states.hair(), 0),
+            (self.view, 1),
+            (self.values, 0),
+            (states.hair(), 0),
+            (self._detail_row(), 0),
+        ):
+            column.addWidget(part, stretch)
+        self.stack = StateStack(content)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(self._title_row())
+        whole.addWidget(states.hair())
+        whole.addWidget(self.stack, 1)
+        self.setFocusProxy(self.grid)
+        self.grid.moved.connect(self._say)
+        self.grid.opened.connect(self._compare)
+        self.grid.wanted_value.connect(self._show_value)
+        self.grid.zoom_asked.connect(self._zoom)
+        preferences.signals.changed.connect(self._preference)
+        self._say_title()
+        self.refresh()
+
+    # --- parts
+
+    def _title_row(self) -> QWidget:
+        made = QWidget()
+        made.setMinimumHeight(theme.px(44))
+        row = QHBoxLayout(made)
+        row.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
+        row.setSpacing(theme.px(10))
+        self.name = Said()
+        row.addWidget(words("Change map", "title"))
+        row.addWidget(self.name, 1)
+        self._order_word = words("Order", "second")
+        row.addWidget(self._order_word)
+        segments = QHBoxLayout()
+        segments.setSpacing(0)
+        self._orders = QButtonGroup(self)
+        self.orders: dict[str, QPushButton] = {}
+        for at, (order, said) in enumerate(ORDERS):
+            one = QPushButton(said)
+            one.setCheckable(True)
+            one.setChecked(at == 0)
+            one.setProperty("segment", "first" if at == 0 else "last" if at == len(ORDERS) - 1 else "mid")
+            one.setAccessibleName(f"Order of fields: {said}")
+            self._orders.addButton(one, at)
+            segments.addWidget(one)
+            self.orders[order] = one
+        self._orders.idToggled.connect(self._ordered)
+        row.addLayout(segments)
+        self.zoom_out = tool("magnifying-glass-minus", "Narrower columns (−)", lambda: self._zoom(-1))
+        self.zoom_in = tool("magnifying-glass-plus", "Wider columns (+)", lambda: self._zoom(1))
+        for one_tool in (self.zoom_out, self.zoom_in):
+            one_tool.setProperty("boxed", True)
+            row.addWidget(one_tool)
+        self.save = button("Save picture…", self._save_picture, "small", icon="image")
+        row.addWidget(self.save)
+        self._fit_segments()
+        theme.signals.changed.connect(self._fit_segments)
+        return made
+
+    def _fit_segments(self) -> None:
+        # The checked one is bolder, and Qt asks for the room that the other weight needs.
+        metrics = QFontMetricsF(theme.font(12, 600))
+        for one in self._orders.buttons():
+            one.setMinimumWidth(round(metrics.horizontalAdvance(one.text())) + theme.px(22))
+
+    def _legend_row(self) -> QWidget:
+        made = QWidget()
+        made.setObjectName("sunken")
+        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        row = QHBoxLayout(made)
+        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
+        row.addWidget(Legend(), 1)
+        self.fold = button("", self._toggle_fold, "small", "quiet")
+        self.fold.setMinimumHeight(0)
+        self.fold.hide()
+        row.addWidget(self.fold)
+        return made
+
+    def _detail_row(self) -> QWidget:
+        made = QWidget()
+        made.setObjectName("sunken")
+        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        row = QHBoxLayout(made)
+        row.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
+        row.setSpacing(theme.px(10))
+        lines = QVBoxLayout()
+        lines.setSpacing(0)
+        self.first, self.second = Said(), Said()
+        lines.addWidget(self.first)
+        lines.addWidget(self.second)
+        row.addLayout(lines, 1)
+        self.compare = button("Compare", self._compare, icon="git-diff")
+        self.restore = button("Restore this value…", self._restore, icon="arrow-counter-clockwise")
+        row.addWidget(self.compare)
+        row.addWidget(self.restore)
+        return made
+
+    # --- reading
+
+    def refresh(self) -> None:
+        """Read the chain again; what is shown stays until then."""
+        session, ns, id = self._session, self.ns, self.id
+        fresh = not self.model.versions
+
+        def work(progress: tasks.Progress) -> Chain:
+            return session.chain(ns, id, progress, progress.put if fresh else None)
+
+        self._task = tasks.run(
+            work,
+            done=self._done,
+            failed=self._failed,
+            cancelled=self._cancelled,
+            partial=self._put,
+            owner=self,
+            title=f"Following {wording.plain(id)}",
+            key="chain",
+        )
+        self._task.progressed.connect(self.stack.progress)
+        self._say_reading()
+
+    def _say_reading(self) -> None:
+        self.stack.show_loading(f"Reading the versions of {wording.plain(self.id)}", self._stop)
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _put(self, chain: Chain) -> None:
+        fresh = not self.model.versions
+        here = self.grid.currentIndex()
+        key = self.model.rows[here.row()].track.key if here.isValid() else None
+        version = self.model.versions[here.column()] if here.isValid() else None
+        bar = self.grid.horizontalScrollBar()
+        from_end = bar.maximum() - bar.value()
+        self.model.put(chain)
+        self.view.show_newest()
+        if not fresh:
+            bar.setValue(bar.maximum() - from_end)
+        if self.model.rows:
+            rows = self.model.rows
+            newest = max(range(len(rows)), key=lambda i: rows[i].last_column)
+            row = next((i for i, one in enumerate(rows) if one.track.key == key), newest)
+            column = self.model.column_of(version) if version is not None else -1
+            self.grid.go(row, column if column >= 0 else rows[row].last_column)
+        self._say_title()
+        if chain.complete:
+            self.stack.show_content()
+        elif self.stack.kind != "content":
+            self.stack.show_content()  # what is there can be used while the rest arrives
+            self._say_reading()
+
+    def _done(self, chain: Chain) -> None:
+        self._task = None
+        self._put(chain)
+        if not self.model.rows:
+            self.stack.show_empty("No field to follow", "The versions that are kept have no content that can be read.")
+        self.loaded.emit()
+
+    def _failed(self, error: BaseException) -> None:
+        self._task = None
+        self.stack.show_failed(error, self.refresh, f"The versions of {wording.plain(self.id)} could not be followed")
+
+    def _cancelled(self) -> None:
+        self._task = None
+        if self.model.versions:
+            self.stack.show_content()
+            self._say_title()
+        else:
+            self.stack.show_empty("Reading was stopped", "", [("Read again", self.refresh)], "hourglass")
+
+    # --- saying
+
+    def _preference(self, *_: object) -> None:
+        self.model.put(self.model.chain)  # years are counted in the zone
+        self._say()
+
+    def _say_title(self) -> None:
+        stopped = bool(self.model.versions) and not self.model.chain.complete and self._task is None
+        summary = self.model.summary() if self.model.versions else ""
+        if stopped:
+            summary += " Reading was stopped."
+        self.name.put(Span(wording.plain(self.id), "text2"), Span(summary, "text2", sans=True))
+        self.fold.setVisible(bool(self.model.folded))
+        fields = wording.many(self.model.folded, "field")
+        self.fold.setText(f"Fold {fields}" if self.model.unfolded else f"Show {fields} that always change")
+        self.zoom_out.setEnabled(self.grid.sizes.zoom > mapink.NARROWEST)
+        self.zoom_in.setEnabled(self.grid.sizes.zoom < mapink.WIDEST)
+        self.save.setEnabled(bool(self.model.rows))
+
+    def _current(self) -> tuple[Row, int] | None:
+        here = self.grid.currentIndex()
+        if not here.isValid() or here.row() >= len(self.model.rows):
+            return None
+        return self.model.rows[here.row()], here.column()
+
+    def _say(self) -> None:
+        current = self._current()
+        if current is None:
+            self.first.put()
+            self.second.put()
+            self.compare.setEnabled(False)
+            self.restore.setEnabled(False)
+            return
+        row, column = current
+        mark = row.by_column.get(column)
+        self.first.put(*happened(self.model, row, column))
+        self.second.put(*values(self.model, row, column))
+        self._say_buttons(row, column, mark)
+        if not self.values.isHidden():
+            self._show_value()
+
+    def _say_buttons(self, row: Row, column: int, mark: Mark | None) -> None:
+        pair = self._pair(column, mark)
+        self.compare.setEnabled(pair is not None)
+        if pair is not None:
+            self.compare.setText(f"Compare {version_name(self.model, pair[0])} and {version_name(self.model, pair[1])}")
+        else:
+            self.compare.setText("Compare")
+        why = self._why_not(row, column)
+        self.restore.setEnabled(not why)
+        self.restore.setToolTip(why)
+
+    def _pair(self, column: int, mark: Mark | None) -> tuple[int, int] | None:
+        """The version at the crosshair, or the first behind its gap, and the one before it."""
+        column = mark.column if mark is not None else column
+        before = self.model.before(column)
+        if before is None or not self.model.readable(column):
+            return None
+        return before, column
+
+    def _why_not(self, row: Row, column: int) -> str:
+        """Why the value at the crosshair cannot be restored; "" where it can."""
+        if self._session.read_only:
+            return f"{self._session.name} is open read-only"
+        if not row.track.key or not self.model.readable(column):
+            return "There is no value here"
+        seen = row.seen(column)
+        if seen is None:
+            return f"{row.name} is not there in {version_name(self.model, column)}"
+        setter = row.setter(column)
+        newest = row.marks[-1] if row.marks else None
+        if row.track.now is not None and setter == newest:
+            return "This value is in force now"
+        return ""
+
+    # --- doing
+
+    def _ordered(self, at: int, on: bool) -> None:
+        if on:
+            self._arrange(ORDERS[at][0], self.model.unfolded)
+
+    def _toggle_fold(self) -> None:
+        self._arrange(self.model.order, not self.model.unfolded)
+
+    def _arrange(self, order: str, unfolded: bool) -> None:
+        current = self._current()
+        self.model.arrange(order, unfolded)
+        if self.model.rows:
+            key, column = (current[0].track.key, current[1]) if current else ((), self.model.newest)
+            row = next((i for i, one in enumerate(self.model.rows) if one.track.key == key), 0)
+            self.grid.go(row, column)
+        self._say_title()
+
+    def _zoom(self, by: int) -> None:
+        self.view.zoom(by)
+        self._say_title()
+
+    def _compare(self) -> None:
+        current = self._current()
+        if current is None:
+            return
+        pair = self._pair(current[1], current[0].by_column.get(current[1]))
+        if pair is not None:
+            self.compare_asked.emit(self.model.versions[pair[0]], self.model.versions[pair[1]])
+
+    def _restore(self) -> None:
+        current = self._current()
+        if current is not None and not self._why_not(*current):
+            self.restore_asked.emit(self.model.versions[current[1]], current[0].track.key)
+
+    def _show_value(self) -> None:
+        """The whole value at the crosshair, below."""
+        current = self._current()
+        if current is None:
+            return
+        row, column = current
+        title = f"{row.name} in {version_name(self.model, column)}"
+        seen = row.seen(column) if self.model.readable(column) else None
+        if seen is None or seen.value is not None:
+            self._open_value((title, seen.value if seen else None))
+            return
+        session, ns, id, key = self._session, self.ns, self.id, row.track.key
+        v = self.model.versions[column].v
+
+        def work(_: tasks.Progress) -> tuple[str, Value | None]:
+            return title, value_at(session.version(ns, id, v), key)
+
+        tasks.run(work, done=self._open_value, failed=self._value_failed, owner=self, key="value")
+
+    def _open_value(self, found: tuple[str, Value | None]) -> None:
+        self.values.show_value(*found)
+        self.values.show()
+
+    def _value_failed(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    def _close_value(self) -> None:
+        self.values.hide()
+        self.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _save_picture(self) -> None:
+        name = f"change-map-{wording.plain(self.id)[:60]}.png".replace("/", "-")
+        path, _ = QFileDialog.getSaveFileName(self, "Save the whole map as a picture", name, "PNG picture (*.png)")
+        if path:
+            self.save_to(path)
+
+    def save_to(self, path: str) -> None:
+        """Write the whole map as a PNG, and say so."""
+        if self.view.picture().save(path):
+            messages.tell(self, f"The map is saved as {path}")
+        else:
+            messages.fail(self, Refused(f"{path} cannot be written; choose another place."))

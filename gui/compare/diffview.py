@@ -1,0 +1,430 @@
+"""Two versions of a document side by side: what changed, row by row, with every change reachable by key.
+
+The comparison is made and grouped in a task; the rows are fetched as they are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QMenu,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import tasks
+from gui.compare.diffplan import Plan, plan
+from gui.compare.diffrows import FIELD, DiffModel
+from gui.compare.difftable import DiffTable
+from gui.compare.difftools import DiffTools
+from gui.compare.difftree import Node
+from gui.compare.versionbox import VersionChoices
+from gui.look import preferences, states, symbols, wording
+from gui.values import valuetext
+from gui.values.valuepane import ValuePane
+from gui.versions.history import name_of
+from model import text
+from model.canonical import Path, Value
+from model.diff import Add, Diff, Move, Remove
+from model.records import Version
+from model.session import Comparison, Session
+
+NOTHING = ("Nothing is compared yet", "Choose a document, then two of its versions.")
+COARSE = "Right, but not the shortest: an exact answer would take too long."
+
+
+class DiffPanel(QWidget):
+    """Compares two versions.
+
+    ``restore_asked`` carries id, version number, and the paths or None for all of it. ``ab_chosen`` carries the numbers
+    of the versions that were picked for A and B.
+    """
+
+    restore_asked = Signal(object, object, object)
+    ab_chosen = Signal(object, object)
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._ns = session, ns
+        self.id: Value | None = None
+        self._asked: tuple[Value, Version | None, Version] | None = None
+        self._alone = False
+        self.comparison: Comparison | None = None
+        self._plan: Plan | None = None
+        self.model = DiffModel(self)
+        self.choices = VersionChoices(self)
+        self.setObjectName("surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._build()
+        preferences.signals.changed.connect(self._preference)
+        self._stack.show_empty(*NOTHING, icon="git-diff")
+        self._say()
+
+    def _build(self) -> None:
+        self.tools = tools = DiffTools(self.choices)
+        self.box_a, self.box_b, self.counts, self.only = tools.box_a, tools.box_b, tools.counts, tools.only
+        self.swap, self.up, self.down, self.restore = tools.swap, tools.up, tools.down, tools.restore
+        self.box_a.picked.connect(self._picked_a)
+        self.box_b.picked.connect(self._picked_b)
+        self.swap.clicked.connect(self._swap)
+        self.up.clicked.connect(self.previous_change)
+        self.down.clicked.connect(self.next_change)
+        self.only.toggled.connect(self._show_rows)
+        self.restore.clicked.connect(self._restore_all)
+        self.table = DiffTable(self.model)
+        self.value = ValuePane()
+        self.value.hide()
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(self.table)
+        self._split.addWidget(self.value)
+        self._split.setStretchFactor(0, 3)
+        self._split.setStretchFactor(1, 2)
+        self._stack = states.StateStack(self._split)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.tools)
+        column.addWidget(states.hair())
+        column.addWidget(self._stack, 1)
+        self.table.value_asked.connect(self.toggle_value)
+        self.table.next_asked.connect(self.next_change)
+        self.table.previous_asked.connect(self.previous_change)
+        self.table.escaped.connect(self.hide_value)
+        self.table.menu_asked.connect(self._menu)
+        self.table.doubleClicked.connect(self._double_clicked)
+        self.table.selectionModel().currentChanged.connect(self._moved)
+        self.table.clicked.connect(self._clicked)
+        self.value.closed.connect(self.hide_value)
+        self.setFocusProxy(self.table)
+
+    # --- what is compared
+
+    def set_ab_choices(self, versions: Sequence[Version]) -> None:
+        """Offer these versions, newest first, in both boxes."""
+        self.choices.fill(versions)
+        self.box_a.again()
+        self.box_b.again()
+
+    def compare(self, id: Value, a: Version | None, b: Version) -> None:
+        """Read and compare two versions; without ``a`` there is only one version to show."""
+        self._asked = (id, a, b)
+        self.box_a.put(a)
+        self.box_b.put(b)
+        session, ns = self._session, self._ns
+
+        def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
+            if a is None:
+                alone = session.version(ns, id, b.v)
+                found = Comparison(alone, alone, Diff(()))
+            else:
+                found = session.compare(ns, id, a.v, b.v)
+            return found, planned(found, progress)
+
+        self._stack.show_loading(f"Comparing {name_of(a) if a else name_of(b)} with {name_of(b)}", self._stop)
+        self._task = tasks.run(
+            work,
+            done=self._compared,
+            failed=self._failed,
+            cancelled=self._cancelled,
+            owner=self,
+            key="compare",
+            title="Comparing versions",
+        )
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        """Show a comparison that is there already."""
+        self.box_a.put(comparison.a)
+        self.box_b.put(comparison.b)
+        self._asked = None
+
+        def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
+            return comparison, planned(comparison, progress)
+
+        self._task = tasks.run(
+            work, done=self._compared, failed=self._failed, cancelled=self._cancelled, owner=self, key="compare"
+        )
+
+    def clear(self) -> None:
+        """Nothing is compared any more."""
+        self.id = self._asked = self.comparison = self._plan = None
+        self.choices.fill([])
+        self.box_a.put(None)
+        self.box_b.put(None)
+        self.hide_value()
+        self.model.show(None, ("", ""), True)
+        self._stack.show_empty(*NOTHING, icon="git-diff")
+        self._say()
+
+    def _stop(self) -> None:
+        self._task.cancel()
+
+    def _cancelled(self) -> None:
+        if self.comparison is not None:
+            self.box_a.put(self.comparison.a)
+            self.box_b.put(self.comparison.b)
+            self._show_rows()
+        else:
+            self._stack.show_empty("The comparison was stopped", "", [("Compare again", self._again)], icon="hourglass")
+
+    def _again(self) -> None:
+        if self._asked is not None:
+            self.compare(*self._asked)
+
+    def _failed(self, error: BaseException) -> None:
+        self.id = self.comparison = self._plan = None
+        self.model.show(None, ("", ""), True)
+        self._stack.show_failed(error, self._again, "These versions could not be compared")
+        self._say()
+
+    def _compared(self, found: tuple[Comparison, Plan]) -> None:
+        self.comparison, self._plan = found
+        # Only now: until here the rows on show, and what is restored from them, are of the document before.
+        self.id = self._asked[0] if self._asked is not None else self.id
+        self._alone = self._asked is not None and self._asked[1] is None
+        self._show_rows()
+
+    def _show_rows(self) -> None:
+        """Show the comparison with all fields or only with what changed."""
+        if self.comparison is None or self._plan is None:
+            return
+        a, b, ready = self.comparison.a, self.comparison.b, self._plan
+        only, number = self.only.isChecked(), max(0, self.model.current)
+        again = self.model.plan is ready
+        if not ready.changes and only:
+            self.model.show(ready, (_title(a), _title(b)), True)
+            show_all: list[states.Choice] = [("Show all fields", lambda: self.only.setChecked(False))]
+            if self._alone:
+                words, help = f"{name_of(b)} is the only version", "There is nothing to compare it with."
+            else:
+                words, help = f"{name_of(a)} and {name_of(b)} are the same", "Their contents are equal, byte for byte."
+            self._stack.show_empty(words, help, show_all, icon="git-diff")
+        else:
+            self.model.show(ready, (_title(a), _title(b)), only)
+            self._stack.show_content()
+            if ready.changes:
+                self._go(number if again and number < len(ready.changes) else 0)
+        self._say()
+        if not self.value.isHidden():
+            self._show_value()
+
+    def _say(self) -> None:
+        ready = self._plan
+        total = 0 if ready is None else len(ready.changes)
+        self.counts.put({} if ready is None else ready.counts)
+        if ready is not None and ready.coarse:
+            self.counts.setToolTip(f"{self.counts.toolTip()}\n{COARSE}")
+        self.tools.say(self.model.current + 1, total)
+        self.only.setEnabled(ready is not None)
+        self.swap.setEnabled(self.comparison is not None and not self._alone)
+        why = self.why_not_restore()
+        self.restore.setEnabled(not why)
+        self.restore.setToolTip(why or "Make A, or some of its fields, the content of a new version")
+
+    def why_not_restore(self) -> str:
+        """Why nothing can be restored from A, one sentence; "" where it can."""
+        if self.comparison is None or self.id is None:
+            return "Nothing is compared yet."
+        if self._session.read_only:
+            return "This connection is read-only."
+        if self.comparison.a.current or self._alone:
+            return "A is the current version; choose an earlier one."
+        return "A has no version number." if self.comparison.a.v is None else ""
+
+    # --- choosing A and B
+
+    def _picked_a(self, version: Version) -> None:
+        other = self.box_b.version
+        self.ab_chosen.emit(version.v, other.v if other is not None else None)
+
+    def _picked_b(self, version: Version) -> None:
+        other = self.box_a.version
+        self.ab_chosen.emit(other.v if other is not None else None, version.v)
+
+    def _swap(self) -> None:
+        a, b = self.box_a.version, self.box_b.version
+        if a is not None and b is not None:
+            self.ab_chosen.emit(b.v, a.v)
+
+    # --- moving among changes
+
+    def next_change(self) -> None:
+        """Go to the next change."""
+        self._go(self.model.current + 1)
+
+    def previous_change(self) -> None:
+        """Go to the change before."""
+        self._go(self.model.current - 1)
+
+    def _go(self, number: int) -> None:
+        index = self.model.go(number)
+        if not index.isValid():
+            return
+        above = index.parent()
+        while above.isValid():
+            self.table.expand(above)
+            above = above.parent()
+        field = index.siblingAtColumn(FIELD)
+        chosen = self.table.selectionModel()
+        chosen.clearSelection()
+        chosen.setCurrentIndex(field, chosen.SelectionFlag.NoUpdate)
+        self.table.scrollTo(field, QAbstractItemView.ScrollHint.EnsureVisible)
+        self._say()
+
+    def _clicked(self, index: QModelIndex) -> None:
+        number = self.model.number_of(index)
+        if number is not None and number != self.model.current:
+            self.model.go(number)
+            self._say()
+
+    def _moved(self, now: QModelIndex, before: QModelIndex) -> None:
+        if not self.value.isHidden() and now.isValid():
+            self._show_value()
+
+    # --- the whole value below
+
+    def toggle_value(self) -> None:
+        """Show the current row's whole value below, or hide it."""
+        if self.value.isHidden():
+            if self._here() is not None:
+                self.value.show()
+                self._show_value()
+        else:
+            self.hide_value()
+
+    def hide_value(self) -> None:
+        """Close the value below."""
+        if not self.value.isHidden():
+            self.value.hide()
+            self.table.setFocus()
+
+    def _double_clicked(self, index: QModelIndex) -> None:
+        node = self.model.node(index)
+        if node is not None and not node.has_kids and self.value.isHidden():
+            self.toggle_value()
+
+    def _here(self) -> Node | None:
+        node = self.model.node(self.table.currentIndex())
+        if node is None and self.model.current >= 0:
+            node = self.model.node(self.model.go(self.model.current))
+        return node if node is not None and node.kind not in ("fold", "broken") else None
+
+    def _show_value(self) -> None:
+        node = self._here()
+        if node is None or self.comparison is None:
+            return
+        tint = node.tint or (node.op.op if node.op is not None else "replace")
+        names = (f"A  {name_of(self.comparison.a)}", f"B  {name_of(self.comparison.b)}")
+        title = text.path_text(node.path) or "the whole document"
+        self.value.show_pair(title, node.value("a"), node.value("b"), symbols.CHANGES[tint][2], names)
+
+    # --- copying and restoring
+
+    def _menu(self, index: QModelIndex, where: QPoint) -> None:
+        node = self.model.node(index)
+        if node is not None and node.kind not in ("fold", "broken"):
+            self.menu(node).popup(where)
+
+    def menu(self, node: Node) -> QMenu:
+        """What can be done with a row."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+
+        def add(words: str, call: Callable[[], object], enabled: bool = True, why: str = "") -> None:
+            action = menu.addAction(words)
+            action.triggered.connect(lambda: call())
+            action.setEnabled(enabled)
+            action.setToolTip(why)
+
+        add("Show the whole value", self._open_value)
+        menu.addSeparator()
+        add("Copy path", lambda: _copy(text.path_text(node.path)))
+        add("Copy value of A", lambda: _copy(valuetext.safe(node.value("a"))), node.a is not None)
+        add("Copy value of B", lambda: _copy(valuetext.safe(node.value("b"))), node.b is not None)
+        op = node.op
+        add(
+            "Copy this change",
+            lambda: _copy("\n".join(Diff((op,) if op is not None else ()).row_texts())),
+            op is not None,
+        )
+        add("Copy all changes", self.copy_all)
+        if node.op is not None or node.kind == "parent":
+            menu.addSeparator()
+            path = restorable(node)
+            name = text.path_text(path) if path else "everything"
+            why = self.why_not_restore()
+            add(f"Restore {name} from A…", lambda: self._restore(path), not why, why)
+        return menu
+
+    def _open_value(self) -> None:
+        if self.value.isHidden():
+            self.toggle_value()
+
+    def copy_all(self) -> None:
+        """Put every change on the clipboard, one JSON row a line."""
+        if self.comparison is None:
+            return
+        found = self.comparison.diff
+        tasks.run(
+            lambda progress: "\n".join(found.row_texts()),
+            done=_copy,
+            failed=self._copy_failed,
+            owner=self,
+            key="copy",
+            title="Copying the changes",
+        )
+
+    def _copy_failed(self, error: BaseException) -> None:
+        _copy(tasks.describe(error)[0])
+
+    def _restore_all(self) -> None:
+        self._restore(())
+
+    def _restore(self, path: Path) -> None:
+        if self.comparison is not None and self.id is not None and not self.why_not_restore():
+            self.restore_asked.emit(self.id, self.comparison.a.v, [path] if path else None)
+
+    def _preference(self, name: str) -> None:
+        if name == "zone":
+            self.model.redraw()
+            if self.comparison is not None:
+                self._show_rows()
+
+
+def planned(comparison: Comparison, progress: tasks.Progress) -> Plan:
+    """A comparison made ready to be shown; for a task."""
+    a, b = comparison.a.content or b"", comparison.b.content or b""
+    return plan(a, b, comparison.diff, progress)
+
+
+def restorable(node: Node) -> Path:
+    """The path to restore for a row; () is everything.
+
+    Positions mean nothing in a version whose elements have moved since, so such arrays are restored as a whole.
+    """
+    a, b = node.path_a, node.path_b
+    path = b if a is None else a
+    assert path is not None
+    if isinstance(node.op, Add | Remove | Move) and path and isinstance(path[-1], int):
+        path = path[:-1]
+    if a is not None and b is not None:
+        alike = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(path))
+        path = path[: min(alike, len(path))]
+    return path
+
+
+def _copy(words: str) -> None:
+    QGuiApplication.clipboard().setText(words)
+
+
+def _title(version: Version) -> str:
+    """``v14, current, 20 Nov 2026 14:26``."""
+    state = version.state if version.state in ("damaged", "unproven") else ""
+    parts = [name_of(version), "current" if version.current and version.v is not None else "", state]
+    return ", ".join(part for part in (*parts, wording.moment(version.at).lstrip("0")) if part)

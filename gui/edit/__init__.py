@@ -1,0 +1,1 @@
+"""The editor of one document: fields, JSON, drafts, saving."""

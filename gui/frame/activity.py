@@ -1,0 +1,83 @@
+"""What is being done: each task with its progress and a way to stop it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.look import theme, wording
+from gui.look.sheet import Sheet
+from gui.look.states import button, words
+
+
+class _Line(QWidget):
+    def __init__(self, task: tasks.Task) -> None:
+        super().__init__()
+        self.task = task
+        self._said = words(task.title, "", wrap=True)
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(theme.px(140))
+        self._bar.hide()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.px(12))
+        row.addWidget(self._said, 1)
+        row.addWidget(self._bar)
+        self.stop = button("Stop", task.cancel, "small", "quiet")
+        self.stop.setAccessibleName(f"Stop: {task.title}")
+        row.addWidget(self.stop)
+        task.progressed.connect(self._reached)
+
+    def _reached(self, done: int, total: int | None) -> None:
+        self._bar.setVisible(bool(total))
+        if total:
+            self._bar.setRange(0, total)
+            self._bar.setValue(min(done, total))
+        if done:
+            self._said.setText(
+                f"{self.task.title}: {wording.count(done)}{f' of {wording.count(total)}' if total else ''}"
+            )
+
+
+class ActivityDialog(Sheet):
+    """The list of tasks; it follows what is going on while it is open."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, 520)
+        self.setAccessibleName("Tasks")
+        self.lines: list[_Line] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        self._column.setSpacing(theme.px(12))
+        self._column.addWidget(words("Tasks", "title"))
+        self._none = words("No tasks running", "second")
+        self._column.addWidget(self._none)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        self.close_button = button("Close", self.accept)
+        row.addWidget(self.close_button)
+        self._column.addLayout(row)
+        tasks.tasks.changed.connect(self._fill)
+        self._fill()
+
+    def first(self) -> QWidget | None:
+        return self.close_button
+
+    def _fill(self) -> None:
+        running = [task for task in tasks.tasks.running if task.title]
+        for line in [line for line in self.lines if line.task not in running]:
+            self.lines.remove(line)
+            self._column.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        known: list[QObject] = [line.task for line in self.lines]
+        for task in running:
+            if task not in known:
+                line = _Line(task)
+                self.lines.append(line)
+                self._column.insertWidget(self._column.count() - 1, line)
+        self._none.setVisible(not self.lines)
+        if self.isVisible():
+            self._place()

@@ -1,0 +1,115 @@
+"""Find a command or a collection by typing a part of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+
+from gui.look import theme
+from gui.look.cells import Badge, Cell, CellTree, Index, Span
+from gui.look.sheet import Sheet
+from gui.look.states import hair, words
+from gui.paging import RowsModel
+
+SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something that can be found: ``call`` does it."""
+
+    text: str
+    call: Callable[[], object]
+    icon: str = ""
+    remark: str = ""
+    badge: str = ""
+
+
+def matches(hit: Hit, needle: str) -> bool:
+    """Whether every word typed is somewhere in the name."""
+    said = f"{hit.text} {hit.remark}".lower()
+    return all(part in said for part in needle.lower().split())
+
+
+class _Model(RowsModel[Hit]):
+    headers = ("",)
+
+    def key(self, row: Hit) -> Hashable:
+        return row
+
+    def cell(self, index: Index) -> Cell:
+        hit = self.rows[index.row()]
+        spans = (Span(hit.text), *((Span(f"   {hit.remark}", "text3"),) if hit.remark else ()))
+        badges = (Badge(hit.badge),) if hit.badge else ()
+        return Cell(spans=spans, icon=hit.icon, badges=badges, badges_right=True, indent=4 if hit.icon else 28)
+
+
+class Palette(Sheet):
+    """A line to type into, and what it finds; Enter takes the chosen one."""
+
+    def __init__(self, parent: QWidget, hits: Sequence[Hit], example: str) -> None:
+        super().__init__(parent, 600)
+        self._hits = list(hits)
+        self.setAccessibleName(example)
+        self.input = QLineEdit()
+        self.input.setPlaceholderText(example)
+        self.input.setAccessibleName(example)
+        self.input.textChanged.connect(self._search)
+        self.input.installEventFilter(self)
+        self.model = _Model()
+        self.list = CellTree(row_height=28)
+        self.list.setHeaderHidden(True)
+        self.list.setRootIsDecorated(False)
+        self.list.setIndentation(0)
+        self.list.setModel(self.model)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.led = True
+        self.list.clicked.connect(self._take)
+        self.list.setFixedHeight(theme.px(28 * 11))
+        self.none = words("Nothing is called that", "second")
+        self.none.setContentsMargins(theme.px(16), theme.px(8), 0, theme.px(8))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(1, theme.px(12), 1, theme.px(8))
+        column.setSpacing(theme.px(8))
+        edge = QVBoxLayout()
+        edge.setContentsMargins(theme.px(12), 0, theme.px(12), 0)
+        edge.addWidget(self.input)
+        column.addLayout(edge)
+        column.addWidget(hair())
+        column.addWidget(self.none)
+        column.addWidget(self.list)
+        self._search("")
+
+    def first(self) -> QWidget | None:
+        return self.input
+
+    def _search(self, needle: str) -> None:
+        found = [hit for hit in self._hits if matches(hit, needle)]
+        found.sort(key=lambda hit: not hit.text.lower().startswith(needle.lower()))
+        self.model.fill(found[:SHOWN])
+        self.none.setVisible(not found)
+        if found:
+            self.list.setCurrentIndex(self.model.index(0, 0))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.input and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}
+            if event.key() in step:
+                row = self.list.currentIndex().row() + step[Qt.Key(event.key())]
+                row = max(0, min(row, len(self.model.rows) - 1))
+                self.list.setCurrentIndex(self.model.index(row, 0))
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self._take(self.list.currentIndex())
+                return True
+        return super().eventFilter(watched, event)
+
+    def _take(self, index: QModelIndex) -> None:
+        hit = self.model.at(index)
+        if hit is not None:
+            self.accept()
+            hit.call()

@@ -1,0 +1,104 @@
+"""Settings: colours, contrast, the zone of dates, motion, rows a page; each takes effect at once."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QHBoxLayout,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.look import preferences, theme
+from gui.look.sheet import Sheet
+from gui.look.states import button, hair, words
+from gui.paging import SIZES
+
+THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+CONTRASTS = (("system", "As the system"), ("normal", "Normal"), ("high", "High"))
+
+
+class Segments(QWidget):
+    """One of a few choices, side by side."""
+
+    def __init__(self, name: str, choices: tuple[tuple[str, str], ...], key: str) -> None:
+        super().__init__()
+        self._key = key
+        self._values = [value for value, _ in choices]
+        self.group = QButtonGroup(self)
+        self.setAccessibleName(name)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        for at, (value, said) in enumerate(choices):
+            made = QPushButton(said)
+            made.setCheckable(True)
+            made.setAutoDefault(False)
+            made.setAccessibleName(f"{name}: {said}")
+            made.setProperty("segment", "first" if at == 0 else "last" if at == len(choices) - 1 else "mid")
+            made.setChecked(value == str(preferences.get(key)))
+            self.group.addButton(made, at)
+            row.addWidget(made)
+        row.addStretch(1)
+        self.group.idClicked.connect(self._chosen)
+
+    def _chosen(self, at: int) -> None:
+        value: object = self._values[at]
+        preferences.put(self._key, int(str(value)) if str(value).isdigit() else value)
+
+
+class SettingsDialog(Sheet):
+    """See the module's docstring."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, 520)
+        self.setAccessibleName("Settings")
+        self.theme = Segments("Colours", THEMES, "theme")
+        self.contrast = Segments("Contrast", CONTRASTS, "contrast")
+        self.rows = Segments("Documents a page", tuple((str(n), str(n)) for n in SIZES), "page_size")
+        self.zone = QComboBox()
+        self.zone.setAccessibleName("Time zone")
+        self.zone.addItem(f"As the system ({preferences.system_zone()})", "")
+        for name in preferences.zones():
+            self.zone.addItem(name, name)
+        self.zone.setCurrentIndex(max(0, self.zone.findData(str(preferences.get("zone")))))
+        self.zone.setMaxVisibleItems(16)
+        self.zone.currentIndexChanged.connect(self._zone_chosen)
+        self.still = QCheckBox("Reduce motion: only progress moves")
+        self.still.setChecked(preferences.still())
+        self.still.toggled.connect(self._still_toggled)
+        form = QFormLayout()
+        form.setHorizontalSpacing(theme.px(16))
+        form.setVerticalSpacing(theme.px(12))
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        form.addRow("Colours", self.theme)
+        form.addRow("Contrast", self.contrast)
+        form.addRow("Time zone", self.zone)
+        form.addRow("", words("Dates are stored in UTC and shown in this zone.", "hint", wrap=True))
+        form.addRow("Documents a page", self.rows)
+        form.addRow("Motion", self.still)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(16))
+        column.addWidget(words("Settings", "title"))
+        column.addLayout(form)
+        column.addWidget(hair())
+        row = QHBoxLayout()
+        row.addStretch(1)
+        self.done_button = button("Close", self.accept, "main")
+        row.addWidget(self.done_button)
+        column.addLayout(row)
+
+    def first(self) -> QWidget | None:
+        return self.theme.group.checkedButton() or self.done_button
+
+    def _zone_chosen(self, at: int) -> None:
+        preferences.put("zone", str(self.zone.itemData(at)))
+
+    def _still_toggled(self, on: bool) -> None:
+        preferences.put("reduce_motion", on)

@@ -1,0 +1,422 @@
+"""The left side: connections and their collections, a search among them, and the ways to drafts, tokens and journal.
+
+It folds to a rail of icons. What was opened stays open across a refresh and a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import (
+    QEasingCurve,
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPoint,
+    Qt,
+    QVariantAnimation,
+    Signal,
+)
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import messages, tasks
+from gui.frame.sideparts import ENTRIES, EntryButton, Tree
+from gui.frame.tree import LAYOUTS, Node, TreeModel, plan
+from gui.look import preferences, theme
+from gui.look.states import hair, tool, words
+from model.records import CollectionInfo
+from model.session import SavedConnection, Session
+
+WIDTH = 273  # with the line at its right
+RAIL = 48
+FOLD = 120  # milliseconds
+
+
+class Sidebar(QWidget):
+    """See the module's docstring. Works on sessions only through tasks."""
+
+    collection_asked = Signal(object, str, bool)  # session, ns, in a new tab
+    connection_asked = Signal(object)  # SavedConnection
+    connect_asked = Signal()
+    disconnect_asked = Signal(object)  # session
+    forget_asked = Signal(object)  # SavedConnection
+    layout_changed = Signal(object, str)  # session, ns
+    read_ended = Signal(object)  # session: its collections are known, or it was said why they are not
+    entry_asked = Signal(str)
+    fold_changed = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("sidebar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._saved: list[SavedConnection] = []
+        self._sessions: list[Session] = []
+        self._opened: set[str] = set()
+        self.infos: dict[int, list[CollectionInfo]] = {}
+        self.folded = False
+        self.entries: dict[str, EntryButton] = {}
+        self.model = TreeModel()
+        self.tree = Tree()
+        self.tree.setModel(self.model)
+        self.tree.expanded.connect(self._expanded)
+        self.tree.collapsed.connect(self._collapsed)
+        self.tree.entered_anew.connect(self._entered)
+        self.tree.customContextMenuRequested.connect(self._menu)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._full())
+        self._pages.addWidget(self._rail())
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 1, 0)  # the line at the right
+        row.addWidget(self._pages)
+        self.setFixedWidth(theme.px(WIDTH))
+        self._motion = QVariantAnimation(self)
+        self._motion.setDuration(FOLD)
+        self._motion.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self._motion.valueChanged.connect(self._moved)
+        theme.signals.changed.connect(self._restyle)
+
+    # --- parts
+
+    def _full(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), 0)
+        head.setSpacing(theme.px(2))
+        title = words("Connections", "column")
+        head.addWidget(title)
+        head.addStretch(1)
+        head.addWidget(tool("arrows-clockwise", "Read the collections again", self.refresh))
+        head.addWidget(tool("plus", "New connection", self.connect_asked.emit))
+        column.addLayout(head)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Find a collection")
+        self.search.setAccessibleName("Find a collection")
+        self.search.setProperty("small", True)
+        self.search.textChanged.connect(self._search)
+        self.search.installEventFilter(self)
+        edge = QHBoxLayout()
+        edge.setContentsMargins(theme.px(12), theme.px(4), theme.px(11), theme.px(6))
+        edge.addWidget(self.search)
+        column.addLayout(edge)
+        inset = QHBoxLayout()
+        inset.setContentsMargins(theme.px(4), 0, 0, 0)
+        inset.addWidget(self.tree)
+        column.addLayout(inset, 1)
+        column.addWidget(hair())
+        foot = QVBoxLayout()
+        foot.setContentsMargins(0, theme.px(4), 0, theme.px(4))
+        foot.setSpacing(0)
+        for entry in ENTRIES:
+            made = EntryButton(entry)
+            made.clicked.connect(partial(self.entry_asked.emit, entry.id))
+            self.entries[entry.id] = made
+            foot.addWidget(made)
+        column.addLayout(foot)
+        return page
+
+    def _rail(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(theme.px(8), theme.px(10), theme.px(8), theme.px(8))
+        column.setSpacing(theme.px(8))
+        self.rail_open = tool("hard-drives", "Show connections", self.unfold, 32)
+        column.addWidget(self.rail_open)
+        self.rail_here = tool("table", "Show collections", self.unfold, 32, token="acc")
+        column.addWidget(self.rail_here)
+        for entry in ENTRIES:
+            column.addWidget(tool(entry.icon, entry.text, partial(self.entry_asked.emit, entry.id), 32))
+        column.addStretch(1)
+        return page
+
+    # --- what is shown
+
+    def set_saved(self, saved: Sequence[SavedConnection]) -> None:
+        """List these connections below the open ones."""
+        self._saved = list(saved)
+        self._rebuild()
+
+    def add_session(self, session: Session) -> None:
+        """Show an open connection, unfolded, and read its collections."""
+        if session not in self._sessions:
+            self._sessions.append(session)
+        self._rebuild()
+        self.read(session)
+
+    def remove_session(self, session: Session) -> None:
+        """A connection is closed; it is still listed where it is saved."""
+        if session in self._sessions:
+            self._sessions.remove(session)
+            self.infos.pop(id(session), None)
+        self._rebuild()
+
+    def touch(self) -> None:
+        """Draw again what a session says of itself."""
+        self.tree.viewport().update()
+
+    def set_current(self, session: Session | None, ns: str) -> None:
+        """Mark the collection in front and bring it into view."""
+        self.model.set_current(session, ns)
+        node = None if session is None else self._root(session)
+        found = None if node is None else node.find(ns)
+        if found is not None and not self.model.needle:
+            above = found.parent
+            while above is not None:
+                self.tree.expand(self.model.index_of(above))
+                above = above.parent
+            index = self.model.index_of(found)
+            if found.children:
+                self.tree.expand(index)
+            if index != self.tree.currentIndex():
+                self.tree.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+        self.tree.viewport().update()
+
+    def set_count(self, entry: str, count: int) -> None:
+        """Show a number beside Drafts, Pending tokens or Journal."""
+        self.entries[entry].set_count(count)
+
+    def _root(self, session: Session) -> Node | None:
+        return next((root for root in self.model.roots if root.session is session), None)
+
+    def _rebuild(self) -> None:
+        roots = []
+        for session in self._sessions:
+            old = self._root(session)
+            roots.append(old or Node("connection", session.name, session=session))
+        open_now = {session.source for session in self._sessions}
+        shown = [c for c in self._saved if c.uri not in open_now]
+        if "sample:" not in open_now and all(c.uri != "sample:" for c in self._saved):
+            shown.append(SavedConnection("sample:", "sample:"))
+        roots += [Node("connection", saved.name, saved=saved) for saved in shown]
+        self.model.put_roots(roots)
+        self._reopen()
+
+    def refresh(self) -> None:
+        """Read the collections of every open connection again."""
+        for session in self._sessions:
+            self.read(session)
+
+    def read(self, session: Session) -> None:
+        """Read one connection's collections; what is listed stays until they are here."""
+
+        def work(progress: tasks.Progress) -> tuple[Session, list[str], list[CollectionInfo]]:
+            names = session.databases()
+            progress.put((session, names, []))
+            return session, names, list(session.collections(None, progress))
+
+        tasks.run(
+            work,
+            done=self._read_done,
+            failed=partial(self._read_failed, session),
+            partial=self._read_part,
+            owner=self,
+            key=f"read {id(session)}",
+            title=f"Reading the collections of {session.name}",
+        )
+
+    def _read_part(self, found: tuple[Session, list[str], list[CollectionInfo]]) -> None:
+        session, names, _ = found
+        root = self._root(session)
+        if root is not None and not root.loaded:
+            self.model.put_children(root, plan([], names, root))
+            self.tree.expand(self.model.index_of(root))
+
+    def _read_done(self, found: tuple[Session, list[str], list[CollectionInfo]]) -> None:
+        session, names, infos = found
+        root = self._root(session)
+        if root is None:
+            return
+        root.trouble = ""
+        self.infos[id(session)] = infos
+        first = not any(child.children for child in root.children)
+        self.model.put_children(root, plan(infos, names, root))
+        self._opened.add(root.key)
+        if first and len(infos) and not any(key.startswith(root.key + "\n") for key in self._opened):
+            # A newcomer sees collections at once.
+            self._opened.add(root.children[0].key)
+        self._reopen()
+        if self.model.current[0] is session:
+            self.set_current(*self.model.current)
+        self.read_ended.emit(session)
+
+    def _read_failed(self, session: Session, error: BaseException) -> None:
+        root = self._root(session)
+        if root is not None:
+            root.trouble = str(error)
+            if not root.loaded:
+                self.model.put_children(root, [Node("message", "Could not be read; see the message below", root)])
+        messages.fail(self, error, [("Try again", partial(self.read, session))])
+        self.read_ended.emit(session)
+
+    def ns_known(self, session: Session) -> list[CollectionInfo]:
+        """The collections of a connection as far as they were read."""
+        return self.infos.get(id(session), [])
+
+    # --- opening and searching
+
+    def _expanded(self, index: QModelIndex) -> None:
+        node = self.model.node(index)
+        if node is None or self.model.needle:
+            return
+        self._opened.add(node.key)
+        if node.kind == "connection" and node.session is None and node.saved is not None:
+            self.tree.collapse(index)
+            self.connection_asked.emit(node.saved)
+
+    def _collapsed(self, index: QModelIndex) -> None:
+        node = self.model.node(index)
+        if node is not None and not self.model.needle:
+            self._opened.discard(node.key)
+
+    def _reopen(self) -> None:
+        if self.model.needle:
+            self.tree.expandAll()
+            return
+
+        def walk(nodes: list[Node]) -> None:
+            for node in nodes:
+                if node.key in self._opened and (node.session is not None):
+                    self.tree.expand(self.model.index_of(node))
+                walk(node.children)
+
+        walk(self.model.roots)
+
+    def _search(self, text: str) -> None:
+        self.model.search(text)
+        self._reopen()
+        if self.model.needle:
+            self.tree.setCurrentIndex(self._first_collection(QModelIndex()))
+        elif self.model.current[0] is not None:
+            self.set_current(*self.model.current)
+
+    def _first_collection(self, above: QModelIndex) -> QModelIndex:
+        for at in range(self.model.rowCount(above)):
+            index = self.model.index(at, 0, above)
+            node = self.model.node(index)
+            if node is not None and node.info is not None and self.model.needle in node.name.lower():
+                return index
+            if (deeper := self._first_collection(index)).isValid():
+                return deeper
+        return QModelIndex()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.search and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self._entered(self.tree.currentIndex(), False)
+                return True
+            if event.key() == Qt.Key.Key_Escape and self.search.text():
+                self.search.clear()
+                return True
+            if event.key() == Qt.Key.Key_Down:
+                self.tree.setFocus(Qt.FocusReason.TabFocusReason)
+                return True
+        return False
+
+    def _entered(self, index: QModelIndex, anew: bool) -> None:
+        node = self.model.node(index)
+        if node is None:
+            return
+        if node.info is not None and node.session is not None:
+            self.collection_asked.emit(node.session, node.info.ns, anew)
+        elif node.kind == "connection" and node.session is None:
+            self.connection_asked.emit(node.saved)
+        elif self.model.hasChildren(index):
+            self.tree.setExpanded(index, not self.tree.isExpanded(index))
+
+    # --- menu
+
+    def _menu(self, at: QPoint) -> None:
+        node = self.model.node(self.tree.indexAt(at))
+        if node is None:
+            return
+        menu = self.menu_for(node)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.tree.viewport().mapToGlobal(at))
+
+    def menu_for(self, node: Node) -> QMenu:
+        """What can be done with a line."""
+        menu = QMenu(self)
+        if node.info is not None and node.session is not None:
+            session, info = node.session, node.info
+            menu.addAction("Open", partial(self.collection_asked.emit, session, info.ns, False))
+            menu.addAction("Open in a new tab", partial(self.collection_asked.emit, session, info.ns, True))
+            menu.addSeparator()
+            menu.addAction("Copy the name", partial(QGuiApplication.clipboard().setText, info.ns))
+            if info.belongs_to is None:
+                layouts = menu.addMenu("Layout")
+                likely = [info.layout, *info.alternatives]
+                for name in [*likely, *(name for name in LAYOUTS if name not in likely)]:
+                    words_for = f"{name}: {LAYOUTS[name]}" if name in LAYOUTS else name
+                    action = layouts.addAction(words_for, partial(self.set_layout, session, info.ns, name))
+                    action.setCheckable(True)
+                    action.setChecked(name == info.layout)
+                    if name == likely[-1] and len(LAYOUTS) > len(likely):
+                        layouts.addSeparator()
+        elif node.session is not None and node.kind == "connection":
+            menu.addAction("Read the collections again", partial(self.read, node.session))
+            menu.addAction("Disconnect", partial(self.disconnect_asked.emit, node.session))
+        elif node.saved is not None:
+            menu.addAction("Connect", partial(self.connection_asked.emit, node.saved))
+            if node.saved.uri != "sample:":
+                menu.addAction("Forget this connection", partial(self.forget_asked.emit, node.saved))
+        elif node.session is not None:
+            menu.addAction("Copy the name", partial(QGuiApplication.clipboard().setText, node.name))
+        return menu
+
+    def set_layout(self, session: Session, ns: str, name: str) -> None:
+        """Use another layout for a collection from now on."""
+        tasks.run(
+            lambda _: session.set_layout(ns, name),
+            done=partial(self._layout_set, session),
+            failed=self._layout_failed,
+            owner=self,
+            title=f"Reading {ns} as {name}",
+        )
+
+    def _layout_set(self, session: Session, info: CollectionInfo) -> None:
+        self.read(session)
+        self.layout_changed.emit(session, info.ns)
+
+    def _layout_failed(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    # --- folding
+
+    def fold(self, folded: bool, at_once: bool = False) -> None:
+        """Fold to the rail, or unfold."""
+        if folded == self.folded and not at_once:
+            return
+        self.folded = folded
+        width = theme.px(RAIL if folded else WIDTH)
+        self._pages.setCurrentIndex(1 if folded else 0)
+        if at_once or preferences.still() or not self.isVisible():
+            self._motion.stop()
+            self.setFixedWidth(width)
+        else:
+            self._motion.setStartValue(self.width())
+            self._motion.setEndValue(width)
+            self._motion.start()
+        self.fold_changed.emit(folded)
+
+    def unfold(self) -> None:
+        """Show connections and collections."""
+        self.fold(False)
+
+    def _moved(self, width: object) -> None:
+        if isinstance(width, int):
+            self.setFixedWidth(width)
+
+    def _restyle(self) -> None:
+        self.setFixedWidth(theme.px(RAIL if self.folded else WIDTH))

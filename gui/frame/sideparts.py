@@ -1,0 +1,129 @@
+"""The sidebar's own parts: its tree, and the lines at its foot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QStyleOptionViewItem, QWidget
+
+from gui.frame.tree import TreeModel
+from gui.look import icons, symbols, theme
+from gui.look.cells import CellTree, Index
+
+
+class Tree(CellTree):
+    """Rows of 28 with a rounded selection; the collection in front is the selection."""
+
+    entered_anew = Signal(QModelIndex, bool)  # Enter or a click; whether a new tab is wanted
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, row_height=28)
+        self.setHeaderHidden(True)
+        self.setExpandsOnDoubleClick(False)
+        self.setAccessibleName("Connections and collections")
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setObjectName("sidebartree")
+
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        model = self.model()
+        assert isinstance(model, TreeModel)
+        node = model.node(index)
+        chosen = node is not None and node.info is not None and model.current == (node.session, node.info.ns)
+        picked = self.currentIndex() == index and self.hasFocus()
+        pointed = self.underMouse() and self._pointed() == index
+        if chosen or picked or pointed:
+            row = QRect(0, option.rect.top(), self.viewport().width(), option.rect.height())
+            box = QRectF(row).adjusted(theme.px(2), 0.5, -theme.px(6), -0.5)
+            painter.save()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour("sel" if chosen else "hover"))
+            painter.drawRoundedRect(box, theme.px(6), theme.px(6))
+            painter.restore()
+        super(CellTree, self).drawRow(painter, option, index)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            anew = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+            self.entered_anew.emit(self.currentIndex(), anew)
+            return
+        super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        left = event.button() == Qt.MouseButton.LeftButton
+        # The chevron's own column opens and closes the line and nothing else.
+        if not index.isValid() or event.position().x() < self.visualRect(index).left():
+            return
+        if left or event.button() == Qt.MouseButton.MiddleButton:
+            anew = not left or bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+            self.entered_anew.emit(index, anew)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line at the foot of the sidebar."""
+
+    id: str
+    text: str
+    icon: str
+    ink: str
+    ground: str
+
+
+ENTRIES = (
+    Entry("drafts", "Drafts", "note-pencil", "acc", "accTint"),
+    Entry("pending", "Pending tokens", "hourglass", "warn", "warnT"),
+    Entry("journal", "Journal", "notebook", "typ", "typT"),
+)
+
+
+class EntryButton(QAbstractButton):
+    """A line of 30 with icon, words and a count."""
+
+    def __init__(self, entry: Entry, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entry = entry
+        self._count = 0
+        self.setText(entry.text)
+        self.setAccessibleName(entry.text)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        theme.signals.changed.connect(self.update)
+
+    @property
+    def count(self) -> int:
+        """The number shown; 0 shows none."""
+        return self._count
+
+    def set_count(self, count: int) -> None:
+        """Show a number at the right."""
+        self._count = count
+        self.setAccessibleName(f"{self._entry.text}, {count}" if count else self._entry.text)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(160), theme.px(30))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.underMouse() or self.isDown():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour("hover"))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(theme.px(6), 0, -theme.px(6), 0), 6, 6)
+        middle = self.height() / 2
+        side = theme.px(16)
+        ink = "text2" if self.isEnabled() else "text3"
+        icons.paint(painter, QRectF(theme.px(15), middle - side / 2, side, side), self._entry.icon, ink)
+        painter.setFont(theme.font(13))
+        painter.setPen(theme.colour(ink))
+        box = QRectF(theme.px(39), 0, self.width() - theme.px(90), self.height())
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.text())
+        if self._count:
+            text = str(self._count)
+            left = self.width() - theme.px(15) - symbols.badge_width(text)
+            symbols.badge(painter, left, middle, text, self._entry.ink, self._entry.ground)

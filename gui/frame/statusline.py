@@ -1,0 +1,104 @@
+"""The last row of the window: what the page in front says of itself, the zone of dates, and what is being done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+
+from gui import tasks
+from gui.look import theme, wording
+from gui.look.states import words
+
+HEIGHT = 27
+
+
+class _Elided(QLabel):
+    # A sentence in the status line gives way instead of widening the window.
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "second")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self._whole = ""
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(0)
+
+    def put(self, text: str) -> None:
+        self._whole = text
+        self.setToolTip("")
+        self.setAccessibleName(text)
+        self.setText(text)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and self._whole:
+            short = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width() + 1)
+            if short != self.text():
+                self.setText(short)
+                self.setToolTip("" if short == self._whole else self._whole)
+        return super().event(event)
+
+
+class StatusLine(QWidget):
+    """See the module's docstring."""
+
+    tasks_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("statusline")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(theme.px(16), 1, theme.px(16), 0)
+        self._row.setSpacing(theme.px(16))
+        self._left: list[_Elided] = []
+        self._right: list[QLabel] = []
+        self._row.addStretch(1)
+        self.tasks = QToolButton()
+        self.tasks.setObjectName("taskbutton")
+        self.tasks.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.tasks.setToolTip("What is being done")
+        self.tasks.clicked.connect(self.tasks_asked)
+        self._row.addWidget(self.tasks)
+        self.with_tasks = True
+        tasks.tasks.changed.connect(self._count)
+        theme.signals.changed.connect(self._restyle)
+        self._restyle()
+        self._count()
+
+    def _restyle(self) -> None:
+        self.setFixedHeight(theme.px(HEIGHT) + 1)
+
+    def put(self, left: Sequence[str], right: Sequence[str], with_tasks: bool = True) -> None:
+        """Show words at the left and at the right."""
+        while len(self._left) < len(left):
+            made = _Elided()
+            self._row.insertWidget(len(self._left), made)
+            self._left.append(made)
+        while len(self._right) < len(right):
+            label = words("", "second")
+            self._row.insertWidget(self._row.count() - 1, label)
+            self._right.append(label)
+        for at, part in enumerate(self._left):
+            part.put(left[at] if at < len(left) else "")
+            part.setVisible(at < len(left))
+        for at, label in enumerate(self._right):
+            label.setText(right[at] if at < len(right) else "")
+            label.setVisible(at < len(right))
+        self.with_tasks = with_tasks
+        self._count()
+
+    @property
+    def text(self) -> str:
+        """Everything at the left, for tests."""
+        return " | ".join(part._whole for part in self._left if not part.isHidden())
+
+    def _count(self) -> None:
+        running = [task for task in tasks.tasks.running if task.title]
+        if not running:
+            self.tasks.setText("No tasks running")
+        elif len(running) == 1:
+            self.tasks.setText(running[0].title)
+        else:
+            self.tasks.setText(f"{wording.count(len(running))} tasks running")
+        self.tasks.setVisible(self.with_tasks or bool(running))

@@ -1,0 +1,193 @@
+"""The tabs above the pages: icon, title, a dot for unsaved changes or a cross, and a plus at the end.
+
+The text of a tab stays where it is whether the tab is chosen, unsaved or pointed at.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QTabBar, QWidget
+
+from gui.look import icons, theme
+from gui.look.states import tool
+
+HEIGHT = 36
+WIDEST = 260
+
+
+class _Bar(QTabBar):
+    close_asked = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.icons: list[str] = []
+        self.dirty: list[bool] = []
+        self._pressed = -1
+        self.setObjectName("pagetabs")
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setUsesScrollButtons(True)
+        self.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Tabs")
+        theme.signals.changed.connect(self._restyle)
+
+    def _restyle(self) -> None:
+        self.setFixedHeight(theme.px(HEIGHT) + 1)
+        self.updateGeometry()
+        self.update()
+
+    def tabSizeHint(self, index: int) -> QSize:
+        text = QFontMetrics(theme.font(13)).horizontalAdvance(self.tabText(index))
+        return QSize(min(theme.px(WIDEST), text + theme.px(81)), theme.px(HEIGHT) + 1)
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        return QSize(min(self.tabSizeHint(index).width(), theme.px(120)), theme.px(HEIGHT) + 1)
+
+    def cross(self, index: int) -> QRect:
+        """Where a tab is closed."""
+        box = self.tabRect(index)
+        side = theme.px(20)
+        return QRect(box.right() - side - theme.px(2), box.top() + (box.height() - side) // 2, side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme.colour("canvas"))
+        line = theme.colour("border")
+        painter.fillRect(QRect(0, self.height() - 1, self.width(), 1), line)
+        pointer = self.mapFromGlobal(self.cursor().pos())
+        for at in range(self.count()):
+            box = self.tabRect(at)
+            if box.intersects(event.rect()):
+                self._paint(painter, at, box, pointer)
+
+    def _paint(self, painter: QPainter, at: int, box: QRect, pointer: QPoint) -> None:
+        chosen = at == self.currentIndex()
+        pointed = self.underMouse() and box.contains(pointer)
+        bottom = box.adjusted(0, 0, 0, 0 if chosen else -1)
+        if chosen or pointed:
+            painter.fillRect(bottom, theme.colour("surface" if chosen else "hover"))
+        painter.fillRect(QRect(box.right(), box.top(), 1, box.height()), theme.colour("border"))
+        if chosen:
+            painter.fillRect(QRect(box.left(), box.top(), box.width() - 1, theme.px(2)), theme.colour("acc"))
+        middle = box.top() + theme.px(HEIGHT) / 2 + 0.5
+        side = theme.px(16)
+        name = self.icons[at] if at < len(self.icons) else ""
+        if name:
+            spot = QRectF(box.left() + theme.px(15), middle - side / 2, side, side)
+            icons.paint(painter, spot, name, "acc" if chosen else "text2")
+        font = theme.font(13)
+        painter.setFont(font)
+        painter.setPen(theme.colour("text" if chosen else "text2"))
+        left = box.left() + theme.px(40)
+        room = self.cross(at).left() - left - theme.px(4)
+        text = QFontMetrics(font).elidedText(self.tabText(at), Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(
+            QRect(left, box.top(), room + 4, theme.px(HEIGHT) + 1), int(Qt.AlignmentFlag.AlignVCenter), text
+        )
+        self._paint_end(painter, at, pointed and self.cross(at).contains(pointer), pointed)
+        if chosen and self.hasFocus():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme.colour("acc"), 2))
+            painter.drawRoundedRect(QRectF(box).adjusted(2, 4, -3, -3), theme.px(4), theme.px(4))
+
+    def _paint_end(self, painter: QPainter, at: int, on_cross: bool, pointed: bool) -> None:
+        spot = QRectF(self.cross(at))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if on_cross:
+            painter.setBrush(theme.colour("border"))
+            painter.drawRoundedRect(spot, theme.px(4), theme.px(4))
+        if at < len(self.dirty) and self.dirty[at] and not on_cross:
+            painter.setBrush(theme.colour("acc"))
+            painter.drawEllipse(spot.center(), theme.px(3.2), theme.px(3.2))
+        else:
+            side = theme.px(12)
+            inner = QRectF(spot.center().x() - side / 2, spot.center().y() - side / 2, side, side)
+            icons.paint(painter, inner, "x", "text2" if pointed else "text3")
+
+    def _crossed(self, at: QPoint) -> int:
+        index = self.tabAt(at)
+        return index if index >= 0 and self.cross(index).contains(at) else -1
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed = self._crossed(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and self._pressed >= 0:
+            return
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        at = event.position().toPoint()
+        middle = event.button() == Qt.MouseButton.MiddleButton
+        index = self.tabAt(at) if middle else self._crossed(at)
+        if index >= 0 and (middle or index == self._pressed):
+            self._pressed = -1
+            self.close_asked.emit(index)
+            return
+        super().mouseReleaseEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        self.update()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Leave, QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.update()
+        return super().event(event)
+
+
+class Tabs(QWidget):
+    """The row of tabs. The pages themselves are kept by whoever owns it."""
+
+    chosen = Signal(int)
+    close_asked = Signal(int)
+    new_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("tabrow")
+        self.bar = _Bar()
+        self.bar.currentChanged.connect(self.chosen)
+        self.bar.close_asked.connect(self.close_asked)
+        self.plus = tool("plus", "New tab (Ctrl+T)", self.new_asked.emit)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, theme.px(8), 0)
+        row.setSpacing(theme.px(4))
+        row.addWidget(self.bar, 1)
+        row.addWidget(self.plus)
+        self._restyle()
+        theme.signals.changed.connect(self._restyle)
+
+    def _restyle(self) -> None:
+        self.setFixedHeight(theme.px(HEIGHT) + 1)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme.colour("canvas"))
+        painter.fillRect(QRect(0, self.height() - 1, self.width(), 1), theme.colour("border"))
+
+    def insert(self, at: int, title: str, icon: str) -> None:
+        """A further tab."""
+        self.bar.icons.insert(at, icon)
+        self.bar.dirty.insert(at, False)
+        self.bar.insertTab(at, title)
+
+    def is_dirty(self, at: int) -> bool:
+        """Whether a tab carries the dot."""
+        return self.bar.dirty[at]
+
+    def put(self, at: int, title: str, icon: str, dirty: bool, tip: str = "") -> None:
+        """Say what a tab stands for now."""
+        self.bar.icons[at], self.bar.dirty[at] = icon, dirty
+        if self.bar.tabText(at) != title:
+            self.bar.setTabText(at, title)
+        self.bar.setTabToolTip(at, f"{tip}, not saved yet" if dirty else tip)
+        self.bar.setAccessibleTabName(at, f"{title}, not saved yet" if dirty else title)
+        self.bar.update()
+
+    def remove(self, at: int) -> None:
+        """Take a tab away."""
+        del self.bar.icons[at], self.bar.dirty[at]
+        self.bar.removeTab(at)

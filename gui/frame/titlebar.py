@@ -1,0 +1,153 @@
+"""The first row of the window: menus, and at its end the connection in front, whether it may write, and three tools."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
+
+from gui.look import icons, symbols, theme
+from gui.look.states import tool, words
+from model.session import Session
+
+HEIGHT = 40
+
+
+class _Dot(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedSize(theme.px(8), theme.px(8))
+        theme.signals.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.colour("acc"))
+        painter.drawEllipse(QRectF(self.rect()))
+
+
+class WriteBadge(QAbstractButton):
+    """``Writes allowed`` or ``read-only``; a press changes it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.read_only = False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        theme.signals.changed.connect(self.update)
+        self.put(False, True)
+
+    def put(self, read_only: bool, settable: bool) -> None:
+        """Say what is the case, and whether it can be changed here."""
+        self.read_only = read_only
+        self.setText("read-only" if read_only else "Writes allowed")
+        self.setEnabled(settable)
+        does = "Press to allow writes" if read_only else "Press to make this connection read-only"
+        self.setToolTip(does if settable else "A dump is opened read-only; open it into memory to try edits")
+        self.setAccessibleName(f"{self.text()}. {self.toolTip()}")
+        self.updateGeometry()
+        self.update()
+
+    def _look(self) -> tuple[str, str, str]:
+        return ("warn", "warnT", "lock-simple") if self.read_only else ("typ", "typT", "pencil-simple-line")
+
+    def sizeHint(self) -> QSize:
+        return QSize(round(symbols.badge_width(self.text(), self._look()[2])) + 1, theme.px(20))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        ink, ground, icon = self._look()
+        if ground == "typT" and self.underMouse() and self.isEnabled():
+            ground = "border"
+        symbols.badge(QPainter(self), 0, self.height() / 2, self.text(), ink, ground, icon)
+
+
+class TitleBar(QWidget):
+    """See the module's docstring."""
+
+    writes_asked = Signal()
+    palette_asked = Signal()
+    tasks_asked = Signal()
+    theme_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("titlebar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.menus = QMenuBar()
+        self.menus.setNativeMenuBar(False)
+        self._dot = _Dot()
+        self._name = words("", "strong")
+        self._facts = words("", "second")
+        self.badge = WriteBadge()
+        self.badge.clicked.connect(self.writes_asked)
+        self.search = tool("magnifying-glass", "Find a command or collection (Ctrl+K)", self.palette_asked.emit, 28)
+        self.tasks = tool("list-bullets", "Tasks", self.tasks_asked.emit, 28)
+        self.theme = tool("moon", "Dark colours", self.theme_asked.emit, 28)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, theme.px(8), 1)
+        row.setSpacing(theme.px(8))
+        row.addWidget(self.menus)
+        row.addStretch(1)
+        for part in (self._dot, self._name, self._facts, self.badge):
+            row.addWidget(part)
+        row.addSpacing(theme.px(6))
+        tools = QHBoxLayout()
+        tools.setSpacing(theme.px(4))
+        for one in (self.search, self.tasks, self.theme):
+            tools.addWidget(one)
+        row.addLayout(tools)
+        self._session: Session | None = None
+        self._restyle()
+        theme.signals.changed.connect(self._restyle)
+        self.show_session(None, False)
+
+    def _restyle(self) -> None:
+        self.setFixedHeight(theme.px(HEIGHT))
+        self.menus.setFixedWidth(self.menus.sizeHint().width())
+        self.theme.setIcon(icons.icon("sun" if theme.is_dark() else "moon"))
+        said = "Light colours" if theme.is_dark() else "Dark colours"
+        self.theme.setToolTip(said)
+        self.theme.setAccessibleName(said)
+
+    def fit_menus(self) -> None:
+        """Give the menus the room they need, once they are filled."""
+        self.menus.setFixedWidth(self.menus.sizeHint().width())
+
+    def show_session(self, session: Session | None, settable: bool) -> None:
+        """Say which connection is in front and what it said of itself."""
+        self._session = session
+        for part in (self._dot, self._name, self._facts, self.badge):
+            part.setVisible(session is not None)
+        if session is None:
+            return
+        facts = session.facts
+        self._name.setText(session.name)
+        if session.is_local:
+            said = ["in memory" if session.is_sample or not session.read_only else "a dump"]
+        else:
+            said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
+        said.append(f"{facts.milliseconds} ms")
+        self._all_facts = " · ".join(part for part in said if part)
+        self._facts.setText(self._all_facts)
+        self._facts.setToolTip(f"{session.source}\nMongoDB {facts.version}, {facts.topology}".strip())
+        self.badge.put(session.read_only, settable)
+        self._fit()
+
+    def _fit(self) -> None:
+        # The facts give way before the menus and the tools do.
+        if self._session is None:
+            return
+        metrics = QFontMetrics(self._facts.font())
+        others = self.menus.width() + self._name.sizeHint().width() + self.badge.sizeHint().width() + theme.px(190)
+        room = self.width() - others
+        self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
+
+    def resizeEvent(self, event: object) -> None:
+        self._fit()
+
+
+def short_version(version: str) -> str:
+    """``7.0`` of ``7.0.14``."""
+    return ".".join(version.split(".")[:2])

@@ -1,0 +1,232 @@
+"""What the sidebar shows: connections, their databases, their collections, and archives below what they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from PySide6.QtCore import QModelIndex, Qt
+
+from gui.look import wording
+from gui.look.cells import Badge, Cell, CellModel, Index, Span
+from model.records import CollectionInfo
+from model.session import SavedConnection, Session
+
+NODE = int(Qt.ItemDataRole.UserRole) + 2
+
+Kind = Literal["connection", "database", "collection", "message"]
+
+LAYOUTS = {
+    "versions": "a document for every version",
+    "flagged": "a document for every version, the newest carries a flag",
+    "embedded": "the current version and earlier ones in one document",
+    "archive": "earlier versions in a second collection",
+    "deltas": "each version holds only what changed",
+    "stream": "an archive fed by a change stream",
+    "hashed": "the version is a hash of the content",
+    "plain": "no versions recognised",
+    "sequence": "numbers handed out one by one",
+    "processed": "operations applied once, by a list of tokens",
+    "pending": "counters changed in two steps, by tokens",
+}
+
+
+@dataclass(eq=False)
+class Node:
+    """A line of the tree."""
+
+    kind: Kind
+    name: str
+    parent: Node | None = None
+    session: Session | None = None
+    saved: SavedConnection | None = None
+    info: CollectionInfo | None = None
+    children: list[Node] = field(default_factory=list)
+    loaded: bool = False  # whether the children are known
+    trouble: str = ""
+
+    @property
+    def key(self) -> str:
+        """What the line is known by across a refresh."""
+        own = self.info.ns if self.info is not None else f"{self.kind}:{self.name}"
+        return own if self.parent is None else f"{self.parent.key}\n{own}"
+
+    def find(self, ns: str) -> Node | None:
+        """The collection's line below this one."""
+        for child in self.children:
+            if child.info is not None and child.info.ns == ns:
+                return child
+            if (found := child.find(ns)) is not None:
+                return found
+        return None
+
+
+def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: Node) -> list[Node]:
+    """The lines of a connection's databases: by name, archives below the collection they belong to."""
+    made = {name: Node("database", name, parent, parent.session, loaded=True) for name in sorted(databases)}
+    lines: dict[str, Node] = {}
+    ordered = sorted(infos, key=lambda info: info.ns)
+    for info in ordered:
+        db, _, name = info.ns.partition(".")
+        home = made.setdefault(db, Node("database", db, parent, parent.session, loaded=True))
+        lines[info.ns] = Node("collection", name, home, parent.session, info=info)
+    for info in ordered:
+        line = lines[info.ns]
+        owner = lines.get(info.belongs_to or "")
+        if owner is not None and owner is not line:
+            line.parent = owner
+        assert line.parent is not None
+        line.parent.children.append(line)
+    return [made[name] for name in sorted(made)]
+
+
+class TreeModel(CellModel):
+    """The tree of the sidebar; ``needle`` leaves only collections whose name contains it."""
+
+    headers = ("Connections",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.roots: list[Node] = []
+        self.needle = ""
+        self.current: tuple[Session | None, str] = (None, "")
+
+    # --- what is shown
+
+    def shown(self, node: Node | None) -> list[Node]:
+        """The lines below one, or at the top, as far as the search leaves them."""
+        lines = self.roots if node is None else node.children
+        if not self.needle:
+            return lines
+        return [line for line in lines if self._matches(line)]
+
+    def _matches(self, node: Node) -> bool:
+        if node.kind == "collection" and self.needle in node.name.lower():
+            return True
+        return any(self._matches(child) for child in node.children)
+
+    def node(self, index: Index) -> Node | None:
+        """The line at an index."""
+        found = index.internalPointer() if index.isValid() else None
+        return found if isinstance(found, Node) else None
+
+    def index_of(self, node: Node) -> QModelIndex:
+        """Where a line stands; invalid where the search hides it."""
+        lines = self.shown(node.parent)
+        return self.createIndex(lines.index(node), 0, node) if node in lines else QModelIndex()
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's default)
+        lines = self.shown(self.node(parent))
+        return self.createIndex(row, column, lines[row]) if 0 <= row < len(lines) and column == 0 else QModelIndex()
+
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
+        node = self.node(index)
+        return QModelIndex() if node is None or node.parent is None else self.index_of(node.parent)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return len(self.shown(self.node(parent)))
+
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
+        node = self.node(parent)
+        if node is not None and node.kind == "connection" and not node.loaded:
+            return True  # opening it connects
+        return bool(self.shown(node))
+
+    # --- changes
+
+    def put_roots(self, roots: list[Node]) -> None:
+        """Show these connections."""
+        self.beginResetModel()
+        self.roots = roots
+        self.endResetModel()
+
+    def put_children(self, node: Node, children: list[Node]) -> None:
+        """Show these lines below one."""
+        node.loaded = True
+        if self.needle:
+            self.beginResetModel()
+            node.children = children
+            self.endResetModel()
+            return
+        here = self.index_of(node)
+        if node.children:
+            self.beginRemoveRows(here, 0, len(node.children) - 1)
+            node.children = []
+            self.endRemoveRows()
+        if children:
+            self.beginInsertRows(here, 0, len(children) - 1)
+            node.children = children
+            self.endInsertRows()
+
+    def search(self, needle: str) -> None:
+        """Leave only what matches."""
+        self.beginResetModel()
+        self.needle = needle.strip().lower()
+        self.endResetModel()
+
+    def set_current(self, session: Session | None, ns: str) -> None:
+        """Mark the collection whose page is in front; the view draws itself again."""
+        self.current = (session, ns)
+
+    # --- how a line looks
+
+    def cell(self, index: Index) -> Cell:
+        node = self.node(index)
+        if node is None:
+            return Cell()
+        if node.kind == "connection":
+            return _connection(node)
+        if node.kind == "database":
+            return Cell(spans=(Span(node.name, "text2" if self.current[1].partition(".")[0] != node.name else "text"),),
+                        icon="database", accessible=f"database {node.name}")  # fmt: skip
+        if node.kind == "message" or node.info is None:
+            return Cell(spans=(Span(node.name, "text3"),), size=12)
+        return self._collection(node, node.info)
+
+    def _collection(self, node: Node, info: CollectionInfo) -> Cell:
+        here = self.current == (node.session, info.ns)
+        if info.belongs_to:
+            owner = info.belongs_to.partition(".")[2]
+            return Cell(spans=(Span(node.name, "text" if here else "text2"),), icon="arrow-bend-down-right",
+                        tip=f"Earlier versions of {owner}", accessible=f"{node.name}, archive of {owner}")  # fmt: skip
+        counted = "" if info.documents is None else f"\n{wording.many(info.documents, 'document')}"
+        also = f"\nFits as well: {', '.join(info.alternatives)}" if info.alternatives else ""
+        return Cell(
+            spans=(Span(node.name),),
+            icon="table",
+            icon_token="acc" if here else "text2",
+            badges=(Badge(info.layout),),
+            badges_right=True,
+            tip=f"{info.layout}: {LAYOUTS.get(info.layout, '')}\n{info.why}{counted}{also}".strip(),
+            accessible=f"collection {node.name}, layout {info.layout}",
+        )
+
+
+def _connection(node: Node) -> Cell:
+    source = node.session.source if node.session is not None else node.saved.uri if node.saved is not None else ""
+    icon = "flask" if source == "sample:" else "hard-drives" if "://" in source else "folder"
+    if node.session is not None:
+        session = node.session
+        # The name says "sample:" already; a server's set or kind is said after its name.
+        kind = "" if session.is_local else session.facts.topology
+        badge = (
+            Badge("read-only", "warn", "warnT", "lock-simple")
+            if session.read_only
+            else Badge("connected", "acc", "accTint")
+        )
+        if session.is_local and not session.read_only:
+            badge = Badge("in memory", "acc", "accTint")
+        spans = (Span(node.name, "text", weight=600), *([Span(f"  {kind}", "text2")] if kind else []))
+        said = f"{node.name}, connected" + (", read-only" if session.read_only else "")
+        return Cell(spans=spans, icon=icon, badges=(badge,), badges_right=True, tip=session.source, accessible=said)
+    badges: tuple[Badge, ...] = ()
+    if source == "sample:":
+        badges = (Badge("in memory"),)
+    elif "://" not in source:
+        badges = (Badge("file"),)
+    elif node.saved is not None and node.saved.read_only:
+        badges = (Badge("read-only", "warn", "warnT", "lock-simple"),)
+    tip = node.trouble or f"{source}\nOpen it to connect"
+    return Cell(spans=(Span(node.name, "text2"),), icon=icon, badges=badges, badges_right=True, tip=tip,
+                accessible=f"{node.name}, not connected")  # fmt: skip

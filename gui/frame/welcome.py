@@ -1,0 +1,354 @@
+"""The first page: connections used lately and a line to connect, and five things to try in the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import tasks
+from gui.frame.opening import Opening, completed, trouble_with
+from gui.look import icons, symbols, theme, wording
+from gui.look.logo import Logo
+from gui.look.states import BusyLine, button, hair, words
+from model.session import SavedConnection, things
+
+if TYPE_CHECKING:
+    from model.session import Thing
+
+RECENT = 5
+ICONS = {
+    "compare": "git-diff",
+    "map": "grid-four",
+    "race": "git-merge",
+    "restore": "arrow-counter-clockwise",
+    "pending": "hourglass",
+}
+
+
+class Line(QAbstractButton):
+    """A line of a card: icon, two lines of words, a remark at the right, and perhaps a chevron."""
+
+    def __init__(self, icon: str, token: str, title: str, below: str, remark: str, mono: bool, chevron: bool) -> None:
+        super().__init__()
+        self._icon, self._token, self._below, self._remark = icon, token, below, remark
+        self._mono, self._chevron = mono, chevron
+        self.badge: tuple[str, str, str, str] | None = None
+        self.setText(title)
+        self.setAccessibleName(f"{title}. {below}")
+        self.setAccessibleDescription(remark)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.signals.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(240), theme.px(64))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.underMouse() or self.isDown():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour("hover"))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), theme.px(7), theme.px(7))
+        middle = self.height() / 2
+        side = theme.px(18)
+        icons.paint(painter, QRectF(theme.px(17), middle - side / 2, side, side), self._icon, self._token)
+        right = self.width() - theme.px(16)
+        if self._chevron:
+            arrow = theme.px(14)
+            icons.paint(painter, QRectF(right - arrow, middle - arrow / 2, arrow, arrow), "caret-right", "text3")
+            right -= theme.px(28)
+        painter.setFont(theme.font(12))
+        painter.setPen(theme.colour("text2"))
+        wide = QFontMetricsF(painter.font()).horizontalAdvance(self._remark)
+        flags = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        painter.drawText(QRectF(right - wide, 0, wide + 2, self.height()), flags, self._remark)
+        left = theme.px(50)
+        room = right - wide - theme.px(12) - left
+        self._words(painter, left, room, middle, flags)
+
+    def _words(self, painter: QPainter, left: float, room: float, middle: float, flags: int) -> None:
+        painter.setFont(theme.font(13, 500))
+        painter.setPen(theme.colour("text"))
+        metrics = QFontMetricsF(painter.font())
+        more = 0.0 if self.badge is None else symbols.badge_width(self.badge[0], self.badge[3]) + theme.px(10)
+        title = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, room - more)
+        upper = QRectF(left, middle - theme.px(19), room, theme.px(20))
+        painter.drawText(upper, flags, title)
+        if self.badge is not None:
+            said, ink, ground, symbol = self.badge
+            symbols.badge(
+                painter,
+                left + metrics.horizontalAdvance(title) + theme.px(10),
+                upper.center().y(),
+                said,
+                ink,
+                ground,
+                symbol,
+            )
+        painter.setFont(theme.mono(12) if self._mono else theme.font(12))
+        painter.setPen(theme.colour("text2"))
+        below = QFontMetricsF(painter.font()).elidedText(self._below, Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(QRectF(left, middle, room, theme.px(20)), flags, below)
+
+
+class WelcomePanel(QWidget):
+    """See the module's docstring."""
+
+    open_asked = Signal(object)  # Opening
+    stop_asked = Signal(object)  # Opening
+    sample_asked = Signal()
+    thing_asked = Signal(object)  # Thing
+    dialog_asked = Signal(object)  # Opening
+    folder_asked = Signal(bool)  # into memory
+    file_asked = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._opening: Opening | None = None
+        self.recent: list[Line] = []
+        self.things: list[Line] = []
+        inner = QWidget()
+        inner.setObjectName("page")
+        inner.setMaximumWidth(theme.px(1120))
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        column.addSpacing(theme.px(38))
+        columns = QHBoxLayout()
+        columns.setSpacing(theme.px(48))
+        columns.addLayout(self._left(), 1)
+        columns.addLayout(self._right(), 1)
+        column.addLayout(columns)
+        page = QWidget()
+        page.setObjectName("page")
+        centred = QHBoxLayout(page)
+        centred.setContentsMargins(theme.px(32), theme.px(24), theme.px(32), theme.px(24))
+        centred.addStretch(1)
+        centred.addWidget(inner, 1000)
+        centred.addStretch(1)
+        upright = QWidget()
+        upright.setObjectName("page")
+        whole = QVBoxLayout(upright)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addStretch(20)
+        whole.addWidget(page)
+        whole.addStretch(32)
+        area = QScrollArea()
+        area.setObjectName("page")
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(upright)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(area)
+        self.setFocusProxy(self.sample)
+        self._typed("")
+
+    # --- parts
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(20))
+        row.addWidget(Logo())
+        said = QVBoxLayout()
+        said.setSpacing(theme.px(2))
+        said.addStretch(1)
+        said.addWidget(words("Palimpsest", "big"))
+        said.addWidget(words("Read, compare and mend every version of a MongoDB document.", "body2"))
+        said.addStretch(1)
+        row.addLayout(said, 1)
+        return row
+
+    def _left(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        self._recent_head = words("Recent connections", "head")
+        column.addWidget(self._recent_head)
+        self._recent_gap = QWidget()
+        self._recent_gap.setFixedHeight(theme.px(12))
+        column.addWidget(self._recent_gap)
+        self._recent_card, self._recent_lines = _card()
+        column.addWidget(self._recent_card)
+        self._connect_gap = QWidget()
+        self._connect_gap.setFixedHeight(theme.px(21))
+        column.addWidget(self._connect_gap)
+        column.addWidget(words("Connect", "head"))
+        column.addSpacing(theme.px(12))
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        self.uri = QLineEdit()
+        self.uri.setPlaceholderText("mongodb://  or  mongodb+srv://")
+        self.uri.setAccessibleName("Address of a server")
+        self.uri.setProperty("mono", True)
+        self.uri.textChanged.connect(self._typed)
+        self.uri.returnPressed.connect(self._connect)
+        self.connect_button = button("Connect", self._connect)
+        row.addWidget(self.uri, 1)
+        row.addWidget(self.connect_button)
+        column.addLayout(row)
+        self.trouble = words("", "error", wrap=True)
+        self.trouble.setContentsMargins(0, theme.px(6), 0, 0)
+        self.trouble.hide()
+        column.addWidget(self.trouble)
+        self.busy = BusyLine()
+        self.busy.hide()
+        column.addWidget(self.busy)
+        column.addSpacing(theme.px(12))
+        below = QHBoxLayout()
+        self.dump = button("Open a dump or file…", self._dump_menu, icon="folder-open")
+        self.more = button("TLS, user, read-only…", self._dialog, "quiet", icon="sliders-horizontal")
+        below.addWidget(self.dump)
+        below.addStretch(1)
+        below.addWidget(self.more)
+        column.addLayout(below)
+        column.addStretch(1)
+        return column
+
+    def _right(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        head = QHBoxLayout()
+        head.addWidget(words("Five things to try", "head"))
+        head.addStretch(1)
+        head.addWidget(words("all in the sample, nothing to install", "second"))
+        column.addLayout(head)
+        column.addSpacing(theme.px(12))
+        card, lines = _card()
+        for thing in things():
+            line = Line(ICONS.get(thing.action, "flask"), "acc", thing.title, thing.subtitle, thing.key, False, False)
+            line.clicked.connect(partial(self._thing, thing))
+            self.things.append(line)
+            if lines.count():
+                lines.addWidget(hair())
+            lines.addWidget(line)
+        column.addWidget(card)
+        column.addSpacing(theme.px(16))
+        row = QHBoxLayout()
+        row.setContentsMargins(theme.px(4), 0, 0, 0)  # room for the ring that it begins with
+        self.sample = button("Open the sample", self.sample_asked.emit, "main", icon="flask", token="accText")
+        row.addWidget(self.sample)
+        row.addStretch(1)
+        row.addWidget(words("In memory; closed with the window", "second"))
+        column.addLayout(row)
+        column.addStretch(1)
+        return column
+
+    # --- recent connections
+
+    def set_recent(self, saved: Sequence[SavedConnection]) -> None:
+        """Show the connections used lately; with none the left begins at Connect."""
+        while (item := self._recent_lines.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        self.recent = []
+        for connection in saved[:RECENT]:
+            server = "://" in connection.uri
+            line = Line("hard-drives" if server else "folder", "text2", connection.name, connection.uri,
+                        wording.recently(connection.last_used), True, True)  # fmt: skip
+            if connection.read_only:
+                line.badge = ("read-only", "warn", "warnT", "lock-simple")
+            elif not server:
+                line.badge = ("file", "typ", "typT", "")
+            line.clicked.connect(partial(self._reopen, connection))
+            if self.recent:
+                self._recent_lines.addWidget(hair())
+            self._recent_lines.addWidget(line)
+            self.recent.append(line)
+        for part in (self._recent_head, self._recent_gap, self._recent_card, self._connect_gap):
+            part.setVisible(bool(self.recent))
+
+    def _reopen(self, connection: SavedConnection) -> None:
+        self.open_asked.emit(Opening.of(connection))
+
+    def _thing(self, thing: Thing) -> None:
+        self.thing_asked.emit(thing)
+
+    # --- connecting
+
+    def _typed(self, text: str) -> None:
+        self.trouble.hide()
+        self.connect_button.setEnabled(bool(text.strip()) and self.busy.isHidden())
+
+    def _connect(self) -> None:
+        trouble = trouble_with(self.uri.text())
+        if trouble:
+            self._say(trouble)
+            return
+        self.open_asked.emit(Opening(completed(self.uri.text())))
+
+    def _say(self, sentence: str) -> None:
+        self.trouble.setText(sentence)
+        self.trouble.show()
+
+    def begin(self, opening: Opening, title: str) -> None:
+        """Something is being opened."""
+        self._opening = opening
+        self.trouble.hide()
+        self.busy.begin(title, self._stop)
+        self.busy.show()
+        self.connect_button.setEnabled(False)
+
+    def end(self, error: BaseException | None = None) -> None:
+        """It is opened, was stopped, or did not work; what was typed stays."""
+        self.busy.hide()
+        self._typed(self.uri.text())
+        if error is not None:
+            if not self.uri.text() and self._opening is not None and not self._opening.name:
+                self.uri.setText(self._opening.shown)  # from the command line: to be mended here
+            self._say(tasks.describe(error)[0])
+            if self._opening is not None and self._opening.shown == completed(self.uri.text()):
+                self.uri.setFocus()
+
+    def clear(self) -> None:
+        """Forget what was typed, once it worked: a password may be in it."""
+        self.uri.clear()
+
+    def _stop(self) -> None:
+        if self._opening is not None:
+            self.stop_asked.emit(self._opening)
+
+    def _dialog(self) -> None:
+        typed = self.uri.text().strip()
+        self.dialog_asked.emit(Opening(completed(typed) if typed else ""))
+
+    def _dump_menu(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("A dump's folder…", partial(self.folder_asked.emit, False))
+        menu.addAction("A file of BSON or Extended JSON…", partial(self.file_asked.emit, False))
+        menu.addSeparator()
+        menu.addAction("A dump's folder, into memory to try edits…", partial(self.folder_asked.emit, True))
+        menu.addAction("A file, into memory to try edits…", partial(self.file_asked.emit, True))
+        menu.popup(self.dump.mapToGlobal(self.dump.rect().bottomLeft()))
+
+
+def _card() -> tuple[QFrame, QVBoxLayout]:
+    card = QFrame()
+    card.setProperty("card", True)
+    lines = QVBoxLayout(card)
+    lines.setContentsMargins(1, 1, 1, 1)
+    lines.setSpacing(0)
+    return card, lines

@@ -1,0 +1,391 @@
+"""One way to draw every list and tree: a model hands out a :class:`Cell`, one delegate paints it.
+
+``CellModel`` subclasses return a ``Cell`` under :data:`CELL`; display and accessible text follow from it.
+``CellTree`` is the view: full-width selection with an accent bar, chevrons, focus ring inside the cell, header rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QFontMetricsF, QHelpEvent, QPainter, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+    QTreeView,
+    QWidget,
+)
+
+from gui.look import icons, symbols, theme
+
+CELL = int(Qt.ItemDataRole.UserRole) + 1
+Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True)
+class Span:
+    """A run of text in one colour; ``mark`` is the token behind differing characters."""
+
+    text: str
+    token: str = "text"
+    mark: str = ""
+    weight: int = 0  # 0: the cell's
+    sans: bool = False  # a word of ours beside a value, not in fixed width
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A badge after (or, with ``right``, at the right edge of) the text."""
+
+    text: str
+    ink: str = "typ"
+    ground: str = "typT"
+    symbol: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one cell shows. Colours are token names."""
+
+    spans: tuple[Span, ...] = ()
+    mono: bool = False
+    size: float = 13
+    weight: int = 400
+    right: bool = False  # numbers stand right
+    middle: bool = False  # elide in the middle: ids and paths
+    ground: str = ""
+    hatch: bool = False  # the absent side
+    icon: str = ""
+    icon_token: str = "text2"
+    change: str = ""  # an operation's symbol (or "conflict"), painted in place of text
+    badges: tuple[Badge, ...] = ()
+    badges_right: bool = False
+    badges_left: bool = False  # before the text
+    bar: str = ""  # a 3 px bar at the left edge
+    caret: bool = False  # a drop-down can be opened here
+    tick: bool = False
+    marks: tuple[tuple[str, str, bool], ...] | None = None  # a history in miniature
+    check: Qt.CheckState | None = None
+    radio: bool | None = None  # a choice that can be taken; True: taken
+    tip: str = ""
+    accessible: str = ""
+    indent: int = 0
+
+    @property
+    def text(self) -> str:
+        """The words alone."""
+        return "".join(span.text for span in self.spans)
+
+
+def plain(text: str, token: str = "text", **more: Any) -> Cell:
+    """A cell with one run of text."""
+    return Cell(spans=(Span(text, token),) if text else (), **more)
+
+
+def value(text: str, token: str = "text", **more: Any) -> Cell:
+    """A cell with a value: fixed width, 12."""
+    return Cell(spans=(Span(text, token),) if text else (), mono=True, size=12, **more)
+
+
+class CellDelegate(QStyledItemDelegate):
+    """Paints cells; a subclass adds editors."""
+
+    def __init__(self, parent: QWidget | None = None, row_height: float = 24) -> None:
+        super().__init__(parent)
+        self.row_height = row_height
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(theme.px(40), theme.px(self.row_height))
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.text = ""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        cell = index.data(CELL)
+        if not isinstance(cell, Cell):
+            return
+        rect = QRectF(option.rect)
+        painter.save()
+        painter.setClipRect(rect, Qt.ClipOperation.IntersectClip)
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        if cell.hatch:
+            symbols.hatch(painter, rect)
+        elif cell.ground and not (chosen and cell.ground == "surface"):
+            painter.fillRect(rect, theme.colour(cell.ground))
+        if cell.bar:
+            painter.fillRect(QRectF(rect.left(), rect.top(), theme.px(3), rect.height()), theme.colour(cell.bar))
+        self._content(painter, rect.adjusted(theme.px(8), 0, -theme.px(8), 0), cell, option)
+        focus = bool(option.state & QStyle.StateFlag.State_HasFocus) and bool(
+            option.state & QStyle.StateFlag.State_Active
+        )
+        if focus:
+            painter.setPen(QPen(theme.colour("acc"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), theme.px(4), theme.px(4))
+        painter.restore()
+
+    def _content(self, painter: QPainter, rect: QRectF, cell: Cell, option: QStyleOptionViewItem) -> None:
+        middle = rect.center().y()
+        left, right = rect.left() + theme.px(cell.indent), rect.right()
+        if cell.change:
+            symbols.change(painter, QRectF(left, rect.top(), theme.px(14), rect.height()), cell.change)
+            left += theme.px(20)
+        if cell.check is not None:
+            left = _check(painter, left, middle, cell.check)
+        if cell.radio is not None:
+            left = _radio(painter, left, middle, cell.radio)
+        if cell.tick:
+            icons.paint(painter, QRectF(left, middle - theme.px(7), theme.px(14), theme.px(14)), "check", "acc")
+            left += theme.px(20)
+        if cell.icon:
+            side = theme.px(16)
+            icons.paint(painter, QRectF(left, middle - side / 2, side, side), cell.icon, cell.icon_token)
+            left += theme.px(24)
+        if cell.marks is not None:
+            symbols.miniature(painter, QRectF(left, rect.top(), right - left, rect.height()), cell.marks)
+        if cell.caret:
+            side = theme.px(12)
+            symbols.chevron(painter, QPointF(right - side / 2, middle), True)
+            right -= side + theme.px(6)
+        if cell.badges_right:
+            for badge in reversed(cell.badges):
+                right -= symbols.badge_width(badge.text, badge.symbol)
+                symbols.badge(painter, right, middle, badge.text, badge.ink, badge.ground, badge.symbol)
+                right -= theme.px(6)
+        if cell.badges_left:
+            for badge in cell.badges:
+                left = symbols.badge(painter, left, middle, badge.text, badge.ink, badge.ground, badge.symbol)
+                left += theme.px(8)
+        room = right - left
+        if cell.badges and not cell.badges_right and not cell.badges_left:
+            room -= sum(symbols.badge_width(b.text, b.symbol) + theme.px(8) for b in cell.badges)
+        end = self._text(painter, QRectF(left, rect.top(), max(0.0, room), rect.height()), cell)
+        if not cell.badges_right and not cell.badges_left:
+            x = end + (theme.px(8) if cell.spans else 0)
+            for badge in cell.badges:
+                x = symbols.badge(painter, x, middle, badge.text, badge.ink, badge.ground, badge.symbol) + theme.px(6)
+
+    def _text(self, painter: QPainter, rect: QRectF, cell: Cell) -> float:
+        spans = cell.spans
+        font = theme.mono(cell.size, cell.weight) if cell.mono else theme.font(cell.size, cell.weight)
+        metrics = QFontMetricsF(font)
+        width = sum(_advance(metrics, font, span) for span in spans)
+        if width > rect.width() + 0.5:
+            behind = spans[-1:] if len(spans) > 1 and spans[-1].sans else ()  # a word behind a value is not cut off
+            room = rect.width() - sum(_advance(metrics, font, span) for span in behind)
+            spans = (*_elided(spans[:-1] if behind else spans, metrics, room, cell.middle), *behind)
+            width = sum(_advance(metrics, font, span) for span in spans)
+        x = rect.right() - width if cell.right else rect.left()
+        for span in spans:
+            step = _advance(metrics, font, span)
+            box = QRectF(x, rect.top(), step, rect.height())
+            if span.mark:
+                painter.save()
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(theme.colour(span.mark))
+                half = metrics.height() / 2
+                painter.drawRoundedRect(
+                    QRectF(x - 1, rect.center().y() - half, step + 2, half * 2), theme.px(2), theme.px(2)
+                )
+                painter.restore()
+            drawn = theme.mono(cell.size, span.weight) if cell.mono and span.weight else font
+            if span.sans or (span.weight and not cell.mono):
+                drawn = theme.font(cell.size, span.weight or cell.weight)
+            painter.setFont(drawn)
+            painter.setPen(theme.colour(span.token))
+            painter.drawText(
+                box.adjusted(0, 0, 2, 0), int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine), span.text
+            )
+            x += step
+        return x
+
+    def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
+        cell = index.data(CELL)
+        if event.type() == QEvent.Type.ToolTip and isinstance(cell, Cell):
+            tip = cell.tip
+            if not tip:
+                font = theme.mono(cell.size, cell.weight) if cell.mono else theme.font(cell.size, cell.weight)
+                fits = QFontMetricsF(font).horizontalAdvance(cell.text) < view.visualRect(index).width() - theme.px(16)
+                tip = "" if fits else cell.text[:2000]
+            QToolTip.showText(event.globalPos(), tip, view)
+            return True
+        return super().helpEvent(event, view, option, index)
+
+
+def _advance(metrics: QFontMetricsF, font: Any, span: Span) -> float:
+    if span.sans:
+        words = theme.font(13, span.weight or 400)
+        words.setPixelSize(font.pixelSize())
+        return QFontMetricsF(words).horizontalAdvance(span.text)
+    if span.weight:
+        heavier = type(font)(font)
+        heavier.setWeight(type(font).Weight(span.weight))
+        return QFontMetricsF(heavier).horizontalAdvance(span.text)
+    return metrics.horizontalAdvance(span.text)
+
+
+def _elided(spans: tuple[Span, ...], metrics: QFontMetricsF, width: float, middle: bool) -> tuple[Span, ...]:
+    if middle and len(spans) == 1:
+        return (replace(spans[0], text=metrics.elidedText(spans[0].text, Qt.TextElideMode.ElideMiddle, width)),)
+    kept: list[Span] = []
+    for span in spans:
+        need = metrics.horizontalAdvance(span.text)
+        if need <= width:
+            kept.append(span)
+            width -= need
+            continue
+        short = metrics.elidedText(span.text + "…", Qt.TextElideMode.ElideRight, width)
+        kept.append(replace(span, text=short))
+        break
+    return tuple(kept)
+
+
+def _check(painter: QPainter, left: float, middle: float, state: Qt.CheckState) -> float:
+    side = theme.px(16)
+    box = QRectF(left, middle - side / 2, side, side)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    on = state != Qt.CheckState.Unchecked
+    painter.setPen(QPen(theme.colour("acc" if on else "ctl"), 1))
+    painter.setBrush(theme.colour("acc" if on else "surface"))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), theme.px(4), theme.px(4))
+    painter.restore()
+    if on:
+        name = "check-bold" if state == Qt.CheckState.Checked else "minus-bold"
+        icons.paint(painter, box.adjusted(2, 2, -2, -2), name, "accText")
+    return left + side + theme.px(8)
+
+
+def _radio(painter: QPainter, left: float, middle: float, taken: bool) -> float:
+    side = theme.px(15)
+    centre = QPointF(left + side / 2, middle)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.colour("acc" if taken else "ctl"), 1.2))
+    painter.setBrush(theme.colour("surface"))
+    painter.drawEllipse(centre, side / 2, side / 2)
+    if taken:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.colour("acc"))
+        painter.drawEllipse(centre, side / 4, side / 4)
+    painter.restore()
+    return left + side + theme.px(6)
+
+
+class CellModel(QAbstractItemModel):
+    """Base of the models: subclasses give ``cell(index)``; the other roles follow from it."""
+
+    headers: tuple[str, ...] = ()
+    right_headers: frozenset[int] = frozenset()
+
+    def cell(self, index: Index) -> Cell:
+        """The cell at an index; only reads memory."""
+        raise NotImplementedError
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return len(self.headers)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        if role == CELL:
+            return self.cell(index)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.cell(index).text
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            cell = self.cell(index)
+            words = [symbols.CHANGES[cell.change][3]] if cell.change in symbols.CHANGES else []
+            return cell.accessible or " ".join([*words, cell.text, *(badge.text for badge in cell.badges)])
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.headers):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.headers[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if section in self.right_headers else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+
+def _first(index: Index) -> QModelIndex:
+    return index.sibling(index.row(), 0)
+
+
+class CellTree(QTreeView):
+    """The view of a :class:`CellModel`."""
+
+    def __init__(
+        self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setItemDelegate(delegate or CellDelegate(self, row_height))
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setFrameShape(QTreeView.Shape.NoFrame)
+        self.setIndentation(theme.px(15))
+        self.setMouseTracking(True)
+        self.led = False  # chosen in by a line that has the focus itself
+        header = self.header()
+        header.setHighlightSections(False)
+        header.setSectionsMovable(False)
+        header.setStretchLastSection(True)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setMinimumSectionSize(theme.px(24))
+        header.setFixedHeight(theme.px(28))
+        theme.signals.changed.connect(self._restyle)
+
+    def _restyle(self) -> None:
+        self.header().setFixedHeight(theme.px(28))
+        self.setIndentation(theme.px(15))
+        self.viewport().update()
+
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        row = QRect(0, option.rect.top(), self.viewport().width(), option.rect.height())
+        selection = self.selectionModel()
+        chosen = selection is not None and selection.isRowSelected(index.row(), index.parent())
+        if chosen:
+            active = self.hasFocus() or self.isAncestorOf(self.window().focusWidget() or self) or self.led
+            painter.fillRect(row, theme.colour("sel" if active else "selOff"))
+            painter.fillRect(QRect(0, row.top(), theme.px(3), row.height()), theme.colour("acc"))
+        elif self.underMouse() and self._pointed() == _first(index):
+            painter.fillRect(row, theme.colour("hover"))
+        super().drawRow(painter, option, index)
+
+    def _pointed(self) -> QModelIndex:
+        return _first(self.indexAt(self.viewport().mapFromGlobal(self.cursor().pos())))
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
+        model = self.model()
+        if model is None or not model.hasChildren(_first(index)):
+            return
+        side = theme.px(12)
+        middle = QPointF(rect.right() - side / 2 - 0.5, rect.top() + rect.height() / 2)
+        symbols.chevron(painter, middle, self.isExpanded(_first(index)))
+
+
+__all__ = ["CELL", "Badge", "Cell", "CellDelegate", "CellModel", "CellTree", "Span", "plain", "value"]

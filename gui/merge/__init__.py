@@ -1,0 +1,1 @@
+"""When somebody was faster: the prompt and the resolver."""

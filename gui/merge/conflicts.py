@@ -1,0 +1,393 @@
+"""What to say and ask when a save found another version in the database: side by side first, buttons after.
+
+The prompt writes nothing; it says what was chosen. Overwriting asks a second time, with what would be lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
+
+from gui.edit.changes import Change, Changes
+from gui.look import preferences, theme
+from gui.look.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
+from gui.look.sheet import Sheet
+from gui.look.states import Glyph, button, words
+from gui.look.wording import many, version
+from model import text
+from model.canonical import Path, Value
+from model.session import Conflict
+
+WIDTH = 784
+ROWS = 8  # more than these scroll
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+@dataclass(frozen=True)
+class Clash:
+    """One field that the database changed, beside what the edit did to it."""
+
+    theirs: Change
+    mine: Change | None  # the edit's change at, above or below the same place
+    needs_choice: bool
+
+    @property
+    def same(self) -> bool:
+        """Whether both made the same change."""
+        return self.mine is not None and (self.mine.op, self.mine.new) == (self.theirs.op, self.theirs.new)
+
+
+def clashes(conflict: Conflict) -> list[Clash]:
+    """What the database changed, those that need a person first."""
+    base = conflict.base.content
+    if conflict.theirs is None or conflict.theirs.content is None or base is None:
+        return []
+    theirs, mine = Changes(base, conflict.theirs.content), Changes(base, conflict.mine)
+    asked = [decision.path for decision in conflict.merge.conflicts] if conflict.merge is not None else []
+    found = []
+    for change in theirs.all:
+        beside = next((own for own in mine.all if _touches(own.old_path, change.old_path)), None)
+        found.append(Clash(change, beside, any(_touches(path, change.old_path) for path in asked)))
+    return sorted(found, key=lambda clash: not clash.needs_choice)
+
+
+def _touches(a: Path, b: Path) -> bool:
+    shorter = min(len(a), len(b))
+    return a[:shorter] == b[:shorter]
+
+
+class ClashModel(CellModel):
+    """The prompt's table."""
+
+    headers = ("Changed in the database", "Your edit", "In the database", "")
+
+    def __init__(self, rows: list[Clash], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows = rows
+        self._zone = preferences.zone()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's signature)
+        return 0 if parent.isValid() else len(self.rows)
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
+        there = not parent.isValid() and 0 <= row < len(self.rows)
+        return self.createIndex(row, column) if there else QModelIndex()
+
+    def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
+        return QModelIndex()
+
+    def cell(self, index: Index) -> Cell:
+        clash = self.rows[index.row()]
+        if index.column() == 0:
+            said = text.path_text(clash.theirs.path) or "order of the fields"
+            return Cell(spans=(Span(said),), mono=True, size=12, middle=True, indent=16)
+        if index.column() == 1:
+            return self._mine(clash)
+        if index.column() == 2:
+            return self._side(clash.theirs)
+        if clash.needs_choice:
+            return Cell(badges=(Badge("Both changed", "warn", "warnT", "conflict"),))
+        if clash.mine is not None and clash.same:
+            return Cell(badges=(Badge("Both, the same"),))
+        return Cell(badges=(Badge("Both changed" if clash.mine is not None else "Only the database"),))
+
+    def _mine(self, clash: Clash) -> Cell:
+        if clash.mine is None:
+            return plain("not changed", "text2", size=12)
+        if len(clash.mine.old_path) > len(clash.theirs.old_path):
+            return plain("changed inside", "text2", size=12)
+        return self._side(clash.mine)
+
+    def _side(self, change: Change) -> Cell:
+        if change.op == "remove":
+            return plain("removed", "text2", size=12)
+        if change.op == "reorder":
+            return plain("in another order", "text2", size=12)
+        word = {"add": "added", "move": "moved"}.get(change.op, "")
+        if change.old is not None and change.new is not None and change.old.type != change.new.type:
+            word = change.new.kind
+        spans: tuple[Span, ...] = ()
+        if change.new is not None:
+            spans = (Span(text.shown(change.new, self._zone, 120)),)
+        return Cell(spans=(*spans, Span(f"  {word}", "text2", sans=True)) if word else spans, mono=True, size=12)
+
+
+class ConflictPrompt(Sheet):
+    """Asks what to do. ``chosen``: review, take, save_new, overwrite, create_again, discard, cancel."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget, conflict: Conflict, ns: str, id: Value) -> None:
+        super().__init__(parent, WIDTH)
+        self.conflict, self.ns, self.id = conflict, ns, id
+        self.rows = clashes(conflict)
+        self.buttons: dict[str, QPushButton] = {}
+        self.table: CellTree | None = None
+        self._first: QPushButton | None = None
+        self._page: QWidget | None = None
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(1, 1, 1, 1)
+        self.setAccessibleName("The document changed")
+        self._ask()
+
+    def first(self) -> QWidget | None:
+        return self._first
+
+    # --- pages
+
+    def _new_page(self, icon: str, token: str, title: str, line: str) -> QVBoxLayout:
+        if self._page is not None:
+            self._column.removeWidget(self._page)
+            self._page.hide()
+            self._page.deleteLater()
+        self.buttons = {}
+        self.table = None
+        self._page = QWidget()
+        column = QVBoxLayout(self._page)
+        column.setContentsMargins(0, 0, 0, theme.px(24))
+        column.setSpacing(0)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(20))
+        head.setSpacing(theme.px(16))
+        glyph = Glyph(icon, token, 22)
+        head.addWidget(glyph, 0, Qt.AlignmentFlag.AlignTop)
+        said = QVBoxLayout()
+        said.setSpacing(theme.px(6))
+        said.addWidget(words(title, "title", wrap=True))
+        self.line = words(line, "body2", wrap=True)
+        said.addWidget(self.line)
+        head.addLayout(said, 1)
+        column.addLayout(head)
+        self._column.addWidget(self._page)
+        self.title = title
+        self.setAccessibleDescription(f"{title}. {line}")
+        return column
+
+    def _list(self, column: QVBoxLayout, rows: list[Clash]) -> None:
+        if not rows:
+            return
+        table = CellTree(row_height=28)
+        model = ClashModel(rows, table)
+        table.setModel(model)
+        table.setRootIsDecorated(False)
+        table.setIndentation(0)
+        table.setAccessibleName("What changed in the database")
+        header = table.header()
+        header.setStretchLastSection(False)
+        for at, width in ((0, 192 + 16), (1, 160), (3, 144 + 16)):
+            table.setColumnWidth(at, theme.px(width))
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        table.setObjectName("inset")
+        table.setFixedHeight(theme.px(28) * (min(len(rows), ROWS) + 1) + 2)
+        self.table = table
+        for line in (True, False):
+            rule = QWidget()
+            rule.setObjectName("hair")
+            rule.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+            rule.setFixedHeight(1)
+            if line:
+                column.addWidget(rule)
+                column.addWidget(table)
+            else:
+                column.addWidget(rule)
+
+    def _text(self, column: QVBoxLayout, sentence: str) -> None:
+        body = words(sentence, "body2", wrap=True)
+        self.body = body
+        body.setContentsMargins(theme.px(24), theme.px(16) if self.table is not None else 0, theme.px(24), theme.px(20))
+        column.addWidget(body)
+
+    def _row(self, column: QVBoxLayout) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(theme.px(24), 0, theme.px(24), 0)
+        row.setSpacing(theme.px(8))
+        column.addLayout(row)
+        return row
+
+    def _button(self, row: QHBoxLayout, name: str, label: str, *marks: str) -> QPushButton:
+        made = button(label, lambda: self._choose(name), *marks)
+        self.buttons[name] = made
+        row.addWidget(made)
+        return made
+
+    # --- what is asked
+
+    def _ask(self) -> None:
+        ask = {
+            "deleted": self._deleted,
+            "identical": self._identical,
+            "types": self._types,
+            "aba": self._came_back,
+        }.get(self.conflict.kind, self._changed)
+        ask()
+        self._turned()
+
+    def _turned(self) -> None:
+        """Another page is in front: fit the sheet to it."""
+        if self.isVisible() and self._page is not None and self._first is not None:
+            self._page.show()  # else the layout passes it over until the next event
+            self._place()
+            self._first.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def _moved(self) -> str:
+        was = version(self.conflict.base.v)
+        now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
+        return f"{was} → {now}" if was and now and was != now else ""
+
+    def _said(self, *parts: str) -> str:
+        lead = ", ".join(part for part in parts if part)
+        return f"{lead}. Your edit is kept; nothing was written." if lead else "Your edit is kept; nothing was written."
+
+    def _changed(self) -> None:
+        column = self._new_page(
+            "git-merge",
+            "acc",
+            "This document changed since you opened it",
+            self._said(self._moved(), many(len(self.rows), "field")),
+        )
+        self._list(column, self.rows)
+        self._text(column, _advice(self.rows))
+        self._ways(column)
+
+    def _types(self) -> None:
+        column = self._new_page(
+            "git-merge",
+            "acc",
+            "Only types or order changed since you opened it",
+            self._said(self._moved(), many(len(self.rows), "field")),
+        )
+        self._list(column, self.rows)
+        self._text(
+            column,
+            "The values read the same; they are stored as another type or in another order. " + _advice(self.rows),
+        )
+        self._ways(column)
+
+    def _ways(self, column: QVBoxLayout) -> None:
+        row = self._row(column)
+        self._first = self._button(row, "review", "Review and merge", "main")
+        self._button(row, "take", "Take the database’s")
+        self._button(row, "save_new", "Save as a new document")
+        row.addStretch(1)
+        self._button(row, "ask_overwrite", "Overwrite…", "warnText")
+        self._button(row, "cancel", "Cancel")
+
+    def _deleted(self) -> None:
+        was = version(self.conflict.base.v)
+        column = self._new_page(
+            "trash",
+            "warn",
+            "This document was deleted since you opened it",
+            self._said(f"You opened {was}" if was else ""),
+        )
+        self._text(
+            column, "Create again saves your edit as a new document with the same id. Discard forgets your edit."
+        )
+        row = self._row(column)
+        self._first = self._button(row, "create_again", "Create again", "main")
+        self._button(row, "discard", "Discard")
+        row.addStretch(1)
+        self._button(row, "cancel", "Cancel")
+
+    def _identical(self) -> None:
+        moved = self._moved()
+        column = self._new_page(
+            "check-circle",
+            "acc",
+            "Your edit is already in the database",
+            (f"{moved}. " if moved else "") + "Nothing was written.",
+        )
+        self._text(column, "Someone made the same change meanwhile, so there is nothing left to save.")
+        row = self._row(column)
+        self._first = self._button(row, "take", "Show what is there", "main")
+        row.addStretch(1)
+        self._button(row, "cancel", "Cancel")
+
+    def _came_back(self) -> None:
+        now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
+        column = self._new_page(
+            "git-merge", "acc", "The version moved on, but the content came back", self._said(self._moved())
+        )
+        self._text(
+            column,
+            "Someone changed this document and changed it back. Nobody’s work is lost by saving your edit"
+            + (f" over {now}." if now else "."),
+        )
+        row = self._row(column)
+        self._first = self._button(row, "overwrite", f"Save over {now}" if now else "Save my edit", "main")
+        self._button(row, "review", "Review")
+        self._button(row, "take", "Take the database’s")
+        row.addStretch(1)
+        self._button(row, "cancel", "Cancel")
+
+    def _overwrite(self) -> None:
+        """The second question: what would be lost, by name, with the focus on Cancel."""
+        lost = [clash for clash in self.rows if not clash.same]
+        now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
+        column = self._new_page(
+            "warning",
+            "err",
+            f"Overwrite {now} with your edit?" if now else "Overwrite what is in the database with your edit?",
+            f"{many(len(lost), 'change')} made in the database since you opened it would be lost:",
+        )
+        self._list(column, lost)
+        kept = f"{now} stays in the history where the layout keeps one. " if now else ""
+        self._text(
+            column,
+            f"{kept}Your edit is saved only if the database is still "
+            f"{'at ' + now if now else 'as it is shown here'}; should it move again, you are asked again.",
+        )
+        row = self._row(column)
+        row.addStretch(1)
+        self._first = self._button(row, "back", "Cancel")
+        self._button(row, "overwrite", f"Overwrite {many(len(lost), 'field')}", "danger")
+        self._turned()
+
+    def _choose(self, name: str) -> None:
+        if name == "ask_overwrite":
+            self._overwrite()
+        elif name == "back":
+            self._ask()
+        elif name == "cancel":
+            self.reject()
+        else:
+            self.chosen.emit(name)
+            self.accept()
+
+    def reject(self) -> None:
+        self.chosen.emit("cancel")
+        super().reject()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and "back" in self.buttons:
+            self._ask()
+            return
+        super().keyPressEvent(event)
+
+
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
+def _advice(rows: list[Clash]) -> str:
+    asked = sum(clash.needs_choice for clash in rows)
+    touched = sum(clash.mine is not None for clash in rows)
+    alone = "the others merge by themselves and are shown"
+    if asked == 0:
+        how = (
+            f"You changed {_number(touched)} of these fields as well, and it fits together"
+            if touched
+            else ("You changed none of these fields")
+        )
+        return f"{how}. The edits merge by themselves; Review and merge shows the result first."
+    lead = f"You changed {_number(touched)} of these fields as well. Review and merge asks you about"
+    if touched > asked:
+        return f"{lead} {_number(asked)} of them; {alone}."
+    those = "that one" if asked == 1 else f"those {_number(asked)}"
+    return f"{lead} {those}; {alone}." if asked < len(rows) else f"{lead} {those}."
+
+
+__all__ = ["Clash", "ClashModel", "ConflictPrompt", "clashes"]

@@ -1,0 +1,275 @@
+"""The resolver's table: what was opened, my edit, the database's, and what is taken, one place a row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
+
+from gui.edit.changes import marked
+from gui.look import theme
+from gui.look.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, plain
+from gui.look.wording import many, version
+from gui.merge.resolving import Resolution
+from model import text
+from model.canonical import Value
+from model.diff import same_value
+from model.merge import Decision
+
+SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
+SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
+ROW = 36
+
+
+def operation(decision: Decision, taken: Value | None) -> str:
+    """The symbol for what a decision does to what was opened."""
+    if decision.kind == "order":
+        return "reorder"
+    if decision.base is None:
+        return "add" if taken is not None else ""
+    if taken is None:
+        return "remove"
+    if taken == decision.base:
+        return ""
+    return "retype" if taken.type != decision.base.type and same_value(decision.base, taken) else "replace"
+
+
+class DecisionModel(CellModel):
+    """One row a decision, then one that counts what is not changed."""
+
+    def __init__(self, resolution: Resolution, zone: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.resolution, self.zone = resolution, zone
+        self.unchanged: int | None = None
+        self.headers = self._headers()
+
+    headers: tuple[str, ...] = ("", "", "", "", "", "")
+
+    def _headers(self) -> tuple[str, ...]:
+        conflict = self.resolution.conflict
+        was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
+        return "", "Field", f"When you opened it   {was}", "Your edit   draft", f"In the database   {now}", "Decision"
+
+    def show(self, resolution: Resolution) -> None:
+        """Another resolution, or the same after a choice."""
+        if resolution is self.resolution:
+            last = self.index(self.rowCount() - 1, DECISION)
+            self.dataChanged.emit(self.index(0, 0), last)
+            return
+        self.beginResetModel()
+        self.resolution = resolution
+        self.headers = self._headers()
+        self.endResetModel()
+
+    def count_unchanged(self, number: int) -> None:
+        """Say how many fields are the same on all sides."""
+        self.unchanged = number
+        row = self.rowCount() - 1
+        self.dataChanged.emit(self.index(row, 0), self.index(row, DECISION))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's signature)
+        return 0 if parent.isValid() else len(self.resolution.rows) + 1
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
+        there = not parent.isValid() and 0 <= row < self.rowCount() and 0 <= column <= DECISION
+        return self.createIndex(row, column) if there else QModelIndex()
+
+    def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
+        return QModelIndex()
+
+    def is_row(self, index: Index) -> bool:
+        """Whether it is a decision's row, not the last one that only counts."""
+        return index.isValid() and index.row() < len(self.resolution.rows)
+
+    # --- cells
+
+    def cell(self, index: Index) -> Cell:
+        if not self.is_row(index):
+            said = many(self.unchanged, "field") + " unchanged" if self.unchanged is not None else "the rest unchanged"
+            return plain(said, "text2", size=12) if index.column() == FIELD else Cell()
+        decision, column = self.resolution.decision(index.row()), index.column()
+        if column == SYMBOL:
+            if decision.open:
+                return Cell(change="conflict", bar="warn", indent=4, accessible="conflict, not decided")
+            return Cell(change=operation(decision, decision.result), indent=4)
+        if column == FIELD:
+            return Cell(
+                spans=(Span(decision.place),), mono=True, size=12, middle=True, accessible=self._words(index.row())
+            )
+        if column == DECISION:
+            return self._decision(decision, index.row())
+        return self._side(decision, SIDES[column])
+
+    def _words(self, row: int) -> str:
+        """The whole row for a screen reader."""
+        decision = self.resolution.decision(row)
+        state = "not decided" if decision.open else self._decision(decision, row).text
+        return f"{decision.place}, {state}"
+
+    def _side(self, decision: Decision, side: str) -> Cell:
+        value = {"base": decision.base, "mine": decision.mine, "theirs": decision.theirs}[side]
+        taken = not decision.open and self._takes(decision, side)
+        made = self._value(decision, side, value, taken)
+        who = {"base": "when you opened it", "mine": "your edit", "theirs": "in the database"}[side]
+        state = "not decided" if decision.open else "taken" if taken else "not taken"
+        made = replace(made, accessible=f"{decision.place}, {who}: {made.text}, {state}")
+        if decision.open:
+            return replace(made, ground="warnT", radio=False)
+        if decision.conflict:
+            return replace(made, ground="accTint" if taken else "", radio=taken)
+        return replace(made, ground="accTint" if taken else "", tick=taken)
+
+    @staticmethod
+    def _takes(decision: Decision, side: str) -> bool:
+        if isinstance(decision.action, Value):
+            return False
+        if decision.action == "both":
+            return side in ("mine", "theirs")
+        if decision.who == "both" and decision.mine == decision.theirs and decision.action in ("mine", "theirs"):
+            return side in ("mine", "theirs")
+        return decision.action == side
+
+    def _value(self, decision: Decision, side: str, value: Value | None, taken: bool) -> Cell:
+        if value is None:
+            return plain("not there", "text2", size=12)
+        shown = text.shown(value, self.zone, 200)
+        kinds = {v.type for v in (decision.base, decision.mine, decision.theirs) if v is not None}
+        behind = (Span(f"  {value.kind}", "text2", sans=True),) if len(kinds) > 1 else ()
+        same = side != "base" and value == decision.base and not decision.conflict
+        spans: tuple[Span, ...] = (Span(shown, "text2" if same else "text"),)
+        merged = taken and not decision.conflict and side != "base" and not value.is_container
+        if merged and decision.base is not None and value.type == decision.base.type:
+            spans = marked(shown, text.shown(decision.base, self.zone, 200), "chgS")
+        return Cell(spans=(*spans, *behind), mono=True, size=12)
+
+    def _decision(self, decision: Decision, row: int) -> Cell:
+        if decision.open:
+            badge = Badge("Choose one", "warn", "warnT", "conflict")
+            return plain(clash(decision), "text2", size=12, badges=(badge,), badges_left=True)
+        if decision.conflict or self.resolution.is_overridden(row):
+            badge = Badge("Decided" if decision.conflict else "Changed", "acc", "accTint", "check")
+            return plain(self._taken(decision), "text2", size=12, badges=(badge,), badges_left=True)
+        who = {
+            "theirs": "The database’s: only it changed",
+            "mine": "Yours: only you changed it",
+            "both": "Both made the same change" if decision.mine == decision.theirs else "Both: they fit together",
+        }[decision.who]
+        return plain(who, "text2", size=12, badges=(Badge("Merged", symbol="check"),), badges_left=True)
+
+    def _taken(self, decision: Decision) -> str:
+        if isinstance(decision.action, Value):
+            return f"Yours, typed: {text.shown(decision.action, self.zone, 40)}"
+        was = version(self.resolution.conflict.base.v)
+        return {
+            "base": f"As in {was}" if was else "As you opened it",
+            "mine": "Yours",
+            "theirs": "The database’s",
+            "both": "Both",
+        }[decision.action]
+
+
+def clash(decision: Decision) -> str:
+    """Why a place needs a person, in a few words."""
+    if decision.base is None:
+        return "both added it"
+    if decision.mine is None:
+        return "you removed it, the database changed it"
+    if decision.theirs is None:
+        return "the database removed it, you changed it"
+    return {"order": "both ordered it anew", "inserted": "both added here"}.get(decision.kind, "both changed it")
+
+
+class _Delegate(CellDelegate):
+    """Lines between rows and sides."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        whole = QRectF(option.rect)
+        option.rect = option.rect.adjusted(0, 0, -1, -1)
+        super().paint(painter, option, index)
+        ink = theme.colour("border")
+        model = index.model()
+        if not isinstance(model, DecisionModel) or not model.is_row(index):
+            return
+        painter.fillRect(QRectF(whole.left(), whole.bottom() - 1, whole.width(), 1), ink)
+        if FIELD <= index.column() < DECISION:
+            painter.fillRect(QRectF(whole.right() - 1, whole.top(), 1, whole.height()), ink)
+
+
+class DecisionTable(CellTree):
+    """Arrows go from cell to cell, Space and Enter take the cell's side; a click takes it where a choice is due."""
+
+    taken = Signal(int, str)  # row, side
+    reopened = Signal(int)
+    row_changed = Signal()
+
+    def __init__(self, model: DecisionModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent, ROW, _Delegate(None, ROW))
+        self.itemDelegate().setParent(self)
+        self.rows = model
+        self.setModel(model)
+        self.setRootIsDecorated(False)
+        self.setIndentation(0)
+        self.setSelectionMode(CellTree.SelectionMode.NoSelection)
+        self.setAccessibleName("What both sides changed")
+        self.setObjectName("decisions")
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(SYMBOL, QHeaderView.ResizeMode.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.viewport().width() - theme.px(44)
+        field = max(theme.px(136), min(theme.px(240), int(room * 0.12)))
+        decision = max(theme.px(180), min(theme.px(300), int(room * 0.21)))
+        side = max(theme.px(60), (room - field - decision) // 3)
+        widths = (theme.px(44), field, side, side, side, room - field - 3 * side)
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width)
+
+    @property
+    def row(self) -> int:
+        """The current decision's row; -1 for none."""
+        index = self.currentIndex()
+        return index.row() if self.rows.is_row(index) else -1
+
+    def go(self, row: int, column: int = -1) -> None:
+        """Make a row the current one."""
+        here = self.currentIndex().column()
+        index = self.rows.index(row, column if column >= 0 else here if here in SIDES else MINE)
+        self.setCurrentIndex(index)
+        self.scrollTo(index)
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        super().currentChanged(current, previous)
+        self.viewport().update()
+        self.row_changed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        index, key = self.currentIndex(), event.key()
+        if key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and index.isValid():
+            column = min(max(index.column() + (1 if key == Qt.Key.Key_Right else -1), FIELD), DECISION)
+            self.setCurrentIndex(index.siblingAtColumn(column))
+        elif key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.column() in SIDES:
+            if self.row >= 0:
+                self.taken.emit(self.row, SIDES[index.column()])
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self.row >= 0:
+            self.reopened.emit(self.row)
+        else:
+            super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and index == self.currentIndex() and index.column() in SIDES:
+            row = self.row
+            if row >= 0 and self.rows.resolution.decision(row).conflict:
+                self.taken.emit(row, SIDES[index.column()])
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        if index.column() in SIDES and self.rows.is_row(index):
+            self.taken.emit(index.row(), SIDES[index.column()])
+        super().mouseDoubleClickEvent(event)

@@ -1,0 +1,1 @@
+"""Pending tokens, the journal and the drafts."""

@@ -1,0 +1,1 @@
+"""One value whole: wrapped text, bytes, pictures."""

@@ -1,0 +1,348 @@
+"""A whole value, wrapped, to read and copy: below a list on Space, or in a dialog of its own.
+
+Texts are made in a task. Where two values are compared they stand side by side with what differs marked.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QGuiApplication,
+    QImage,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+)
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QStackedLayout,
+    QTextEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import tasks
+from gui.look import icons, preferences, states, theme, wording
+from gui.values import valuetext
+from gui.values.valuetext import Reading
+from model.canonical import Value
+
+MARKS_SEEN = 2000  # formats that a text view is given at once
+PIECE = 1 << 17  # characters put into a text view in one go
+
+
+class ReadOnlyText(QPlainTextEdit):
+    """Fixed-width text that wraps; long ones are put in piece by piece, so that the window answers meanwhile."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setUndoRedoEnabled(False)
+        self.setObjectName("value")
+        self._rest, self._at = "", 0
+        self._marks: tuple[tuple[int, int], ...] = ()
+        self._strong = "chgS"
+        self._timer = QTimer(self)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._piece)
+        self._restyle()
+        theme.signals.changed.connect(self._restyle)
+
+    def _restyle(self) -> None:
+        font = theme.mono(12)
+        # The application's style sheet sets a size for every widget, which a font of its own does not overrule.
+        self.setStyleSheet(
+            f'QPlainTextEdit {{ font-family: "{font.family()}"; font-size: {font.pixelSize()}px;'
+            f" border: none; border-radius: 0; background: {theme.tokens().surface}; padding: 0; }}"
+        )
+        self.document().setDocumentMargin(theme.px(8))
+        self._mark()
+
+    def put(self, text: str, marks: tuple[tuple[int, int], ...] = (), strong: str = "chgS") -> None:
+        """Show a text with some stretches marked."""
+        self._marks, self._strong = marks, strong
+        self.setPlainText(text[:PIECE])
+        self._rest, self._at = text, PIECE
+        self._mark()
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        if len(text) > PIECE:
+            self._timer.start()
+        else:
+            self._timer.stop()
+        if marks:
+            cursor = self.textCursor()
+            cursor.setPosition(min(marks[0][0], max(0, self.document().characterCount() - 1)))
+            self.setTextCursor(cursor)
+            self.ensureCursorVisible()
+
+    def _piece(self) -> None:
+        if self._at >= len(self._rest):
+            self._timer.stop()
+            self._rest = ""
+            self._mark()
+            return
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText(self._rest[self._at : self._at + PIECE])
+        self._at += PIECE
+
+    def _mark(self) -> None:
+        if not hasattr(self, "_marks"):
+            return
+        made = []
+        last = self.document().characterCount() - 1
+        look = QTextCharFormat()
+        look.setBackground(theme.colour(self._strong))
+        for start, end in self._marks[:MARKS_SEEN]:
+            if start >= last:
+                break
+            one = QTextEdit.ExtraSelection()
+            one.format = look
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(start)
+            cursor.setPosition(min(end, last), QTextCursor.MoveMode.KeepAnchor)
+            one.cursor = cursor
+            made.append(one)
+        self.setExtraSelections(made)
+
+
+class Picture(QWidget):
+    """An image, scaled down to the room there is, sharp at every ratio of the screen."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._image = QImage()
+
+    def put(self, image: QImage) -> None:
+        """Show an image."""
+        self._image = image
+        self.setAccessibleName(f"Picture, {image.width()} by {image.height()} pixels")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(200), theme.px(120))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._image.isNull():
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        room = self.rect().adjusted(theme.px(8), theme.px(8), -theme.px(8), -theme.px(8)).size()
+        size = self._image.size()
+        if size.width() > room.width() or size.height() > room.height():
+            size.scale(room, Qt.AspectRatioMode.KeepAspectRatio)
+        box = QRectF(theme.px(8), theme.px(8), size.width(), size.height())
+        painter.drawImage(box, self._image)
+        painter.setPen(theme.colour("border"))
+        painter.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5))
+        painter.end()
+
+
+class _Side(QWidget):
+    """One value: what it is, the way it is shown, copy."""
+
+    load_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value: Value | None = None
+        self.caption = states.words("", "second")
+        self.copy = states.button("Copy", self._copy, "small", "quiet", icon="copy")
+        self.as_hex = states.button("Show bytes", self._other_form, "small", "quiet")
+        self.text, self.picture = ReadOnlyText(), Picture()
+        self._large = QWidget()
+        column = QVBoxLayout(self._large)
+        column.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
+        self.large_words = states.words("", "second", wrap=True)
+        self.load = states.button("Load anyway", self.load_asked.emit, "small")
+        column.addWidget(self.large_words)
+        column.addWidget(self.load, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        self._stack = QStackedLayout(pages)
+        for page in (self.text, self.picture, self._large):
+            self._stack.addWidget(page)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(8), 0, theme.px(4), 0)
+        head.setSpacing(theme.px(4))
+        head.addWidget(self.caption, 1)
+        head.addWidget(self.as_hex)
+        head.addWidget(self.copy)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(head)
+        whole.addWidget(pages, 1)
+
+    def put(self, name: str, value: Value | None, reading: Reading | None, strong: str) -> None:
+        """Show a value that has been read; without one, that it is absent."""
+        self.value = value
+        self.as_hex.setVisible(reading is not None and reading.picture is not None)
+        self.copy.setVisible(value is not None)
+        lead = f"{name}   " if name else ""
+        if value is None or reading is None:
+            self.caption.setText(f"{lead}absent")
+            self.text.put("")
+            self._stack.setCurrentWidget(self.text)
+            return
+        note = reading.note
+        if reading.picture is not None:
+            note += f", picture of {reading.picture.width()} × {reading.picture.height()}"
+            self.picture.put(reading.picture)
+        self.caption.setText(f"{lead}{note}")
+        self.text.setAccessibleName(f"{lead}{note}")
+        if reading.large:
+            self.large_words.setText(f"{note}. Showing it takes a moment.")
+            self._stack.setCurrentWidget(self._large)
+            return
+        self.text.put(reading.text, reading.marks, strong)
+        self._stack.setCurrentWidget(self.text if reading.picture is None else self.picture)
+        self.as_hex.setText("Show bytes")
+
+    def _other_form(self) -> None:
+        pictured = self._stack.currentWidget() is self.picture
+        self._stack.setCurrentWidget(self.text if pictured else self.picture)
+        self.as_hex.setText("Show picture" if pictured else "Show bytes")
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(valuetext.safe(self.value))
+
+
+class ValuePane(QWidget):
+    """One value or two side by side. ``closed`` follows Escape, Space or the cross."""
+
+    closed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._what: tuple[Value | None, Value | None] = (None, None)
+        self._names = ("", "")
+        self._strong = "chgS"
+        self._title = states.words("", "head")
+        self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        close = QToolButton()
+        close.setIcon(icons.icon("x"))
+        close.setToolTip("Close (Esc)")
+        close.setAccessibleName("Close the value")
+        close.clicked.connect(self.closed)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
+        head.addWidget(self._title, 1)
+        head.addWidget(close)
+        self.left, self.right = _Side(), _Side()
+        line = QWidget()
+        line.setFixedWidth(1)
+        line.setObjectName("rule")
+        line.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        body = QHBoxLayout()
+        body.setContentsMargins(theme.px(8), 0, 0, 0)
+        body.setSpacing(0)
+        body.addWidget(self.left, 1)
+        body.addWidget(line)
+        body.addWidget(self.right, 1)
+        self._rule = line
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addLayout(body, 1)
+        for side in (self.left, self.right):
+            side.load_asked.connect(self._whole)
+
+    def show_value(self, title: str, value: Value | None) -> None:
+        """Show one value."""
+        self._names = ("", "")
+        self.right.hide()
+        self._rule.hide()
+        self._show(title, value, None, False)
+
+    def show_pair(
+        self, title: str, a: Value | None, b: Value | None, strong: str = "chgS", names: tuple[str, str] = ("A", "B")
+    ) -> None:
+        """Show two values side by side, with what differs on the token ``strong``."""
+        self._names, self._strong = names, strong
+        self.right.show()
+        self._rule.show()
+        self._show(title, a, b, False)
+
+    def _show(self, title: str, a: Value | None, b: Value | None, whole: bool) -> None:
+        self._title.setText(title)
+        self.setAccessibleName(f"Value of {title}")
+        self._what = (a, b)
+        zone, pair = preferences.zone(), not self.right.isHidden()
+
+        def work(progress: tasks.Progress) -> tuple[Reading | None, Reading | None]:
+            if pair:
+                return valuetext.read_pair(a, b, zone, whole)
+            return (valuetext.read(a, zone, whole) if a is not None else None), None
+
+        tasks.run(work, done=self._put, failed=self._failed, owner=self, key="value")
+
+    def _whole(self) -> None:
+        self._show(self._title.text(), *self._what, True)
+
+    def _put(self, readings: tuple[Reading | None, Reading | None]) -> None:
+        for side, name, value, reading in zip((self.left, self.right), self._names, self._what, readings, strict=True):
+            side.put(name, value, reading, self._strong)
+
+    def _failed(self, error: BaseException) -> None:
+        sentence, _ = tasks.describe(error)
+        self.left.caption.setText(sentence)
+        self.left.text.put("")
+        self.right.text.put("")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Space):
+            self.closed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class StoredDialog(QDialog):
+    """A document exactly as it is stored, as canonical Extended JSON."""
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.resize(theme.px(760), theme.px(560))
+        self.pane = ValuePane()
+        self.stack = states.StateStack(self.pane)
+        self.pane.closed.connect(self.reject)
+        self._title = title
+        foot = QHBoxLayout()
+        foot.setContentsMargins(theme.px(24), theme.px(12), theme.px(24), theme.px(16))
+        foot.addStretch(1)
+        close = states.button("Close", self.reject)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, theme.px(12), 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.stack, 1)
+        column.addLayout(foot)
+        self.stack.show_loading(f"Reading {title}", self.reject)
+
+    def show_raw(self, raw: bytes | None) -> None:
+        """Show the stored bytes."""
+        if raw is None:
+            self.stack.show_empty("Nothing is stored here")
+            return
+        self.pane.show_value(f"{self._title}, {wording.size(len(raw))}", Value.document(raw))
+        self.stack.show_content()
+
+    def show_error(self, error: BaseException) -> None:
+        """Say why it could not be read."""
+        self.stack.show_failed(error)
