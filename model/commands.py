@@ -9,16 +9,20 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
 
 from model import commands_chain, commands_read, commands_write, connections
 from model.commands_grammar import parser
 from model.errors import Cancelled, Refused
 from model.printing import drop_output, fill_closed
 
-_STOPPED, _READER_GONE = 130, 141  # as a shell says it of SIGINT and SIGPIPE
+_STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # as a shell says it of SIGINT, SIGPIPE and SIGTERM
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "collections": commands_read.collections,
@@ -45,10 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Half characters of a damaged string are shown as their escapes instead of ending the output.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        args = parser().parse_args(argv)
-        status = COMMANDS[args.command](args)
-        sys.stdout.flush()
-        return status
+        with _ended_tidily():
+            args = parser().parse_args(argv)
+            status = COMMANDS[args.command](args)
+            sys.stdout.flush()
+            return status
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 2
     except Refused as error:
@@ -67,6 +72,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         kind = type(error).__name__
         return _trouble(f"This is a defect of palimpsest ({kind}): set PALIMPSEST_DEBUG=1 for details to report.")
+
+
+@contextmanager
+def _ended_tidily() -> Iterator[None]:
+    """A scheduler that ends this process ends it as an error does: connections are closed, private folders removed."""
+
+    def end(*_: object) -> NoReturn:
+        sys.exit(_ENDED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _trouble(sentence: str) -> int:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import bson
 import pymongo.database
 import pytest
 
@@ -73,6 +74,48 @@ def test_a_closed_output_is_nothing_to_fail_over(contracts: Any) -> None:
     command = [sys.executable, "-c", code, sys.executable, "-m", "gui", "edit", *argv, "--set", "steps=60"]
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
     assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 60
+
+
+# --- signals
+
+
+@POSIX
+def test_a_process_that_a_scheduler_ends_leaves_no_folder_behind(tmp_path: Path) -> None:
+    many = tmp_path / "many.bson"
+    many.write_bytes(b"".join(bson.encode({"_id": n, "docId": 1, "v": n, "t": "x" * 100}) for n in range(20_000)))
+    folders = tmp_path / "folders"
+    folders.mkdir()
+    argv = [sys.executable, "-m", "gui", "history", str(many), f"{tmp_path.name}.many", "1", "--layout", "versions"]
+    with subprocess.Popen(
+        [*argv, "--json"],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folders)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()  # it serves the dump and prints
+        assert list(folders.iterdir())
+        process.terminate()
+        process.stdout.read()
+        assert "Traceback" not in process.stderr.read()
+    assert process.returncode == 143
+    assert list(folders.iterdir()) == []
+
+
+@POSIX
+@pytest.mark.parametrize("after", [0.02, 0.1, 0.3])
+def test_ctrl_c_at_any_time_shows_no_traceback(after: float) -> None:
+    # Whether it hits the imports, the connection or the output: none of them may show a traceback.
+    code = (
+        "import _thread, sys, threading; from gui.__main__ import main;"
+        f"threading.Timer({after}, _thread.interrupt_main).start();"
+        "sys.exit(main(['collections', 'sample:', '--json']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) in ((130, "Stopped.\n"), (0, ""))
 
 
 # --- home
