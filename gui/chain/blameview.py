@@ -20,7 +20,7 @@ from model.chain import Blame, Chain, key_parts, key_text
 from model.session import Session
 
 CHANGE, FIELD, VALUE, SET, WHEN, BY = range(6)
-WIDTHS = (36, 260, 380, 120, 150, 120)
+WIDTHS = (36, 240, 380, 110, 150, 120)
 SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "": ""}
 
 
@@ -107,7 +107,9 @@ class BlamePanel(QWidget):
         self.list.opened.connect(self.compare)
         self.list.doubleClicked.connect(self._double)
         header = self.list.header()
+        header.setStretchLastSection(False)
         header.setSectionResizeMode(CHANGE, QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
         for at, width in enumerate(WIDTHS):
             header.resizeSection(at, theme.px(width))
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
@@ -136,7 +138,7 @@ class BlamePanel(QWidget):
         row.addWidget(self.summary, 1)
         self.search = QLineEdit()
         self.search.setProperty("small", True)
-        self.search.setPlaceholderText("Find a field, a version or a name")
+        self.search.setPlaceholderText("Field, version or name")
         self.search.setAccessibleName("Find in the list")
         self.search.setClearButtonEnabled(True)
         self.search.setMinimumWidth(theme.px(220))

@@ -47,13 +47,16 @@ class ChangeMapPanel(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self.values = ValuePane()
+        self.values, self._value_line = ValuePane(), states.hair()
+        self.values.setMaximumHeight(theme.px(240))
         self.values.hide()
+        self._value_line.hide()
         self.values.closed.connect(self._close_value)
         for part, stretch in (
             (self._legend_row(), 0),
             (states.hair(), 0),
             (self.view, 1),
+            (self._value_line, 0),
             (self.values, 0),
             (states.hair(), 0),
             (self._detail_row(), 0),
@@ -356,6 +359,7 @@ class ChangeMapPanel(QWidget):
 
     def _open_value(self, found: tuple[str, Value | None]) -> None:
         self.values.show_value(*found)
+        self._value_line.show()
         self.values.show()
 
     def _value_failed(self, error: BaseException) -> None:
@@ -363,6 +367,7 @@ class ChangeMapPanel(QWidget):
 
     def _close_value(self) -> None:
         self.values.hide()
+        self._value_line.hide()
         self.grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _save_picture(self) -> None:

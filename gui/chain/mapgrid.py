@@ -117,6 +117,13 @@ class Grid(QTableView):
         self.viewport().update()
         self.moved.emit()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        here = self.currentIndex()
+        seen = here.isValid() and QRect(QPoint(), event.oldSize()).contains(self.visualRect(here).center())
+        super().resizeEvent(event)
+        if seen:
+            self.scrollTo(here)  # the crosshair stays in sight when something opens below
+
     # --- keys and mouse
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -135,6 +135,7 @@ class MapModel(QAbstractTableModel):
         self.folded = 0  # fields that change in every version
         self.most = 0
         self.revision = 0  # of what is drawn
+        self._changed: dict[int, list[Row]] | None = None  # the rows that a column changed, once asked for
 
     # --- filling
 
@@ -166,6 +167,7 @@ class MapModel(QAbstractTableModel):
         elif self.order == "most":
             rows.sort(key=lambda row: -row.count)
         self.rows = rows
+        self._changed = None
         self.most = max((row.count for row in rows), default=0)
         self.revision += 1
 
@@ -217,7 +219,12 @@ class MapModel(QAbstractTableModel):
 
     def together(self, row: Row, column: int) -> list[str]:
         """The other fields shown that the same version changed."""
-        return [other.name for other in self.rows if other is not row and column in other.by_column]
+        if self._changed is None:
+            self._changed = {}
+            for other in self.rows:
+                for change in other.track.changes:
+                    self._changed.setdefault(len(self.versions) - 1 - change.age, []).append(other)
+        return [other.name for other in self._changed.get(column, ()) if other is not row]
 
     def words(self, row: int, column: int) -> str:
         """A cell in words: ``premium.gross, v43, changed, overwritten since``."""

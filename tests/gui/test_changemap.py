@@ -202,11 +202,17 @@ def test_only_a_value_that_is_not_in_force_can_be_restored(panel: ChangeMapPanel
     assert panel.restore.isEnabled()
 
 
-def test_space_shows_the_whole_value_below(panel: ChangeMapPanel, idle: Idle) -> None:
+def test_space_shows_the_whole_value_below_and_the_crosshair_stays_in_sight(
+    panel: ChangeMapPanel, qtbot: QtBot, idle: Idle
+) -> None:
     go(panel, "notes", 8)
     press(panel, Qt.Key.Key_Space)
     idle()
     assert panel.values.isVisible()
+    grid = panel.grid
+    qtbot.waitUntil(lambda: grid.viewport().rect().contains(grid.visualRect(grid.currentIndex()).center()))
+    panel.values.closed.emit()
+    assert not panel.values.isVisible()
 
 
 def test_rows_can_stand_by_last_change_and_by_number(panel: ChangeMapPanel) -> None:
@@ -254,8 +260,9 @@ def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, q
     assert panel.grid.verticalScrollBar().value() > 0
     assert panel.grid.horizontalScrollBar().value() == 0
     assert before == (view.names.pos(), view.head.pos(), view.counts.width())
+    top = (panel.grid.verticalScrollBar().value() + 2) // panel.grid.sizes.row
     QTest.mouseClick(view.names, Qt.MouseButton.LeftButton, pos=QPoint(5, 2))
-    assert panel.grid.currentIndex().row() == panel.grid.verticalScrollBar().value() // panel.grid.sizes.row
+    assert panel.grid.currentIndex().row() == top
 
 
 def test_the_whole_map_is_saved_as_a_picture(panel: ChangeMapPanel, tmp_path: Path) -> None:
