@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from model.commands_grammar import Parser
+
 THEMES = ("light", "dark")
 
 # Qt chooses its platform when the application is made: nothing of it is imported before that is decided.
@@ -21,7 +23,7 @@ THEMES = ("light", "dark")
 
 def main(argv: Sequence[str]) -> int:
     """Render the views; returns 0, or 2 after one sentence on standard error."""
-    parser = argparse.ArgumentParser(prog="palimpsest tour", description="Every view, over the sample data, as a PNG.")
+    parser = Parser(prog="palimpsest tour", description="Every view, over the sample data, as a PNG.")
     parser.add_argument("dir", metavar="DIR", type=Path, help="the folder for the pictures; made where it is missing")
     parser.add_argument("--theme", choices=THEMES, help="one of the themes; both without it")
     parser.add_argument("--size", default="1440x900", type=_size, help="width and height (default: 1440x900)")
