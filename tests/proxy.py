@@ -78,7 +78,7 @@ class Proxy:
         held = False
         try:
             while request := _message(client):
-                self._land(0.3)
+                self._land(0.08)
                 what = self._fate(request)
                 if what == "landing late":
                     with self._lock:

@@ -15,7 +15,14 @@ from model.resilient import Port, Server
 
 NAMES: dict[str, dict[str, str]] = {
     "default": {},
-    "other": {"version": "rev", "token": "writeToken", "archive_id": "of", "current": "now", "prev": "before"},
+    "other": {
+        "version": "rev",
+        "token": "writeToken",
+        "archive_id": "of",
+        "current": "now",
+        "prev": "before",
+        "hash": "digest",
+    },
 }
 
 

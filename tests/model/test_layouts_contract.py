@@ -131,9 +131,8 @@ def test_equal_contents_are_not_confused(layout: Layout) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
 def test_every_edit_arrives_exactly_or_says_why_not(
-    case: dict[str, Any], name: str, server: Server, database_name: str, server_name: str
+    case: dict[str, Any], name: str, layout: Layout, server_name: str
 ) -> None:
-    layout = layout_of(server, database_name, name)
     id, before, after = Value.of("K-1"), raw_of(case["before"]), raw_of(case["after"])
     created = layout.create(before, id)
     assert created.kind == "applied", created

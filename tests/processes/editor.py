@@ -30,12 +30,12 @@ def edit(arguments: list[str], fresh: bool) -> tuple[int, str]:
 
 
 def run(uri: str, ns: str, profile: str, name: str, edits: int, fresh: int) -> None:
-    """Do the edits, the first ``fresh`` of them in processes of their own."""
+    """Do the edits, the first try of the first ``fresh`` of them in processes of their own."""
     for number in range(edits):
         for attempt in range(TRIES):
             mark = f"{name}e{number}a{attempt}"
             arguments = ["edit", uri, ns, "K-1", "--profile", profile, "--set", f"marks.{mark}=1", "--json"]
-            status, said = edit(arguments, number < fresh)
+            status, said = edit(arguments, number < fresh and not attempt)
             print(json.dumps({"mark": mark, "status": status, "said": said[-400:]}), flush=True)
             if status in (APPLIED, UNKNOWN):
                 break

@@ -1,0 +1,94 @@
+"""Numbers from the clock or a counter: what keeps two writers apart who began from the same version."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import pytest
+
+from model import canonical as c
+from model.canonical import Value
+from model.layouts.base import Layout, Stamp
+from model.layouts.recognise import bind
+from model.records import Version
+from model.resilient import Server
+from tests.model.faults import FaultyServer
+from tests.model.layout_ground import doc, layout_of
+
+ID = Value.of("K-1")
+NOW = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def server(local_uri: str) -> Iterator[Server]:
+    with Server.connect(local_uri) as connected:
+        yield connected
+        connected._client.drop_database("numbers")
+
+
+@pytest.fixture(params=["time", "counter:numbers.seq"])
+def numbering(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["versions", "flagged", "deltas"])
+def layout(request: pytest.FixtureRequest, numbering: str, server: Server) -> Layout:
+    made = layout_of(server, "numbers", str(request.param), numbering=numbering)
+    assert made.create(doc(a=1), ID, Stamp(at=NOW)).kind == "applied"
+    return made
+
+
+def later(seconds: int) -> Stamp:
+    return Stamp(at=NOW + dt.timedelta(seconds=seconds))
+
+
+def test_two_edits_of_one_version_do_not_both_go_through(layout: Layout, server: Server) -> None:
+    port = FaultyServer(server)
+    slow = bind(port, layout.profile)
+    for place in range(40):  # the other edit comes in before each operation of this one
+        base, ours, kinds = layout.version(ID), doc(a=place, mine=1), []
+
+        def overtake(base: Version = base, place: int = place, kinds: list[str] = kinds) -> None:
+            kinds.append(layout.swap(ID, base, doc(a=place, theirs=1), later(2 * place + 1)).kind)
+
+        port.operations, port.between = 0, {place: overtake}
+        kinds.append(slow.swap(ID, base, ours, later(2 * place + 2)).kind)
+        if port.between:
+            return
+        assert sorted(kinds) == ["applied", "conflict"], f"at operation {place}"
+    raise AssertionError("a swap of more than forty operations")
+
+
+def test_the_mark_of_the_next_number_is_no_part_of_the_content(layout: Layout) -> None:
+    outcome = layout.swap(ID, layout.version(ID), doc(a=2), later(1))
+    assert outcome.kind == "applied"
+    first, second = reversed(list(layout.history(ID, contents=True)))
+    assert (first.content, second.content) == (doc(a=1), doc(a=2))
+    assert c.get(first.raw or c.EMPTY, ("_w_next",)) == second.v
+    assert c.get(second.raw or c.EMPTY, ("_w_next",)) is None
+    assert "_w_next" in layout.locked
+
+
+def test_where_no_field_may_be_added_such_numbers_are_refused_with_the_reason(server: Server, numbering: str) -> None:
+    layout = layout_of(server, "numbers", "versions", numbering=numbering, token="")
+    layout.create(doc(a=1), ID, Stamp(at=NOW))
+    outcome = layout.swap(ID, layout.version(ID), doc(a=2), later(1))
+    assert outcome.kind == "refused"
+    assert "do not keep two writers apart" in outcome.detail
+
+
+def test_a_document_is_begun_once_whatever_the_counter_says(server: Server) -> None:
+    layout = layout_of(server, "numbers", "versions", numbering="counter:numbers.seq")
+    port = FaultyServer(server)
+    slow = bind(port, layout.profile)
+    for place in range(20):
+        id = Value.of(f"K-{place}")
+        port.operations = 0
+        port.between = {place: lambda id=id: layout.create(doc(a=1), id)}  # type: ignore[misc]
+        outcome = slow.create(doc(a=2), id)
+        if port.between:
+            return
+        assert outcome.kind in ("refused", "applied")
+        assert len(list(layout.history(id))) == 1
+    raise AssertionError("a creation of more than twenty operations")
