@@ -21,7 +21,7 @@ FIRST_NAME = HEADER + FLAGS + 1 + 4 + 1  # flags, kind of section, length of the
 class Proxy:
     """Listens on a port of its own; ``doubt`` is the chance that a write's outcome is not told."""
 
-    def __init__(self, host: str, port: int, seed: int, doubt: float = 0.35, cuts: float = 0.01) -> None:
+    def __init__(self, host: str, port: int, seed: int, doubt: float = 0.3, cuts: float = 0.01) -> None:
         self.target = (host, port)
         self.doubt = doubt
         self.cuts = cuts

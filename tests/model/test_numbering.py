@@ -47,10 +47,10 @@ def test_two_edits_of_one_version_do_not_both_go_through(layout: Layout, server:
     port = FaultyServer(server)
     slow = bind(port, layout.profile)
     for place in range(40):  # the other edit comes in before each operation of this one
-        base, ours, kinds = layout.version(ID), doc(a=place, mine=1), []
+        base, ours, kinds = layout.version(ID), doc(a=place + 100), []
 
         def overtake(base: Version = base, place: int = place, kinds: list[str] = kinds) -> None:
-            kinds.append(layout.swap(ID, base, doc(a=place, theirs=1), later(2 * place + 1)).kind)
+            kinds.append(layout.swap(ID, base, doc(a=-place), later(2 * place + 1)).kind)
 
         port.operations, port.between = 0, {place: overtake}
         kinds.append(slow.swap(ID, base, ours, later(2 * place + 2)).kind)

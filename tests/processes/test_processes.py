@@ -17,12 +17,12 @@ def test_what_eight_processes_were_told_is_what_the_database_holds(java_uri: str
     with pymongo.MongoClient(java_uri) as client:
         database = client[f"palimpsest_swarm_{seed}"]
         try:
-            told = run(java_uri, database, "archive", tmp_path, seed, processes=8, edits=12, fresh=1)
+            told = run(java_uri, database, "archive", tmp_path, seed, processes=8, edits=10, fresh=1)
         finally:
             client.drop_database(database.name)
     print(f"seed {seed}", *lines("archive", told), sep="\n")
     assert not told.wrong, f"seed {seed}: {told.wrong}"
-    assert told.statuses[APPLIED] >= 48, told.statuses
+    assert told.statuses[APPLIED] >= 40, told.statuses
     assert sum(n for what, n in told.wire.items() if what != "writes told") >= 20, told.wire
 
 
