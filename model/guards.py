@@ -9,7 +9,8 @@ the server itself makes of both, where it can (:class:`Abilities`); else the gua
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +19,31 @@ from bson.decimal128 import Decimal128
 from model import canonical as c
 from model.canonical import Path, Value
 from model.errors import Refused
+from model.leaves import (
+    NUMBERS,
+    Group,
+    Leaf,
+    addressable,
+    alike,
+    child,
+    dotted,
+    has_arrays,
+    leaves,
+    nameable,
+    needs_text,
+    number_types,
+    of_another_type,
+)
 from model.resilient import Port, bson_of
 
 LARGEST = 16 << 20
 """Bytes of a guard and of the write that it belongs to, together: one command holds no more."""
 
-NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+FEW = 3
+"""Numbers in one field of an array's documents that are named one by one; a clause for all would read every element."""
+SINGLY = 64
+"""Elements of arrays that differ in type and are still named one by one, which every server understands."""
+
 _ZERO = struct.pack("<d", 0.0)
 _MINUS_ZERO = struct.pack("<d", -0.0)
 _AGGREGATION_TYPES = {c.INT32: "int", c.INT64: "long", c.DOUBLE: "double", c.DECIMAL128: "decimal"}
@@ -38,6 +58,7 @@ class Abilities:
     counts: bool = False  # $objectToArray counts the fields of a document
     root: bool = False  # $$ROOT compares a whole document, order included
     arrays: bool = False  # and arrays inside it
+    forms: bool = False  # $map goes through arrays, and $cond, $isArray and $type tell its elements apart
 
 
 @dataclass(frozen=True)
@@ -84,17 +105,21 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
         arrays=same(nothing, nothing)
         and same([1, [2]], [1, [2]])
         and not any(same(*pair) for pair in (([1], [[1]]), ([1], [1, 2]), ([1, 2], [2, 1]), ([[1]], [1]))),
+        forms=says({"$and": [_form_is(_SAMPLE, True), *(_form_is(other, False) for other in _OTHERS)]}),
     )
 
 
-def addressable(name: str) -> bool:
-    """Whether operators can name the field: paths are cut at dots, and a dollar begins an operator."""
-    return bool(name) and "." not in name and not name.startswith("$")
+_SAMPLE: list[Any] = [1, 1.0, Decimal128("1.0"), 0.0, "x", None, [1], {"v": 1, "w": [0.0]}]
+_OTHERS: list[list[Any]] = [
+    [*_SAMPLE[:at], other, *_SAMPLE[at + 1 :]]
+    for at, other in ((0, 1.0), (1, 1), (2, Decimal128("1.00")), (3, -0.0), (6, 1), (7, {"v": 1.0}), (7, {"v": 1}))
+] + [[*_SAMPLE[:-1], {"v": 1, "w": [-0.0]}]]
 
 
-def dotted(path: Path) -> str:
-    """The path as filters and operators write it."""
-    return ".".join(map(str, path))
+def _form_is(other: list[Any], wanted: bool) -> dict[str, Any]:
+    groups: list[Group] = [(None,), (None, "v"), (None, "w", None)]
+    compared = alike({"$literal": other}, Value.of(_SAMPLE), groups)
+    return compared if wanted else {"$not": [compared]}
 
 
 def exact(path: str, value: Value | None) -> dict[str, Any]:
@@ -107,7 +132,10 @@ def exact(path: str, value: Value | None) -> dict[str, Any]:
         return {path: {"$exists": False}}
     number = -1 if value.type == c.MIN_KEY else value.type
     if value.type == c.ARRAY:
-        return {path: {"$eq": value, "$type": number, "$not": {"$elemMatch": {"$eq": value}}}}
+        # An array of such arrays is equal too. That there is no array inside is asked at less expense, where it is so.
+        nested = any(kind == c.ARRAY for _, kind, _, _ in c.elements(value.data))
+        inside = {"$eq": value} if nested else {"$type": c.ARRAY}
+        return {path: {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}}
     scalar = {"$type": number, "$not": {"$type": c.ARRAY}}
     if value.type in (c.NULL, c.UNDEFINED):  # equality would take a missing field for null, and refuses undefined
         return {path: scalar}
@@ -134,11 +162,31 @@ def nested(path: str, value: Value | None) -> dict[str, Any]:
 def _number_types(path: Path, value: Value) -> dict[str, Any]:
     if not value.is_container:
         return {}
-    return {
-        dotted(leaf.path): {"$type": leaf.value.type}
-        for leaf in _leaves(path, value, True)
-        if leaf.reachable and leaf.value.type in NUMBERS
-    }
+    found = list(leaves(path, value))
+    clauses, said = _flat_arrays(path, value, found)
+    for leaf in found:
+        if leaf.reachable and leaf.value.type in NUMBERS and leaf.group not in said:
+            clauses[dotted(leaf.path)] = {"$type": leaf.value.type}
+    return clauses
+
+
+def _flat_arrays(path: Path, value: Value, found: Sequence[Leaf]) -> tuple[dict[str, Any], set[Group]]:
+    """One clause for each array whose numbers are of one type and which no array surrounds; and these groups."""
+    clauses: dict[str, Any] = {}
+    said: set[Group] = set()
+    for group, types in number_types(found).items():
+        if len(types) > 1 or group.index(None) != len(group) - 1 or not nameable(group):
+            continue
+        wrong = [number for number in NUMBERS if number not in types]
+        if len(group) == len(path) + 1:  # the value itself, which must not become an element of its like either
+            if any(each.type == c.ARRAY for each in c.items(value)):
+                continue
+            equal: dict[str, Any] = exact(dotted(path), value)[dotted(path)]
+            clauses[dotted(path)] = equal | {"$not": {"$elemMatch": {"$type": [c.ARRAY, *wrong]}}}
+        else:
+            clauses[dotted(group[:-1])] = {"$not": {"$elemMatch": {"$type": wrong}}}
+        said.add(group)
+    return clauses, said
 
 
 def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0) -> Guard:
@@ -151,105 +199,134 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
     pairs = c.fields(raw)
     odd = [name for name, _ in pairs if not addressable(name)]
     rooted = bool(odd) and not able.fields
-    if rooted and not (able.root and (able.arrays or not _has_arrays(raw))):
+    if rooted and not (able.root and (able.arrays or not has_arrays(raw))):
         raise Refused(
             f"This server cannot compare the field {odd[0]!r}, so the edit cannot be guarded; nothing was written."
         )
     if additions and not (rooted or able.counts):
         raise Refused("This server cannot count fields, so a replacement cannot be guarded; nothing was written.")
-    clauses: dict[str, Any] = {}
-    expressions: list[Any] = []
+    made = _Whole(able)
     if rooted:
-        expressions.append({"$eq": ["$$ROOT", {"$literal": Value.document(raw)}]})
+        made.expressions.append({"$eq": ["$$ROOT", {"$literal": Value.document(raw)}]})
     elif additions:
-        expressions.append({"$eq": [{"$size": {"$objectToArray": "$$ROOT"}}, len(pairs)]})
+        made.expressions.append({"$eq": [{"$size": {"$objectToArray": "$$ROOT"}}, len(pairs)]})
     for name, value in pairs:
         if name == "_id":
-            clauses |= by_id(value)
-        elif addressable(name):
-            clauses |= exact(name, value)
-        elif not rooted:
-            expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
-    notes: list[str] = []
-    for leaf in _leaves((), Value(c.OBJECT, raw), True):
-        if leaf.path[0] == "_id":
+            made.clauses |= by_id(value)
             continue
-        if leaf.value.type in NUMBERS:
+        if addressable(name):
+            made.clauses |= exact(name, value)
+        elif not rooted:
+            made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
+        if value.is_container:
+            made.inside(name, value)
+        else:
+            made.scalar(Leaf((name,), value, addressable(name), (name,)))
+    clauses = made.clauses
+    if made.never:
+        clauses["$nor"] = made.never
+    if made.expressions:
+        clauses["$expr"] = {"$and": made.expressions}
+    if len(bson_of(clauses)) + beside > LARGEST:
+        raise Refused("The document is too large to be compared whole in one write, so this edit cannot be guarded.")
+    return Guard(clauses, tuple(made.notes))
+
+
+class _Whole:
+    """The parts of :func:`whole` as they come together."""
+
+    def __init__(self, able: Abilities) -> None:
+        self.able = able
+        self.clauses: dict[str, Any] = {}
+        self.never: list[dict[str, Any]] = []
+        self.expressions: list[Any] = []
+        self.notes: list[str] = []
+
+    def inside(self, name: str, value: Value) -> None:
+        """What equality does not tell of a container at the top: the types of its numbers, and their digits."""
+        found = list(leaves((name,), value, addressable(name)))
+        flat, said = _flat_arrays((name,), value, found)
+        self.clauses |= flat
+        few = _few(found)
+        for group, types in number_types(found).items():
+            if group not in said and group not in few and len(types) == 1 and nameable(group):
+                self.never.append(of_another_type(group, types))
+                said.add(group)
+        hard = _hard(found, said)
+        if hard and self.able.forms and (self.able.fields or all(map(_speakable, hard))):
+            self.expressions.append(alike(_expression((name,)), value, [group[1:] for group in hard]))
+            found = [leaf for leaf in found if leaf.group not in hard]
+        for leaf in found:
+            self.scalar(leaf, typed=leaf.group in said)
+
+    def scalar(self, leaf: Leaf, typed: bool = False) -> None:
+        """The type and the digits of one number."""
+        able = self.able
+        if leaf.value.type in NUMBERS and not typed:
             if leaf.reachable:
-                clauses.setdefault(dotted(leaf.path), {})["$type"] = leaf.value.type
+                self.clauses.setdefault(dotted(leaf.path), {})["$type"] = leaf.value.type
             elif able.fields:
                 number = _AGGREGATION_TYPES[leaf.value.type]
-                expressions.append({"$eq": [{"$type": _expression(leaf.path)}, number]})
+                self.expressions.append({"$eq": [{"$type": _expression(leaf.path)}, number]})
             else:
                 raise Refused(
                     f"The number in {dotted(leaf.path)!r} cannot be guarded on this server, as no filter can name its "
                     "field without ambiguity; nothing was written."
                 )
-        if _needs_text(leaf.value):
+        if leaf.loose:
             if able.texts and (able.fields or all(isinstance(s, int) or addressable(s) for s in leaf.path)):
                 texts = [{"$toString": _expression(leaf.path)}, {"$toString": {"$literal": leaf.value}}]
-                expressions.append({"$eq": texts})
+                self.expressions.append({"$eq": texts})
             else:
-                notes.append(dotted(leaf.path))
-    if expressions:
-        clauses["$expr"] = {"$and": expressions}
-    if len(bson_of(clauses)) + beside > LARGEST:
-        raise Refused("The document is too large to be compared whole in one write, so this edit cannot be guarded.")
-    return Guard(clauses, tuple(notes))
+                self.notes.append(dotted(leaf.path))
 
 
-def _has_arrays(raw: bytes) -> bool:
-    return any(
-        value.type == c.ARRAY or (value.type == c.OBJECT and _has_arrays(value.data)) for _, value in c.fields(raw)
-    )
+def _few(found: Sequence[Leaf]) -> set[Group]:
+    """The groups with so few numbers that each is named by its position: each clause on all elements reads them all."""
+    counts = Counter(leaf.group for leaf in found if leaf.value.type in NUMBERS)
+    far = {leaf.group for leaf in found if not leaf.reachable}
+    return {group for group, count in counts.items() if count <= FEW and group not in far}
+
+
+def _hard(found: Sequence[Leaf], said: set[Group]) -> list[Group]:
+    """The groups inside arrays that no clause speaks for, and that are too many or too odd to name one by one."""
+    few = _few(found)
+    singly = [
+        leaf
+        for leaf in found
+        if None in leaf.group and leaf.value.type in NUMBERS and leaf.group not in said and leaf.group not in few
+    ]
+    named = len(singly) <= SINGLY and all(leaf.reachable for leaf in singly)
+    groups = dict.fromkeys(leaf.group for leaf in found if None in leaf.group and leaf.loose)
+    return list(groups if named else groups | dict.fromkeys(leaf.group for leaf in singly))
+
+
+def _speakable(group: Group) -> bool:
+    return all(step is None or addressable(step) for step in group)
 
 
 def needs_expressions(raw: bytes) -> bool:
     """Whether :func:`whole` depends on what the server's expressions can do; else ``Abilities()`` will do."""
-    return any(
-        _needs_text(leaf.value) or not leaf.reachable for leaf in _leaves((), Value(c.OBJECT, raw), True)
-    ) or any(not addressable(name) for name, _ in c.fields(raw))
-
-
-def _needs_text(value: Value) -> bool:
-    """Whether a value has neighbours that the server's equality takes for the same."""
-    return value.type == c.DECIMAL128 or (value.type == c.DOUBLE and value.data in (_ZERO, _MINUS_ZERO))
-
-
-@dataclass(frozen=True)
-class _Leaf:
-    path: Path
-    value: Value
-    reachable: bool  # False: dots, dollars or positions make its dotted path ambiguous
-
-
-def _leaves(path: Path, container: Value, reachable: bool) -> Iterator[_Leaf]:
-    """Every scalar below a container."""
-    if container.type == c.OBJECT:
-        inside: list[tuple[str | int, Value, bool]]
-        inside = [(name, value, addressable(name)) for name, value in c.fields(container.data)]
-    else:
-        elements = c.items(container)
-        names = {name for each in elements if each.type == c.OBJECT for name, _ in c.fields(each.data)}
-        # "f.0" is the first element and also the field "0" of every document in the array.
-        inside = [(i, value, str(i) not in names) for i, value in enumerate(elements)]
-    for step, value, plain in inside:
-        if value.is_container:
-            yield from _leaves((*path, step), value, reachable and plain)
-        else:
-            yield _Leaf((*path, step), value, reachable and plain)
+    pairs = c.fields(raw)
+    if any(not addressable(name) for name, _ in pairs):
+        return True
+    for name, value in pairs:
+        if not value.is_container:
+            if needs_text(value):
+                return True
+            continue
+        found = list(leaves((name,), value))
+        if any(leaf.loose or not leaf.reachable for leaf in found):
+            return True
+        said = {group for group, types in number_types(found).items() if len(types) == 1 and nameable(group)}
+        if _hard(found, said):
+            return True
+    return False
 
 
 def _expression(path: Path) -> Any:
     """The aggregation expression for the value at a path."""
     here: Any = "$$ROOT"
     for step in path:
-        if isinstance(step, int):
-            here = {"$arrayElemAt": [here, step]}
-        elif not addressable(step):
-            here = {"$getField": {"field": {"$literal": step}, "input": here}}
-        elif isinstance(here, str):
-            here = f"${step}" if here == "$$ROOT" else f"{here}.{step}"
-        else:
-            here = {"$let": {"vars": {"x": here}, "in": f"$$x.{step}"}}
+        here = {"$arrayElemAt": [here, step]} if isinstance(step, int) else child(here, step)
     return here

@@ -17,7 +17,7 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import Refused
-from model.guards import NUMBERS, addressable
+from model.leaves import NUMBERS, addressable
 from model.resilient import Terms
 
 UNSET = Value.of("")

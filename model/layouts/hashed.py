@@ -29,6 +29,7 @@ from model.layouts.base import Stamp
 from model.layouts.current import CurrentDocument
 from model.layouts.fields import Own, content_hash
 from model.layouts.gaps import outlined
+from model.leaves import addressable
 from model.names import version_name
 from model.records import Outcome, Outline, Version
 from model.resilient import Terms, Write, run
@@ -91,7 +92,7 @@ class Hashed(CurrentDocument):
         if profile.hash_include:
             hashed = c.only(hashed, profile.hash_include)
         able = self._abilities(physical) if guards.needs_expressions(hashed) else Abilities()
-        if not able.fields and not all(guards.addressable(name) for name, _ in c.fields(hashed)):
+        if not able.fields and not all(addressable(name) for name, _ in c.fields(hashed)):
             hashed = raw  # only a comparison of the whole document reaches such names
         try:
             return guards.whole(hashed, able, beside=beside).filter | clauses

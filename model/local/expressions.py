@@ -26,12 +26,46 @@ class Scope:
 
     root: bytes
     variables: Mapping[str, Element | None] = field(default_factory=dict)
+    tables: Tables = field(default_factory=lambda: Tables())
 
     def bind(self, **more: Element | None) -> Scope:
         """The scope with further variables."""
-        return Scope(self.root, {**self.variables, **more})
+        return Scope(self.root, {**self.variables, **more}, self.tables)
+
+    def look_up(self, path: tuple[bytes, ...]) -> Element | None:
+        """What a path leads to from the root."""
+        try:
+            return self.tables.walk(self.root, path)
+        except Unreadable:
+            return walk((c.OBJECT, self.root), path)
 
 
+class Tables:
+    """The fields of a document by path, for expressions that ask for many: each level is taken apart only once."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._levels: dict[tuple[bytes, ...], dict[bytes, Element]] = {}
+
+    def walk(self, root: bytes, path: tuple[bytes, ...]) -> Element | None:
+        """As :func:`walk`; raises ``Unreadable`` where a document on the way is damaged."""
+        self._asked += 1
+        here: Element | None = (c.OBJECT, root)
+        if self._asked <= _WORTH_A_TABLE:
+            return walk(here, path)
+        for depth, name in enumerate(path):
+            if here is None or here[0] != c.OBJECT:
+                return walk(here, path[depth:])
+            level = self._levels.get(path[:depth])
+            if level is None:
+                level = self._levels[path[:depth]] = {}
+                for found, kind, a, b in c.elements(here[1]):
+                    level.setdefault(found + b"\x00", (kind, here[1][a:b]))
+            here = level.get(name)
+        return here
+
+
+_WORTH_A_TABLE = 8  # look-ups: one or two read no further than to their field
 Expression = Callable[[Scope], Element | None]
 
 
@@ -63,7 +97,7 @@ def compile_expression(operand: Element) -> Expression:
 def _reference(text: str) -> Expression:
     if not text.startswith("$$"):
         path = order.path_of(text[1:])
-        return lambda scope: walk((c.OBJECT, scope.root), path)
+        return lambda scope: scope.look_up(path)
     name, _, rest = text[2:].partition(".")
     path = order.path_of(rest) if rest else ()
 

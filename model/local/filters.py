@@ -16,12 +16,10 @@ from model import canonical as c
 from model.errors import Unreadable
 from model.local import expressions, functions, order
 from model.local.order import Element, Key
+from model.local.paths import WORTH_A_WALK, FieldTest, Operator, Together
 from model.local.refusals import CommandError
 
-Found = Sequence[Element | None]
 Test = Callable[[Element | None], bool]
-Operator = Callable[[Found, Found], bool]
-"""Judges a field by what its path leads to: as it is, and with arrays expanded."""
 Predicate = Callable[[bytes], bool]
 
 
@@ -39,7 +37,7 @@ class Matcher:
 def compile_filter(raw: bytes) -> Matcher:
     """Compile a filter; raises ``CommandError`` where it is not understood."""
     matcher = Matcher(lambda _: True)
-    predicates = _document(raw, matcher)
+    predicates = _gathered(_document(raw, matcher))
     matcher.everything = not predicates
 
     def matches(document: bytes) -> bool:
@@ -51,6 +49,14 @@ def compile_filter(raw: bytes) -> Matcher:
     if predicates:
         matcher.matches = matches
     return matcher
+
+
+def _gathered(predicates: list[Predicate]) -> list[Predicate]:
+    """Clauses on many fields behind the first one as one clause; the first is mostly the ``_id``, and decides alone."""
+    tests = [predicate for predicate in predicates if isinstance(predicate, FieldTest)]
+    if len(tests) <= WORTH_A_WALK:
+        return predicates
+    return [tests[0], Together(tests[1:]), *(p for p in predicates if not isinstance(p, FieldTest))]
 
 
 def _document(raw: bytes, top: Matcher | None) -> list[Predicate]:
@@ -77,6 +83,8 @@ def _clause(name: str, operand: Element, top: Matcher | None) -> list[Predicate]
         if name == "$and":
             return [p for _, data in parts for p in _document(data, top)]
         branches = [_document(data, None) for _, data in parts]
+        if name == "$nor" and all(len(branch) == 1 and isinstance(branch[0], FieldTest) for branch in branches):
+            return [FieldTest(p.path, [_none(p.operators)]) for (p,) in branches if isinstance(p, FieldTest)]
         wanted = name == "$or"
         return [lambda raw: any(all(p(raw) for p in branch) for branch in branches) == wanted]
     if name in ("$where", "$text", "$jsonSchema"):
@@ -102,12 +110,7 @@ def _field(name: str, operand: Element, top: Matcher | None) -> Predicate:
         operators = [_any(equal_to(operand))]
         _note_equal(name, operand, top)
 
-    def predicate(raw: bytes) -> bool:
-        found = order.reach(raw, path)
-        flat = order.expanded(found)
-        return all(operator(found, flat) for operator in operators)
-
-    return predicate
+    return FieldTest(path, operators)
 
 
 def _note_equal(name: str, operand: Element, top: Matcher | None) -> None:
@@ -299,8 +302,12 @@ def _not(operand: Element) -> Operator:
         return _any(_pattern(operand, None), wanted=False)
     if not is_operators(operand):
         raise CommandError(2, "$not needs a regex or a document")
-    inner = _operators(operand[1], "", None)
-    return lambda found, flat: not all(operator(found, flat) for operator in inner)
+    return _none(_operators(operand[1], "", None))
+
+
+def _none(operators: Sequence[Operator]) -> Operator:
+    """Not all of some operators."""
+    return lambda found, flat: not all(operator(found, flat) for operator in operators)
 
 
 def _element_match(operand: Element) -> Operator:

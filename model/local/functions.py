@@ -41,6 +41,7 @@ ALIASES = {
     "minKey": 255,
     "maxKey": 127,
 }
+_NAMES = {number: name for name, number in ALIASES.items()}
 
 
 def truth(element: Element | None) -> bool:
@@ -92,7 +93,7 @@ def _compare(x: Element | None, y: Element | None) -> Element:
 
 def type_name(e: Element | None) -> str:
     """What ``$type`` answers."""
-    return "missing" if e is None else next((n for n, number in ALIASES.items() if number == e[0]), "unknown")
+    return "missing" if e is None else _NAMES.get(e[0], "unknown")
 
 
 def _nothing(e: Element | None) -> bool:

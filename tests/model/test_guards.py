@@ -17,7 +17,8 @@ from model import guards
 from model.canonical import Value
 from model.errors import Refused
 from model.guards import Abilities
-from model.resilient import Server, Write
+from model.leaves import addressable
+from model.resilient import Server, Write, bson_of
 
 OID = ObjectId("65f0a1c29b1e8a0012c4d7aa")
 WHEN = dt.datetime(2026, 11, 20, 14, 26, tzinfo=dt.UTC)
@@ -151,7 +152,7 @@ def test_names_that_no_path_reaches_are_guarded_all_the_same_or_refused(name: st
     guard = guards.whole(raw, able).filter
     assert holds(server, ns, raw, guard)
     assert not holds(server, ns, stored("y", name), guard)
-    if not able.fields and not guards.addressable(name):
+    if not able.fields and not addressable(name):
         with pytest.raises(Refused, match="cannot be guarded"):
             guards.whole(stored(1, name), able)
         return
@@ -164,6 +165,10 @@ def test_a_position_that_is_a_name_too_is_not_taken_for_the_other(server: Server
     read, there = stored([1, {"0": 2}]), stored([1.0, {"0": 2}])
     holds(server, ns, read, {})
     able = guards.abilities(server, ns, Value.of(1))
+    guard = guards.whole(read, able).filter
+    assert holds(server, ns, read, guard)
+    assert not holds(server, ns, there, guard)
+    read, there = stored([1, 1.5, {"0": 2}]), stored([1.0, 1.5, {"0": 2}])
     if not able.fields:
         with pytest.raises(Refused, match="ambiguity"):
             guards.whole(read, able)
@@ -214,3 +219,92 @@ def test_a_guard_that_would_not_fit_into_a_command_is_refused() -> None:
     assert guards.whole(raw, Abilities())
     with pytest.raises(Refused, match="too large"):
         guards.whole(raw, Abilities(), beside=len(raw))
+
+
+LONG = 100  # elements: more than are named one by one
+# Arrays too long for a clause on each element, and one change of each kind somewhere in the middle.
+LONG_ARRAYS: dict[str, tuple[list[Any], dict[int, list[Any]]]] = {
+    "doubles": ([n + 0.5 for n in range(LONG)], {40: [41, 40.25, [40.5], None, Decimal128("40.5")]}),
+    "round doubles": ([float(n + 1) for n in range(LONG)], {40: [41, Int64(41), [41.0], Decimal128("41"), "41"]}),
+    "zeros": ([0.0, -0.0] * (LONG // 2), {40: [-0.0, 0, Int64(0), Decimal128("0"), [0.0]], 41: [0.0]}),
+    "mixed": ([1, 2.5] * (LONG // 2), {40: [1.0, Int64(1), [1], True], 41: [2.25]}),
+    "decimals": (
+        [Decimal128("1.10")] * LONG,
+        {40: [Decimal128("1.1"), Decimal128("1.100"), 1.1, [Decimal128("1.10")]]},
+    ),
+    "documents": ([{"t": n, "v": n + 0.5} for n in range(LONG)], {40: [{"t": 40.0, "v": 40.5}, {"t": 40, "v": 40.25}]}),
+    "documents that differ": (
+        [{"v": n if n % 2 else float(n)} for n in range(LONG)],
+        {40: [{"v": 40}, {"v": [40.0]}, [{"v": 40.0}]], 41: [{"v": 41.0}, {"v": Int64(41)}]},
+    ),
+    "documents with decimals": (
+        [{"net": {"sum": Decimal128("1.0")}, "n": 1} for _ in range(LONG)],
+        {40: [{"net": {"sum": Decimal128("1.00")}, "n": 1}, {"net": {"sum": 1}, "n": 1}]},
+    ),
+    "points": ([[n + 0.5, n + 1.0] for n in range(LONG)], {40: [[40.5, 41], [[40.5, 41.0]], [40.5, [41.0]]]}),
+    "shapes that differ": (
+        [[float(n), {"v": [n]}] for n in range(LONG)],
+        {40: [[40, {"v": [40]}], [40.0, {"v": [40.0]}], [40.0, {"v": 40}], [40.0, [{"v": [40]}]]]},
+    ),
+    "names of their own": ([{f"k{n}": n} for n in range(LONG)], {40: [{"k40": 40.0}, {"k40": [40]}]}),
+    "names that are positions": ([{"1": n + 1} for n in range(LONG)], {40: [{"1": 41.0}, [41]]}),
+}
+
+
+@pytest.mark.parametrize("family", LONG_ARRAYS)
+@pytest.mark.parametrize("where", ["f", "f.inside"])
+def test_a_long_array_is_told_from_one_with_any_element_changed(
+    family: str, where: str, server: Server, ns: str
+) -> None:
+    def made(elements: list[Any]) -> bytes:
+        return stored(elements if where == "f" else {"inside": elements})
+
+    read, changes = LONG_ARRAYS[family]
+    holds(server, ns, stored("something"), {})
+    able = guards.abilities(server, ns, Value.of(1))
+    try:
+        guard = guards.whole(made(read), able).filter
+    except Refused:
+        assert family == "names that are positions"
+        assert not able.fields
+        return
+    field = guards.nested(where, Value.of(read))
+    assert holds(server, ns, made(read), guard)
+    assert holds(server, ns, made(read), field)
+    wrong = []
+    for at, others in changes.items():
+        for other in others:
+            there = made([*read[:at], other, *read[at + 1 :]])
+            if holds(server, ns, there, guard):
+                wrong.append((at, short(other)))
+    assert not wrong
+    assert not holds(server, ns, made([*read, 1]), guard)
+    assert not holds(server, ns, made([read]), guard)
+
+
+def test_a_guard_grows_with_a_document_and_not_with_its_elements_times_their_places() -> None:
+    able = Abilities(texts=True, fields=True, counts=True, root=True, arrays=True, forms=True)
+    for elements in ([0.5], [0.0], [1, 2.5], [Decimal128("1.0")], [{"v": 0.5}], [[0.5, 1.5]]):
+        sizes = [len(bson.encode(_plain(guards.whole(stored(elements * n), able).filter))) for n in (500, 5000)]
+        assert sizes[1] < 11 * sizes[0]
+        guard = guards.whole(stored(elements * 5000), able).filter
+        assert len(guard) + len(guard.get("$nor", ())) + len(guard.get("$expr", {"$and": []})["$and"]) < 6
+
+
+def _plain(guard: dict[str, Any]) -> dict[str, Any]:
+    return bson.decode(bson_of(guard))
+
+
+def test_thousands_of_fields_are_compared_in_one_walk(server: Server, ns: str) -> None:
+    read = bson.encode({"_id": 1} | {f"f{n}": n for n in range(3000)})
+    there = bson.encode({"_id": 1} | {f"f{n}": n if n != 2000 else 2000.0 for n in range(3000)})
+    guard = guards.whole(read, Abilities()).filter
+    assert holds(server, ns, read, guard)
+    assert not holds(server, ns, there, guard)
+
+
+def test_an_array_is_only_asked_for_expressions_where_a_clause_does_not_do() -> None:
+    assert not guards.needs_expressions(stored([0.5] * 5000))
+    assert not guards.needs_expressions(stored([1, 0.5]))
+    assert guards.needs_expressions(stored([1, 0.5] * 100))
+    assert guards.needs_expressions(stored([0.0]))
