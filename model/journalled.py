@@ -106,6 +106,10 @@ class Writer:
         if not (token.stale or token.applied or confirmed):
             age = "of unknown age" if token.at is None else "young"
             return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
+        # Another token of the same document may have been finished since this one was listed.
+        token = pending.find(self.port, of, token.id, token.token, dt.datetime.now(dt.UTC)) or token
+        if token.problem:
+            return Outcome("refused", token.ns, token.id, f"{who} cannot be finished: {token.problem}")
         intent = Intent(
             self.source,
             token.ns,

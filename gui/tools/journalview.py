@@ -85,7 +85,7 @@ class JournalPanel(QWidget):
         for at, width in enumerate(WIDTHS):
             self.list.header().resizeSection(at, theme.px(width))
         self.changes = DiffModel(self)
-        self.changes.opened.connect(self._open_rows)
+        self.changes.opened.connect(self._open_row)
         self.tree = CellTree()
         self.tree.setModel(self.changes)
         self.tree.setTreePosition(1)
@@ -159,9 +159,8 @@ class JournalPanel(QWidget):
         for at, width in enumerate((36, 220, 380, 380)):
             header.resizeSection(at, theme.px(width))
 
-    def _open_rows(self, indexes: list[QModelIndex]) -> None:
-        for index in indexes:
-            self.tree.expand(index)
+    def _open_row(self, index: QModelIndex) -> None:
+        self.tree.expand(index)
 
     # --- reading
 

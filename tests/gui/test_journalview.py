@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from gui.look.cells import CELL, Cell
 from gui.tools.draftsview import DraftsPanel
 from gui.tools.journalview import JournalPanel
-from model import canonical
+from model import canonical, text
 from model.canonical import Value
 from model.records import Draft
 from model.session import Session
@@ -79,6 +79,20 @@ def test_undoing_what_others_changed_since_is_offered_as_a_merge(
         panel._merge()
     assert found.args is not None
     assert found.args[1].theirs.raw == before
+
+
+def test_each_token_of_a_document_is_kept_with_the_counter_that_it_met(
+    session: Session, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    stale = [token for token in session.pending("insurance.stats") if token.stale and token.counter is None]
+    assert [end.kind for end in session.finish(stale)] == ["applied", "applied"]
+    made = JournalPanel(session)
+    qtbot.addWidget(made)
+    idle()
+    counted = [text.from_text(entry.after) for entry in made.model.rows if entry.after is not None]
+    assert [canonical.get(raw, ("count",)) for raw in counted] == [Value.of(2), Value.of(1)]
+    pending = next(row for row in range(made.changes.rowCount()) if made.changes.index(row, 1).data() == "pending")
+    assert made.tree.isExpanded(made.changes.index(pending, 0))
 
 
 def test_a_session_that_wrote_nothing_says_so(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> None:
