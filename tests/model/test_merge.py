@@ -17,6 +17,8 @@ from model.canonical import Value
 from model.diff import Add, Remove, diff
 from model.errors import Refused, Unreadable
 from model.merge import Merge, merge
+from tests.laws import wide
+from tests.laws.laws import of_a_merge, takes_a_side
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "merge.json").read_text())
 
@@ -48,67 +50,18 @@ def test_case(case: dict[str, Any], swapped: bool) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_taking_one_side_everywhere_it_is_open_gives_that_side_back_there(case: dict[str, Any]) -> None:
     base, mine, theirs = (text.loose(case[side]) for side in ("base", "mine", "theirs"))
-    _takes_a_side(base, mine, theirs)
-
-
-def _takes_a_side(base: bytes, mine: bytes, theirs: bytes) -> None:
-    """With every decision for one side, the document is that side's."""
-    for side, wanted in (("base", base), ("mine", mine), ("theirs", theirs)):
-        found = merge(base, mine, theirs)
-        for decision in found.decisions:
-            found = found.choose(decision, side)
-        assert found.document() == wanted
-    found = merge(base, mine, theirs)
-    first = found.preview()
-    for decision in found.decisions:
-        found = found.choose(decision, "mine").choose(decision, "theirs")
-    for decision in found.decisions:
-        found = found.reopen(decision)
-    assert found.preview() == first
-    assert found.decisions == merge(base, mine, theirs).decisions
+    takes_a_side(base, mine, theirs)
 
 
 @given(related(3))
 @settings(max_examples=200, deadline=None)
 def test_the_laws_hold(three: tuple[bytes, bytes, bytes]) -> None:
-    base, mine, theirs = three
-    for x in (base, mine, theirs):
-        assert merge(base, x, base).document() == x
-        assert merge(base, base, x).document() == x
-        assert merge(base, x, x).document() == x
-    _takes_a_side(base, mine, theirs)
-    _contains_what_one_side_did(base, mine, theirs)
+    of_a_merge(*three)
 
 
-@given(related(3))
-@settings(max_examples=200, deadline=None)
-def test_merging_is_symmetric_but_for_the_order_of_added_names(three: tuple[bytes, bytes, bytes]) -> None:
-    base, mine, theirs = three
-    one, other = merge(base, mine, theirs), merge(base, theirs, mine)
-    assert [d.kind for d in one.conflicts] == [d.kind for d in other.conflicts]
-    assert _sorted(one.preview()) == _sorted(other.preview())
-
-
-def _sorted(raw: bytes) -> Any:
-    def plain(value: Value) -> Any:
-        if value.type == c.OBJECT:
-            return sorted((name, plain(inner)) for name, inner in c.fields(value.data))
-        if value.type == c.ARRAY:
-            return [plain(inner) for inner in c.items(value)]
-        return [(str(value.type), [value.data.hex()])]
-
-    return json.dumps(plain(Value.document(raw)))
-
-
-def _contains_what_one_side_did(base: bytes, mine: bytes, theirs: bytes) -> None:
-    """Top-level fields that only one side touched are in a merge as that side has them."""
-    old, left, right = dict(c.fields(base)), dict(c.fields(mine)), dict(c.fields(theirs))
-    merged = dict(c.fields(merge(base, mine, theirs).preview()))
-    for name in {*old, *left, *right}:
-        if old.get(name) == left.get(name):
-            assert merged.get(name) == right.get(name)
-        elif old.get(name) == right.get(name):
-            assert merged.get(name) == left.get(name)
+@pytest.mark.parametrize("number", range(60))
+def test_the_laws_hold_for_wide_documents(number: int) -> None:
+    of_a_merge(*wide.related(random.Random(number), 3))
 
 
 def test_a_conflict_is_chosen_reopened_and_chosen_otherwise() -> None:

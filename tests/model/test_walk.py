@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+
+import pytest
 
 from model import canonical as c
 from model.canonical import Value
 from model.diff import diff, patch
 from model.differences.walk import Pair, reach, spans
-
-SMALL = [
-    Value(kind, bytes.fromhex(data))
-    for kind, data in (
-        (c.DOUBLE, "010000000000f87f"), (c.STRING, "020000006100"), (c.STRING, "0100000000"),
-        (c.OBJECT, "0500000000"), (c.ARRAY, "0c0000001030000000000000"), (c.BINARY, "010000008061"),
-        (c.UNDEFINED, ""), (c.OBJECT_ID, "00" * 12),
-        (c.BOOLEAN, "02"), (c.DATE, "ff" * 8), (c.NULL, ""), (c.REGEX, "61006900"),
-        (c.DB_POINTER, "0200000061" + "00" * 13),
-        (c.CODE, "020000006100"), (c.SYMBOL, "020000000000"),
-        (c.SCOPED_CODE, "0f0000000200000061000500000000"),
-        (c.INT32, "00000000"), (c.TIMESTAMP, "00" * 8), (c.INT64, "01" * 8), (c.DECIMAL128, "ff" * 16), (c.MAX_KEY, ""),
-        (c.MIN_KEY, ""),
-    )
-]  # fmt: skip
-
-
-def _many_fields(chance: random.Random, count: int) -> bytes:
-    """A document with fields of every type, many of them, small and large."""
-    large = [Value.of("x" * size) for size in (0, 1, 100, 250, 251, 254, 255, 256, 300, 70_000)]
-    large += [Value.of({"a": "x" * size}) for size in (200, 243, 244, 300)] + [Value.of([]), Value.of({})]
-    names = [f"{'n' * chance.randrange(3)}{i}" for i in range(count)]
-    return c.document((name, chance.choice(SMALL if chance.random() < 0.8 else large)) for name in names)
+from model.errors import Unreadable
+from tests.laws.laws import of_a_diff
+from tests.laws.wide import many_fields, related
 
 
 def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
     chance = random.Random(5)
     for count in (1, 10, 300):
         for _ in range(20):
-            raw = _many_fields(chance, count)
+            raw = many_fields(chance, count)
             fields = spans(raw)
             starts = [x[2] - len(x[0]) - 2 for x in fields]
             for start, (_, _, _, stop) in zip(starts, fields, strict=True):
@@ -47,19 +30,26 @@ def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
             assert reach(raw, 4, len(raw) - 1, len(raw) - 1) == len(raw) - 1
 
 
-def test_the_laws_hold_for_documents_with_many_fields() -> None:
-    chance = random.Random(6)
-    for round_number in range(60):
-        a = _many_fields(chance, 300)
-        pairs = c.fields(a)
-        others = c.fields(_many_fields(chance, 300))
-        for _ in range(chance.randrange(1, 12)):
-            pairs[chance.randrange(len(pairs))] = (pairs[i := chance.randrange(len(pairs))][0], others[i][1])
-        if round_number % 3 == 0:
-            del pairs[chance.randrange(len(pairs))]
-        b = c.document(pairs)
-        assert patch(a, diff(a, b)) == b
-        assert bool(diff(a, b)) == (a != b)
+@pytest.mark.parametrize("number", range(150))
+def test_the_laws_hold_for_wide_documents(number: int) -> None:
+    of_a_diff(*related(random.Random(number), 2))
+
+
+def test_positions_that_are_not_counted_make_an_array_one_thing() -> None:
+    one = c.array([Value.of(i) for i in range(120)])
+    odd = Value(c.ARRAY, one.data.replace(b"\x10115\x00", b"\x10911\x00"))
+    other = Value(c.ARRAY, one.data.replace(b"\x10115\x00", b"\x10811\x00"))
+    for old, new in ((one, odd), (odd, one), (odd, other)):
+        (op,) = of_a_diff(c.document([("a", old)]), c.document([("a", new)]))
+        assert op.path == ("a",)
+
+
+def test_damage_inside_an_array_is_unreadable_or_one_more_difference() -> None:
+    whole = c.document([("a", c.array([Value.of(i) for i in range(30)])), ("b", Value.of(1))])
+    for at in range(11, len(whole) - 8):
+        damaged = whole[:at] + bytes((whole[at] ^ 0x55,)) + whole[at + 1 :]
+        with contextlib.suppress(Unreadable):
+            of_a_diff(whole, damaged)
 
 
 def test_of_two_fields_of_one_name_neither_is_named() -> None:
