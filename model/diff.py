@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from bson.decimal128 import Decimal128
 
@@ -105,9 +105,10 @@ class _Differ:
         self.keys = [c.name_bytes(key) for key in keys]
         self.out: list[Operation] = []
         self.coarse = False
+        self.below = False  # whether what was found last holds work to be done
 
     def run(self) -> Diff:
-        self.out = []
+        self.out.clear()
         stack: list[Operation | _Task] = [(c.OBJECT, 0, 0, 0, None, None)]
         while stack:
             task = stack.pop()
@@ -115,9 +116,13 @@ class _Differ:
                 self.out.append(task)
                 continue
             kind, at, to, _, old, new = task
+            self.below = False
             found = self.document(at, to, old, new) if kind == c.OBJECT else self.array(at, to, old, new)
-            found.reverse()
-            stack += found
+            if self.below:
+                found.reverse()
+                stack += found
+            else:
+                self.out += cast(list[Operation], found)
         return Diff(tuple(self.out), self.coarse)
 
     def whole(self, kind: int, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
@@ -175,6 +180,7 @@ class _Differ:
         """Two values at the same place that differ."""
         if x[1] == y[1] and x[1] in (c.OBJECT, c.ARRAY):
             found.append((x[1], x[2], y[2], 0, old, new))
+            self.below = True
             return
         op, coarse = leaf_operation(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y))
         self.coarse = self.coarse or coarse
@@ -209,12 +215,11 @@ class _Differ:
                 at_old = i + 1
                 if j not in changed:
                     continue
-            x = left[head + i]
             if j not in changed:
-                value = value_at(a, x)
+                value = left.value(head + i)
                 found.append(Move((*base, head + i), (*base_new, head + j), value, value))
                 continue
-            y = right[head + j]
+            x, y = left[head + i], right[head + j]
             if x[1] in (c.OBJECT, c.ARRAY) and j in matching.whole:
                 found.append(Replace((*base, head + i), (*base_new, head + j), value_at(a, x), value_at(b, y)))
                 continue

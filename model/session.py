@@ -34,7 +34,7 @@ from model.connections import (
 )
 from model.drafts import Drafts
 from model.edit import Conflict
-from model.errors import NotAllowed, NotFound, Refused
+from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Stamp
@@ -283,7 +283,10 @@ class Session:
         layout = self._catalogue.layout(ns)
         base = layout.version(id)
         reason = self._why_read_only() or layout.writable(base)
-        document = layout.document(base.raw) if base.raw is not None else b""
+        try:
+            document = layout.document(base.raw) if base.raw is not None else b""
+        except Unreadable:
+            document = base.raw or b""  # damaged: its bytes as they are stored
         return Opened(ns, id, base, layout.locked, not reason, reason, document)
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:

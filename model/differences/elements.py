@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from model.canonical import Value
 from model.differences.walk import EXTRA, SIZE, Pair, Span, document_end, field_at
 
 _int32 = struct.Struct("<i").unpack_from
@@ -53,6 +54,12 @@ class Elements(Sequence[Span]):
         i += self.first
         start = self.starts[i]
         return b"", self.raw[start], start + len(str(i)) + 2, self.starts[i + 1]
+
+    def value(self, i: int) -> Value:
+        """The element as a value, copied."""
+        i += self.first
+        start = self.starts[i]
+        return Value(self.raw[start], self.raw[start + len(str(i)) + 2 : self.starts[i + 1]])
 
     def __iter__(self) -> Iterator[Span]:
         raw, starts = self.raw, self.starts

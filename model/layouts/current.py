@@ -19,7 +19,7 @@ from model.errors import NotFound, Refused
 from model.layouts import edits
 from model.layouts.base import Layout, Stamp
 from model.layouts.edits import Whole, check_size
-from model.layouts.fields import Own, compose, content_hash, made_version, time_of, unreadable
+from model.layouts.fields import Own, compose, content_hash, legible, made_version, time_of, unreadable
 from model.names import id_name, version_name
 from model.records import Outcome, Row, Version
 from model.resilient import Terms, Write, bson_of, run
@@ -69,10 +69,7 @@ class CurrentDocument(Layout):
 
     def _row(self, raw: bytes) -> Row:
         own, readable = self.own, not unreadable(raw)
-        try:
-            found = dict(c.fields(raw))
-        except Refused:
-            found, readable = {}, False
+        found = legible(raw)
         at = time_of(found.get(own.at)) or time_of(found.get(own.token))
         return Row(found.get(own.id) or Value.of(None), found.get(own.version), at, len(raw), raw, readable)
 

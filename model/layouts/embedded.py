@@ -23,12 +23,23 @@ from bson import ObjectId
 from model import canonical as c
 from model import guards
 from model.canonical import Value
-from model.errors import NotFound, Refused
+from model.errors import NotFound, Unreadable
 from model.layouts import edits, numbering
 from model.layouts.base import Stamp
 from model.layouts.current import CurrentDocument, with_own
 from model.layouts.edits import check_size
-from model.layouts.fields import Own, compose, hash_damage, made_version, number_of, place_of, time_of, unreadable
+from model.layouts.fields import (
+    Own,
+    compose,
+    hash_damage,
+    legible,
+    legible_field,
+    made_version,
+    number_of,
+    place_of,
+    time_of,
+    unreadable,
+)
 from model.layouts.fields import version_damage as damage_of_type
 from model.layouts.gaps import newest_first, outlined, with_gaps
 from model.names import id_name, version_name
@@ -65,12 +76,15 @@ class Embedded(CurrentDocument):
         return c.document([*([(self.profile.id, id)] if id is not None else []), *inside])
 
     def _current(self, raw: bytes) -> bytes:
-        found = c.get(raw, (self.profile.current,))
+        found = legible_field(raw, self.profile.current)
         return found.data if found is not None and found.type == c.OBJECT else c.EMPTY
 
     def _previous(self, raw: bytes) -> list[Value]:
-        found = c.get(raw, (self.profile.prev,))
-        return c.items(found) if found is not None and found.type == c.ARRAY else []
+        found = legible_field(raw, self.profile.prev)
+        try:
+            return c.items(found) if found is not None and found.type == c.ARRAY else []
+        except Unreadable:
+            return []
 
     # --- lists
 
@@ -122,11 +136,7 @@ class Embedded(CurrentDocument):
 
     def _row(self, raw: bytes) -> Row:
         readable = not unreadable(raw)
-        try:
-            id = c.get(raw, (self.profile.id,))
-            inside = dict(c.fields(self._current(raw)))
-        except Refused:
-            id, inside, readable = None, {}, False
+        id, inside = legible_field(raw, self.profile.id), legible(self._current(raw))
         at = time_of(inside.get(self.profile.at)) or time_of(inside.get(self.profile.token))
         return Row(id or Value.of(None), inside.get(self.profile.version), at, len(raw), raw, readable)
 
@@ -134,7 +144,9 @@ class Embedded(CurrentDocument):
 
     def _made(self, raw: bytes, contents: bool = True) -> Version:
         version = self._part(self._current(raw), "document", contents)
-        if c.get(raw, (self.profile.current,)) is None:
+        if version.state == "present" and (damage := unreadable(raw)):
+            version = replace(version, state="damaged", detail=damage)
+        elif legible_field(raw, self.profile.current) is None:
             version = replace(version, state="damaged", detail=f"has no {self.profile.current}")
         return replace(version, current=True, raw=raw if contents else None)
 
@@ -169,7 +181,7 @@ class Embedded(CurrentDocument):
         if v is None or _same(v, current.v):
             return current
         for value in self._previous(raw):
-            if value.type == c.OBJECT and _same(v, c.get(value.data, (self.profile.version,))):
+            if value.type == c.OBJECT and _same(v, legible_field(value.data, self.profile.version)):
                 return self._part(value.data, "prev")
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
 
@@ -192,7 +204,7 @@ class Embedded(CurrentDocument):
     def _lightly(self, id: Value, raw: bytes) -> Iterator[Version]:
         p = self.profile
         if p.hash and any(
-            part.type == c.OBJECT and c.get(part.data, (p.hash,)) is not None
+            part.type == c.OBJECT and legible_field(part.data, p.hash) is not None
             for part in (Value.document(self._current(raw)), *self._previous(raw))
         ):
             raw = self._raw(id)
@@ -204,7 +216,7 @@ class Embedded(CurrentDocument):
         return self._in_light(replace(current, current=True), parts)
 
     def _light(self, version: bytes, stored: Stored) -> Version:
-        v = c.get(version, (self.profile.version,))
+        v = legible_field(version, self.profile.version)
         damage = damage_of_type(v) or hash_damage(c.EMPTY, c.EMPTY, self.profile)
         return Version(v, None, None, stored, "damaged" if damage else "present", False, None, None, damage)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import bson
@@ -181,6 +182,26 @@ def unreadable(raw: bytes) -> str:
         return "does not decode"
 
 
+def legible(raw: bytes) -> dict[str, Value]:
+    """The fields of a document by name, the first of each; of one that is damaged those before the damage.
+
+    So a document that is broken somewhere still has its id, by which it can be listed, opened and looked at.
+    """
+    found: dict[str, Value] = {}
+    with suppress(Unreadable):
+        for name, kind, a, b in c.elements(raw):
+            found.setdefault(c.name_of(name), Value(kind, raw[a:b]))
+    return found
+
+
+def legible_field(raw: bytes, name: str) -> Value | None:
+    """A top-level field, as far as the document can be read."""
+    try:
+        return c.get(raw, (name,)) if name else None
+    except Unreadable:
+        return None
+
+
 def _repeated(container: Value) -> str:
     seen: set[str] = set()
     for name, value in c.fields(container.data):
@@ -233,6 +254,8 @@ def made_version(
             at = at or time_of(c.get(raw, (name,)))
         damage = unreadable(raw) or (version_damage(v) if counted else "") or hash_damage(raw, content, profile)
     except Unreadable:
+        found = legible(raw)
+        v = v if v is not None else found.get(own.version)
         return Version(v, None, None, stored, "damaged", current, None, None, "does not decode", None, raw)
     return Version(
         v=v,

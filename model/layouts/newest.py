@@ -21,7 +21,7 @@ from model.errors import NotFound, Refused
 from model.layouts import numbering
 from model.layouts.base import Layout, Stamp
 from model.layouts.current import with_own
-from model.layouts.fields import Own, made_version, number_of, place_of, time_of, unreadable
+from model.layouts.fields import Own, legible, made_version, number_of, place_of, time_of, unreadable
 from model.layouts.gaps import newest_first, with_gaps
 from model.layouts.heads import Heads
 from model.layouts.uniqueness import create_unique, is_unique
@@ -121,10 +121,7 @@ class OwnDocuments(Layout):
 
     def _row(self, raw: bytes) -> Row:
         p, readable = self.profile, not unreadable(raw)
-        try:
-            found = dict(c.fields(raw))
-        except Refused:
-            found, readable = {}, False
+        found = legible(raw)
         at = time_of(found.get(p.at)) or time_of(found.get("_id")) or time_of(found.get(p.token))
         return Row(found.get(p.id) or Value.of(None), found.get(p.version), at, len(raw), raw, readable)
 
