@@ -6,8 +6,12 @@ import datetime as dt
 import os
 import platform
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
+
+from bson.binary import Binary
+from bson.int64 import Int64
 
 from model import canonical as c
 from model.canonical import Value
@@ -16,12 +20,15 @@ from model.local import functions, order, wire
 from model.local.filters import compile_filter
 from model.local.reads import Cursors, Reads
 from model.local.refusals import CommandError
+from model.local.retries import Retries
 from model.local.store import Collection, Index, Store
+from model.local.streams import Streams
 from model.local.wire import Command
 from model.local.writes import Writes
 
 VERSION = "7.0.0"
 WIRE_VERSION = 21  # MongoDB 7.0's
+_IMAGES = "changeStreamPreAndPostImages"
 _WRITES = {
     "insert", "update", "delete", "findAndModify", "findandmodify", "create", "drop", "dropDatabase",
     "createIndexes", "dropIndexes", "deleteIndexes", "renameCollection", "collMod",
@@ -29,13 +36,20 @@ _WRITES = {
 
 
 class Commands:
-    """Answers commands over one store; safe to call from many threads."""
+    """Answers commands over one store; safe to call from many threads.
 
-    def __init__(self, store: Store, read_only: bool) -> None:
+    With the name of a replica set it is that set's only member, the primary: the store must have a log of changes.
+    """
+
+    def __init__(self, store: Store, read_only: bool, replica_set: str = "") -> None:
         self.store = store
         self.read_only = read_only
+        self.replica_set = replica_set
+        self.address = "localhost:27017"  # by which the member of a set calls itself
         self._began = time.monotonic()
-        reads, writes = Reads(store, Cursors()), Writes(store)
+        self._retries = Retries()
+        reads = Streams(store, Cursors(), store.log) if store.log is not None else Reads(store, Cursors())
+        writes = Writes(store, self._retries)
         self._table: dict[str, Callable[[Command], bytes]] = {
             "find": reads.find,
             "getMore": reads.get_more,
@@ -53,7 +67,9 @@ class Commands:
             "isMaster": self._hello,
             "ismaster": self._hello,
             "ping": _fine,
-            "endSessions": _fine,
+            "endSessions": self._end_sessions,
+            "startSession": self._start_session,
+            "replSetGetStatus": self._set_status,
             "logout": _fine,
             "buildInfo": self._build_info,
             "buildinfo": self._build_info,
@@ -72,6 +88,7 @@ class Commands:
             "dropIndexes": self._drop_indexes,
             "deleteIndexes": self._drop_indexes,
             "create": self._create,
+            "collMod": self._change_collection,
             "drop": self._drop,
             "dropDatabase": self._drop_database,
             "collStats": self._collection_stats,
@@ -82,6 +99,15 @@ class Commands:
 
     def answer(self, command: Command) -> bytes:
         """The reply to a command; errors become replies as well."""
+        reply = self._reply(command)
+        if self.store.log is None:
+            return reply
+        now = self.store.log.now()
+        signature = {"hash": bytes(20), "keyId": Int64(0)}
+        times = wire.pack(operationTime=now, **{"$clusterTime": {"clusterTime": now, "signature": signature}})
+        return c.document([*c.fields(reply), *c.fields(times)])
+
+    def _reply(self, command: Command) -> bytes:
         try:
             return self._answer(command)
         except CommandError as error:
@@ -101,7 +127,7 @@ class Commands:
             raise CommandError(352, f"Unsupported OP_QUERY command: {command.name}. The client driver may be too old.")
         if handler is None:
             raise CommandError(59, f"no such command: '{command.name}'")
-        if "txnNumber" in command.fields or "startTransaction" in command.fields:
+        if not self.replica_set and ("txnNumber" in command.fields or "startTransaction" in command.fields):
             raise CommandError(20, "Transaction numbers are only allowed on a replica set member or mongos")
         if self.read_only and command.name in _WRITES:
             raise CommandError(13, f"not authorized: this source is opened read-only, so '{command.name}' is refused")
@@ -123,7 +149,34 @@ class Commands:
             "readOnly": self.read_only,
         }
         # Without logicalSessionTimeoutMinutes drivers use no sessions, and without topologyVersion they poll.
+        if self.replica_set:
+            fields |= {
+                "setName": self.replica_set,
+                "setVersion": 1,
+                "secondary": False,
+                "hosts": [self.address],
+                "primary": self.address,
+                "me": self.address,
+                "logicalSessionTimeoutMinutes": 30,
+            }
         return wire.pack(**fields, ok=1.0)
+
+    def _end_sessions(self, command: Command) -> bytes:
+        self._retries.end(command)
+        return _fine(command)
+
+    def _start_session(self, command: Command) -> bytes:
+        self._of_a_set(command)
+        return wire.pack(id={"id": Binary(uuid.uuid4().bytes, 4)}, timeoutMinutes=30, ok=1.0)
+
+    def _set_status(self, command: Command) -> bytes:
+        self._of_a_set(command)
+        member = {"_id": 0, "name": self.address, "health": 1.0, "state": 1, "stateStr": "PRIMARY", "self": True}
+        return wire.pack(set=self.replica_set, date=dt.datetime.now(dt.UTC), myState=1, members=[member], ok=1.0)
+
+    def _of_a_set(self, command: Command) -> None:
+        if not self.replica_set:
+            raise CommandError(76, f"not running with --replSet, so there is no '{command.name}'")
 
     def _build_info(self, _: Command) -> bytes:
         return wire.pack(
@@ -198,7 +251,15 @@ class Commands:
             raise CommandError(238, "Views and time series are not supported here")
         if self.store.get(command.database, name) is not None:
             raise CommandError(48, f"Collection {command.database}.{name} already exists.")
-        self.store.make(command.database, name)
+        self.store.make(command.database, name).options = c.only(c.document(command.fields.items()), [_IMAGES])
+        return _fine(command)
+
+    def _change_collection(self, command: Command) -> bytes:
+        coll = self._needed(command)
+        if (images := command.fields.get(_IMAGES)) is None:
+            raise CommandError(72, f"collMod changes nothing here but {_IMAGES}")
+        with coll.lock:
+            coll.options = c.put(coll.options, (_IMAGES,), images)
         return _fine(command)
 
     def _drop(self, command: Command) -> bytes:

@@ -21,6 +21,7 @@ from urllib.parse import quote
 from model import canonical as c
 from model.errors import Refused, Unreadable
 from model.local import order, wire
+from model.local.changelog import MOST, ChangeLog
 from model.local.commands import Commands
 from model.local.refusals import CommandError
 from model.local.store import Collection, Index, Store
@@ -34,12 +35,13 @@ _LONGEST_PATH = 100  # macOS takes 103 bytes, Linux 107
 class LocalServer:
     """A server of this process; use it as a context manager, or call :meth:`close`.
 
-    It listens from the first time that :attr:`uri` is asked for.
+    It listens from the first time that :attr:`uri` is asked for. With the name of a ``replica_set`` it is the primary
+    of that set: it has sessions, retryable writes and change streams, which may go back by ``history`` changes.
     """
 
-    def __init__(self, read_only: bool = False) -> None:
-        self.store = Store()
-        self._commands = Commands(self.store, read_only)
+    def __init__(self, read_only: bool = False, replica_set: str = "", history: int = MOST) -> None:
+        self.store = Store(ChangeLog(history) if replica_set else None)
+        self._commands = Commands(self.store, read_only, replica_set)
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._folder: str | None = None
@@ -124,11 +126,13 @@ class LocalServer:
                 path = os.path.join(self._folder, _SOCKET)
                 listener = undo.enter_context(socket.socket(_UNIX, socket.SOCK_STREAM))
                 listener.bind(path)
+                self._commands.address = path
                 uri = f"mongodb://{quote(path, safe='')}/?directConnection=true"
             else:
                 listener = undo.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
                 listener.bind(("127.0.0.1", 0))
-                uri = f"mongodb://127.0.0.1:{listener.getsockname()[1]}/?directConnection=true"
+                self._commands.address = f"127.0.0.1:{listener.getsockname()[1]}"
+                uri = f"mongodb://{self._commands.address}/?directConnection=true"
             listener.listen(64)
             self._listener, self._waker = listener, socket.socketpair()
             self._accepting = threading.Thread(
@@ -176,6 +180,8 @@ class LocalServer:
         assert self._listener is not None
         self._accepting.join()
         self._listener.close()
+        if self.store.log is not None:
+            self.store.log.stop()
         with self._lock:
             open_connections = dict(self._connections)
         for connection in open_connections:

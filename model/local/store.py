@@ -20,6 +20,7 @@ import bson
 from model import canonical as c
 from model.errors import Unreadable
 from model.local import order
+from model.local.changelog import ChangeLog
 from model.local.filters import Matcher, compile_filter
 from model.local.order import ABOVE_ALL, NULL_KEY, Key
 from model.local.refusals import CommandError
@@ -97,9 +98,10 @@ class Index:
 class Collection:
     """The documents of one namespace in the order in which they came, each under a number that it keeps."""
 
-    def __init__(self, ns: str, options: bytes = c.EMPTY) -> None:
+    def __init__(self, ns: str, options: bytes = c.EMPTY, log: ChangeLog | None = None) -> None:
         self.ns = ns
         self.options = options
+        self.log = log
         self.lock = threading.RLock()
         self.docs: dict[int, bytes] = {}
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
@@ -134,9 +136,11 @@ class Collection:
             for index, keys in entries:
                 for key in keys:
                     insort(self._built(index), (key, position))
+            if self.log is not None:
+                self.log.note("insert", self.ns, None, raw)
 
-    def replace(self, position: int, raw: bytes) -> None:
-        """Put a document in the place of another."""
+    def replace(self, position: int, raw: bytes, whole: bool = False) -> None:
+        """Put a document in the place of another; ``whole``: the log calls it a replacement, not an update."""
         with self.lock:
             old = self.docs[position]
             for index, keys in self._checked(raw, position):
@@ -147,6 +151,8 @@ class Collection:
                         insort(self._built(index), (key, position))
             self.docs[position] = raw
             self._size += len(raw) - len(old)
+            if self.log is not None:
+                self.log.note("replace" if whole else "update", self.ns, old, raw)
 
     def remove(self, positions: Iterable[int]) -> None:
         """Delete documents."""
@@ -159,7 +165,10 @@ class Collection:
                     for position in wanted:
                         self._forget(index, index.keys_of(self.docs[position]), position)
             for position in wanted:
-                self._size -= len(self.docs.pop(position))
+                old = self.docs.pop(position)
+                self._size -= len(old)
+                if self.log is not None:
+                    self.log.note("delete", self.ns, old, None)
 
     def _forget(self, index: Index, keys: Iterable[tuple[Key, ...]], position: int) -> None:
         entries = self._built(index)
@@ -367,9 +376,10 @@ def _walk(raw: bytes) -> None:
 
 
 class Store:
-    """All databases of one server."""
+    """All databases of one server; with a log, each change is noted there."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: ChangeLog | None = None) -> None:
+        self.log = log
         self.lock = threading.RLock()
         self._collections: dict[str, dict[str, Collection]] = {}
 
@@ -400,16 +410,26 @@ class Store:
             if found is None:
                 if strict:
                     _check_names(db, name)
-                found = Collection(f"{db}.{name}")
+                found = Collection(f"{db}.{name}", log=self.log)
                 self._collections.setdefault(db, {})[name] = found
             return found
 
     def drop(self, db: str, name: str | None = None) -> bool:
         """Remove a collection or a whole database; whether it was there."""
         with self.lock:
+            gone = self._collections.get(db, {})
+            dropped = [each for each in gone.values() if name is None or each.ns == f"{db}.{name}"]
+            for each in dropped:
+                with each.lock:
+                    del gone[each.ns.partition(".")[2]]
+                    if self.log is not None:
+                        self.log.note("drop", each.ns)
             if name is None:
-                return self._collections.pop(db, None) is not None
-            return self._collections.get(db, {}).pop(name, None) is not None
+                there = self._collections.pop(db, None) is not None
+                if self.log is not None and there:
+                    self.log.note("dropDatabase", db)
+                return there
+            return bool(dropped)
 
 
 def _check_names(db: str, name: str) -> None:

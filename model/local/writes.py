@@ -7,7 +7,8 @@ behind it, unless the command is ordered.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from model import canonical as c
 from model.canonical import Value
@@ -17,16 +18,20 @@ from model.local.filters import Matcher, compile_filter
 from model.local.order import Element
 from model.local.projections import compile_projection
 from model.local.refusals import CommandError
+from model.local.retries import Retries, Statements
 from model.local.store import Collection, Sort, Store, refuse_damaged
 from model.local.updates import Update, checked, compile_update, new_id, seeded, with_id
 from model.local.wire import Command
+
+T = TypeVar("T")
 
 
 class Writes:
     """The handlers of the writing commands, by name."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, retries: Retries | None = None) -> None:
         self.store = store
+        self.retries = retries or Retries()
 
     def insert(self, command: Command) -> bytes:
         """``insert``."""
@@ -36,32 +41,31 @@ class Writes:
             collection.insert(prepared(raw))
             return 1
 
-        total, errors = _each(command, command.documents("documents"), one)
-        return _reply(errors, n=total)
+        with self.retries.of(command) as kept:
+            done, errors = _each(command, command.documents("documents"), one, kept)
+        return _reply(errors, n=len(done))
 
     def update(self, command: Command) -> bytes:
         """``update``."""
         name = command.text("update")
-        upserted: list[dict[str, Any]] = []
-        changed = 0
-
-        def one(statement: bytes) -> int:
-            nonlocal changed
-            matched, modified, identity = self._update(command, name, statement)
-            changed += modified
-            if identity is not None:
-                upserted.append({"index": at[0], "_id": Value(*identity)})
-            return matched
-
-        at = [0]
-        total, errors = _each(command, command.documents("updates"), one, at)
-        fields: dict[str, Any] = {"n": total, "nModified": changed}
-        if upserted:
-            rows = (c.document([("index", Value.of(u["index"])), ("_id", u["_id"])]) for u in upserted)
+        with self.retries.of(command) as kept:
+            numbered = kept is not None
+            done, errors = _each(
+                command, command.documents("updates"), lambda raw: self._update(command, name, raw, numbered), kept
+            )
+        fields: dict[str, Any] = {
+            "n": sum(matched for matched, _, _ in done.values()),
+            "nModified": sum(modified for _, modified, _ in done.values()),
+        }
+        made = [(at, Value(*identity)) for at, (_, _, identity) in done.items() if identity is not None]
+        if made:
+            rows = (c.document([("index", Value.of(at)), ("_id", id)]) for at, id in made)
             fields["upserted"] = c.array(Value.document(row) for row in rows)
         return _reply(errors, **fields)
 
-    def _update(self, command: Command, name: str, raw: bytes) -> tuple[int, int, Element | None]:
+    def _update(
+        self, command: Command, name: str, raw: bytes, numbered: bool = False
+    ) -> tuple[int, int, Element | None]:
         statement = Command(0, False, False, "update", command.database, dict(c.fields(raw)))
         matcher = compile_filter(statement.document("q"))
         change = statement.get("u")
@@ -70,8 +74,11 @@ class Writes:
         filters = statement.documents("arrayFilters") if statement.get("arrayFilters") else None
         update = compile_update(*change, filters)
         multi, upsert = statement.flag("multi"), statement.flag("upsert")
-        if multi and change[0] == c.OBJECT and not change[1].startswith(b"$", 5):
+        whole = _whole(change)
+        if multi and whole:
             raise CommandError(9, "multi update is not supported for replacement-style update")
+        if multi and numbered:
+            raise _not_repeatable()
         collection = self.store.make(command.database, name) if upsert else self.store.get(command.database, name)
         if collection is None:
             return 0, 0, None
@@ -79,7 +86,7 @@ class Writes:
             matched = modified = 0
             for position, old in _matches(collection, matcher, ()):
                 matched += 1
-                modified += _rewrite(collection, position, old, update, matcher)
+                modified += _rewrite(collection, position, old, update, matcher, whole)
                 if not multi:
                     break
             if matched or not upsert:
@@ -94,6 +101,8 @@ class Writes:
         def one(raw: bytes) -> int:
             statement = Command(0, False, False, "delete", command.database, dict(c.fields(raw)))
             matcher, limit = compile_filter(statement.document("q")), statement.integer("limit")
+            if kept is not None and not limit:
+                raise _not_repeatable()
             if collection is None:
                 return 0
             with collection.lock:
@@ -106,11 +115,18 @@ class Writes:
                 collection.remove(found)
             return len(found)
 
-        total, errors = _each(command, command.documents("deletes"), one)
-        return _reply(errors, n=total)
+        with self.retries.of(command) as kept:
+            done, errors = _each(command, command.documents("deletes"), one, kept)
+        return _reply(errors, n=sum(done.values()))
 
     def find_and_modify(self, command: Command) -> bytes:
         """``findAndModify``."""
+        with self.retries.of(command) as kept:
+            if kept is None:
+                return self._find_and_modify(command)
+            return kept.once(0, lambda: self._find_and_modify(command))
+
+    def _find_and_modify(self, command: Command) -> bytes:
         name = command.text(command.name)
         matcher = compile_filter(command.document("query"))
         sort = pipelines.parse_sort(command.document("sort"))
@@ -136,7 +152,7 @@ class Writes:
                     refuse_damaged(old)
                     collection.remove([position])
                 else:
-                    _rewrite(collection, position, old, update, matcher)
+                    _rewrite(collection, position, old, update, matcher, change is not None and _whole(change))
                     shown = collection.docs[position] if new else old
             elif make and update is not None:
                 made = _upsert(collection, matcher, update)
@@ -187,13 +203,22 @@ def _matches(collection: Collection, matcher: Matcher, sort: Sort) -> Iterator[t
     return iter(rows)
 
 
-def _rewrite(collection: Collection, position: int, old: bytes, update: Update, matcher: Matcher) -> int:
+def _whole(change: Element) -> bool:
+    """Whether an update is a replacement."""
+    return change[0] == c.OBJECT and not change[1].startswith(b"$", 5)
+
+
+def _not_repeatable() -> CommandError:
+    return CommandError(72, "A write of many documents cannot be retryable: leave out its txnNumber")
+
+
+def _rewrite(collection: Collection, position: int, old: bytes, update: Update, matcher: Matcher, whole: bool) -> int:
     """Put the updated document in place; 1 where that changed anything."""
     refuse_damaged(old)
     new = checked(update(old, False, matcher))
     if new == old:
         return 0
-    collection.replace(position, new)
+    collection.replace(position, new, whole)
     return 1
 
 
@@ -205,23 +230,22 @@ def _upsert(collection: Collection, matcher: Matcher, update: Update) -> bytes:
 
 
 def _each(
-    command: Command, statements: list[bytes], work: Callable[[bytes], int], at: list[int] | None = None
-) -> tuple[int, list[dict[str, Any]]]:
+    command: Command, statements: list[bytes], work: Callable[[bytes], T], kept: Statements | None
+) -> tuple[dict[int, T], list[dict[str, Any]]]:
+    """What each statement answered, by its position, and the errors of the others."""
     ordered = command.flag("ordered", default=True)
     errors: list[dict[str, Any]] = []
-    total = 0
+    done: dict[int, T] = {}
     if not 1 <= len(statements) <= 100_000:
         raise CommandError(16, f"Write batch sizes must be between 1 and 100000. Got {len(statements)} operations.")
     for i, statement in enumerate(statements):
-        if at is not None:
-            at[0] = i
         try:
-            total += work(statement)
+            done[i] = work(statement) if kept is None else kept.once(i, partial(work, statement))
         except CommandError as error:
             errors.append({"index": i, "code": error.code, "errmsg": error.message, **error.extra})
             if ordered:
                 break
-    return total, errors
+    return done, errors
 
 
 def _reply(errors: list[dict[str, Any]], **fields: Any) -> bytes:
