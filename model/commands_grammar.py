@@ -96,6 +96,13 @@ def parser() -> Parser:
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _options(made)
 
+    made = command("check", "what the server really guarantees, measured in a scratch database")
+    made.add_argument("--quick", action="store_true", help="only swaps and unique indexes")
+    allow = made.add_mutually_exclusive_group()
+    allow.add_argument("--allow-edits", action="store_true", help="edit on this connection although it is unsafe")
+    allow.add_argument("--refuse-edits", action="store_true", help="take --allow-edits back")
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+
     made = command("journal", "what was written from here", source=False)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
 

@@ -38,6 +38,9 @@ Terms: TypeAlias = Mapping[str, Any]
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 OWN_DATABASES = ("admin", "config", "local")
 
+SCRATCH = "palimpsest_check_"
+"""How the names of databases begin that :meth:`Server.in_scratch` may do anything in."""
+
 FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
 BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
@@ -133,6 +136,12 @@ def _value(part: Any) -> Value:
     if isinstance(part, list | tuple):
         return array(_value(each) for each in part)
     return Value.of(part)
+
+
+def _parts(command: Terms) -> dict[str, Any]:
+    """The parts of a command as the driver takes them, documents as raw BSON."""
+    whole: RawBSONDocument = _raw(command)
+    return dict(whole.items())
 
 
 def _raw(terms: Terms) -> RawBSONDocument:
@@ -361,6 +370,27 @@ class Server:
 
     def _trouble(self, error: Exception) -> Refused:
         return cannot_read(error, self._uri)
+
+    # --- measuring
+
+    def session(self) -> Any:
+        """A session of the driver, for commands of :meth:`in_scratch` that belong together; None without sessions."""
+        if not self.facts().sessions:
+            return None
+        try:
+            return self._client.start_session()
+        except PyMongoError as error:
+            raise self._trouble(error) from None
+
+    def in_scratch(self, db: str, command: Terms, session: Any = None) -> Mapping[str, Any]:
+        """Run any command, in a scratch database only; raises ``Refused`` with the server's own words."""
+        if not db.startswith(SCRATCH) or self.read_only:
+            raise NotAllowed(READ_ONLY)
+        try:
+            plain: CodecOptions[dict[str, Any]] = CodecOptions()
+            return self._client.get_database(db).command(SON(_parts(command)), session=session, codec_options=plain)
+        except (PyMongoError, BSONError) as error:
+            raise self._trouble(error) from None
 
     # --- writing
 

@@ -22,6 +22,7 @@ from model import canonical, edit, following, pending, sources, text
 from model.canonical import Path, Value
 from model.catalogue import Catalogue, Comparison
 from model.chain import Bisection, Blame, Chain, bisect
+from model.check import Guarantee, check
 from model.connections import (
     Connections,
     SavedConnection,
@@ -57,6 +58,7 @@ from model.records import (
     no_checkpoint,
 )
 from model.sending import sending
+from model.trust import Measured, Trust
 
 if TYPE_CHECKING:
     from model.local.sample.things import Thing
@@ -68,7 +70,9 @@ __all__ = [
     "Draft",
     "Drafts",
     "Entry",
+    "Guarantee",
     "Journal",
+    "Measured",
     "SavedConnection",
     "Session",
     "Thing",
@@ -135,6 +139,7 @@ class Session:
         self.facts = opened.server.facts()
         self.journal = Journal(home, lifetime=uuid.uuid4().hex if opened.is_local else "")
         self.drafts = Drafts(home)
+        self._trust = Trust(home)
         self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text)
         self._writer = Writer(self._catalogue, opened.server, self.journal, opened.text, _user())
         self.read_only = read_only
@@ -162,6 +167,29 @@ class Session:
         """Ask the server again what it is and how long it takes to answer."""
         self.facts = self._opened.server.facts(refresh=True)
         return self.facts
+
+    # --- what the server is worth
+
+    def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
+        """Measure in a scratch database what the server guarantees, and keep what was found; see ``model.check``.
+
+        Raises ``NotAllowed`` in a read-only session and for a user who may not write to a database of its own.
+        """
+        found: list[Guarantee] = []
+        for each in check(self._opened.server, quick, checkpoint):
+            found.append(each)
+            yield each
+        if not self.is_local:
+            self._trust.keep(self.source, self.facts.version, found)
+
+    @property
+    def measured(self) -> Measured | None:
+        """What the last check of this source found; None where there was none, or the server is another version now."""
+        return None if self.is_local else self._trust.measured(self.source, self.facts.version)
+
+    def allow_unsafe(self, allowed: bool) -> None:
+        """Edit on this connection although its server is unsafe, or refuse it again."""
+        self._trust.allow(self.source, self.facts.version, allowed)
 
     # --- what is there
 
@@ -463,6 +491,12 @@ class Session:
     def _why_read_only(self) -> str:
         if self._opened.fixed:
             return self._opened.fixed
+        known = self.measured
+        if known is not None and known.unsafe and not known.allowed:
+            return (
+                f"Editing on {self.name} is refused, as its server is unsafe: {known.unsafe[0]} To edit all the same, "
+                "allow it for this connection (palimpsest check SOURCE --allow-edits)."
+            )
         return f"{self.name} is open read-only; to edit, reconnect and allow writes." if self.read_only else ""
 
     def _check_allowed(self) -> None:

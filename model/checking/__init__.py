@@ -1,0 +1,1 @@
+"""The measurements behind :mod:`model.check`, one room for each kind of promise."""

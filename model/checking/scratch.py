@@ -1,0 +1,65 @@
+"""A database of its own to measure in: made by the first write into it, dropped at the end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from bson import ObjectId
+
+from model import canonical as c
+from model.canonical import Value
+from model.errors import NotAllowed, Refused
+from model.resilient import READ_ONLY, SCRATCH, Server, Terms
+
+
+class Scratch:
+    """The scratch database of one check; a context manager that drops it."""
+
+    def __init__(self, server: Server) -> None:
+        if server.read_only:
+            raise NotAllowed(f"The check writes into a scratch database. {READ_ONLY}")
+        self.server = server
+        self.name = SCRATCH + uuid.uuid4().hex[:12]
+
+    def ns(self, collection: str) -> str:
+        """The namespace of one of its collections."""
+        return f"{self.name}.{collection}"
+
+    def command(self, command: Terms, session: Any = None) -> Mapping[str, Any]:
+        """Run a command in it; raises ``Refused`` with the server's own words."""
+        return self.server.in_scratch(self.name, command, session)
+
+    def insert(self, collection: str, raw: bytes) -> Value:
+        """Store a document without ``_id`` under a new one, which is returned; raises ``Refused``."""
+        id = Value.of(ObjectId())
+        stored = c.document([("_id", id), *c.fields(raw)])
+        reply = self.command({"insert": collection, "documents": [Value.document(stored)]})
+        if problems := reply.get("writeErrors"):
+            raise Refused(str(problems[0].get("errmsg", "it was not stored"))[:200])
+        return id
+
+    def read(self, collection: str, id: Value) -> bytes | None:
+        """A stored document without its ``_id``; None where it is not there."""
+        raw = next(iter(self.server.find(self.ns(collection), {"_id": id}, limit=1)), None)
+        return None if raw is None else c.without(raw, ("_id",))
+
+    def __enter__(self) -> Self:
+        try:
+            self.command({"insert": "begun", "documents": [{"_id": 1}]})
+        except NotAllowed:
+            raise NotAllowed(
+                f"The check needs a user who may write to a database of its own, {SCRATCH}…; use another user."
+            ) from None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        try:
+            self.command({"dropDatabase": 1})
+        except Refused as trouble:
+            if error is None:
+                raise Refused(
+                    f"The scratch database {self.name} could not be dropped; drop it by hand. {trouble}"
+                ) from None

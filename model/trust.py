@@ -1,0 +1,72 @@
+"""What checks of servers found, kept by source: so that a server that loses edits is not edited by oversight.
+
+``servers.json`` in the data folder. A finding holds for the version of the server that was measured; an override holds
+for its connection until somebody takes it back.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from model import home as homes
+from model.check import Guarantee
+from model.errors import Refused
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the last check of a source found."""
+
+    at: dt.datetime
+    version: str  # of the server then
+    unsafe: tuple[str, ...] = ()  # what is unsafe, a sentence each
+    allowed: bool = False  # somebody edits there all the same
+
+
+class Trust:
+    """The findings of one person's checks."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self._home = homes.chosen(home)
+
+    def measured(self, source: str, version: str) -> Measured | None:
+        """What is known of a source at this version of its server; None where it was never measured."""
+        found = self._all().get(source)
+        if not isinstance(found, dict) or found.get("version") != version:
+            return None
+        try:
+            at = dt.datetime.fromisoformat(str(found["at"]))
+            unsafe = tuple(str(each) for each in found["unsafe"])
+        except (KeyError, ValueError, TypeError):
+            return None
+        return Measured(at, version, unsafe, bool(found.get("allowed")))
+
+    def keep(self, source: str, version: str, found: Sequence[Guarantee]) -> Measured:
+        """Keep what a check found; an override stays as it was."""
+        before = self.measured(source, version)
+        unsafe = tuple(each.detail for each in found if each.verdict == "unsafe")
+        made = Measured(dt.datetime.now(dt.UTC), version, unsafe, before is not None and before.allowed)
+        self._put(source, made)
+        return made
+
+    def allow(self, source: str, version: str, allowed: bool) -> None:
+        """Edit there all the same, or not any more."""
+        before = self.measured(source, version) or Measured(dt.datetime.now(dt.UTC), version)
+        self._put(source, replace(before, allowed=allowed))
+
+    def _put(self, source: str, made: Measured) -> None:
+        whole = self._all()
+        whole[source] = asdict(made) | {"at": made.at.isoformat(timespec="seconds")}
+        homes.write(homes.folder(self._home) / "servers.json", json.dumps(whole, indent=1, sort_keys=True))
+
+    def _all(self) -> dict[str, Any]:
+        try:
+            found = json.loads((homes.folder(self._home) / "servers.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, Refused):
+            return {}  # not there yet, or damaged: then nothing is known, and the next check writes it anew
+        return found if isinstance(found, dict) else {}

@@ -1,0 +1,140 @@
+"""What a check finds: sound servers pass, each broken promise is told apart, and nothing stays behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pymongo
+import pytest
+
+from model import commands
+from model.check import Guarantee, check
+from model.errors import Cancelled, NotAllowed
+from model.resilient import SCRATCH, Server
+from model.session import Session
+from tests.servers.torn import torn_server
+
+
+def verdicts(found: list[Guarantee]) -> dict[str, str]:
+    return {each.check: each.verdict for each in found}
+
+
+def test_a_sound_server_has_nothing_unsafe_and_keeps_nothing(server_uri: str, client: pymongo.MongoClient) -> None:
+    with Server.connect(server_uri) as server:
+        found = verdicts(list(check(server)))
+    assert found.keys() == {"swaps", "unique", "types", "order", "exact", "names", "retries", "streams", "clock"}
+    assert {found["swaps"], found["unique"], found["clock"]} == {"safe"}
+    assert not {"unsafe", "unknown"} & set(found.values())
+    assert not [name for name in client.list_database_names() if name.startswith(SCRATCH)]
+
+
+def test_the_in_process_server_keeps_every_promise_but_those_of_a_set(local_uri: str) -> None:
+    with Server.connect(local_uri) as server:
+        found = verdicts(list(check(server)))
+    assert {name for name, verdict in found.items() if verdict != "safe"} == {"retries", "streams"}
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "whole"])
+def test_a_server_on_which_two_writers_win_is_convicted_though_its_indexes_hold(
+    monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    with torn_server(monkeypatch) as torn, Server.connect(torn.uri) as server:
+        found = {each.check: each for each in check(server, quick)}
+    assert found["swaps"].verdict == "unsafe"
+    assert "more than one was told that it won" in found["swaps"].detail
+    assert found["unique"].verdict == "safe"
+
+
+def test_a_server_whose_unique_indexes_do_not_hold_is_convicted_though_its_swaps_are_sound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with torn_server(monkeypatch, swaps=True, unique=False) as torn, Server.connect(torn.uri) as server:
+        found = verdicts(list(check(server, quick=True)))
+    assert found == {"swaps": "safe", "unique": "unsafe"}
+
+
+def test_a_check_that_is_cancelled_drops_its_database(local_uri: str) -> None:
+    def stop(done: int, total: int | None) -> None:
+        if done > 3:
+            raise Cancelled
+
+    with Server.connect(local_uri) as server:
+        with pytest.raises(Cancelled):
+            list(check(server, checkpoint=stop))
+        assert not [name for name in server.databases() if name.startswith(SCRATCH)]
+
+
+def test_a_scratch_command_goes_to_no_other_database(local_uri: str) -> None:
+    with Server.connect(local_uri) as server, pytest.raises(NotAllowed):
+        server.in_scratch("shop", {"dropDatabase": 1})
+
+
+def test_a_read_only_session_is_not_measured(local_uri: str) -> None:
+    with Session.open(local_uri, read_only=True) as session, pytest.raises(NotAllowed, match="scratch database"):
+        list(session.check())
+
+
+def test_editing_on_an_unsafe_server_is_refused_until_somebody_allows_it(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    with torn_server(monkeypatch) as torn:
+        with pymongo.MongoClient(torn.uri) as client:
+            client.shop.things.insert_one({"_id": "a", "v": 1, "n": 1})
+        with Session.open(torn.uri) as session:
+            session.set_layout("shop.things", "plain")
+            assert session.measured is None
+            assert session.edit("shop.things", "a", {"n": 2}).kind == "applied"  # nobody knows yet
+            list(session.check(quick=True))
+            assert session.measured is not None
+            with pytest.raises(NotAllowed, match="unsafe"):
+                session.edit("shop.things", "a", {"n": 3})
+        with Session.open(torn.uri) as session:  # and it is remembered
+            session.set_layout("shop.things", "plain")
+            opened = session.open_document("shop.things", session.find_id("shop.things", "a"))
+            assert not opened.writable
+            assert "more than one was told that it won" in opened.reason
+            session.allow_unsafe(True)
+            assert session.edit("shop.things", "a", {"n": 3}).kind == "applied"
+            session.allow_unsafe(False)
+            with pytest.raises(NotAllowed):
+                session.edit("shop.things", "a", {"n": 4})
+
+
+def test_a_damaged_list_of_servers_counts_as_none(local_uri: str, home: Path) -> None:
+    (home / "servers.json").write_text("[1, 2", encoding="utf-8")
+    with Session.open(local_uri) as session:
+        assert session.measured is None
+        list(session.check(quick=True))
+        assert session.measured is not None
+        assert session.measured.unsafe == ()
+
+
+def test_the_command_prints_a_row_for_each_promise(local_uri: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["check", local_uri, "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["check"] for row in rows[:2]] == ["swaps", "unique"]
+    assert all(row["verdict"] in ("safe", "limited") for row in rows)
+
+
+def test_the_command_ends_with_1_where_something_is_unsafe_and_edits_are_refused_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with torn_server(monkeypatch) as torn:
+        with pymongo.MongoClient(torn.uri) as client:
+            client.shop.things.insert_one({"_id": "a", "n": 1})
+        assert commands.main(["check", torn.uri, "--quick"]) == 1
+        assert "UNSAFE" in capsys.readouterr().out
+        edit = ["edit", torn.uri, "shop.things", "a", "--set", "n=2"]
+        assert commands.main(edit) == 2
+        assert "--allow-edits" in capsys.readouterr().err
+        assert commands.main(["check", torn.uri, "--allow-edits"]) == 0
+        assert commands.main(edit) == 0
+
+
+def test_the_command_on_a_dump_says_why_there_is_nothing_to_measure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text('{"_id": 1}\n', encoding="utf-8")
+    assert commands.main(["check", str(tmp_path / "a.json")]) == 2
+    assert "scratch database" in capsys.readouterr().err
