@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -18,30 +19,8 @@ from model.errors import NotAllowed, Refused, Unreachable
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
 DUPLICATE = (11000, 11001, 12582)
-# The server, or a router in front of it, gave up on a command that may have run or may still run.
-IN_DOUBT = {
-    6: "HostUnreachable",
-    7: "HostNotFound",
-    50: "MaxTimeMSExpired",
-    89: "NetworkTimeout",
-    91: "ShutdownInProgress",
-    189: "PrimarySteppedDown",
-    202: "NetworkInterfaceExceededTimeLimit",
-    262: "ExceededTimeLimit",
-    317: "ConnectionPoolExpired",
-    384: "ConnectionError",
-    9001: "SocketException",
-    10058: "LegacyNotPrimary",
-    10107: "NotWritablePrimary",
-    11600: "InterruptedAtShutdown",
-    11601: "Interrupted",
-    11602: "InterruptedDueToReplStateChange",
-    13435: "NotPrimaryNoSecondaryOk",
-    13436: "NotPrimaryOrSecondary",
-}
 BAD_CREDENTIALS = (18, 8000)
 NOT_ALLOWED = 13
-TOO_LARGE = (10334, 17419, 17420)
 
 
 @dataclass(frozen=True)
@@ -49,19 +28,97 @@ class Meaning:
     """What an error of the driver says about the write it came out of."""
 
     applied: Applied
-    retry: bool
+    retry: bool  # the same guarded write may be sent once more
     sentence: str
     duplicate: bool = False
+    sent: bool = True  # False: the error comes before the write could leave
+
+
+_AWAY = Meaning("unknown", True, "The server stepped down or was shut down while the write was on its way.")
+_GAVE_UP = Meaning("unknown", True, "The server gave up on the write without saying how it ended.")
+_BROKEN = Meaning("unknown", False, "The server met an error of its own and does not say how the write ended.")
+_BUSY = Meaning("no", True, "The server is too busy for this write; try again in a moment.")
+_TURNED_AWAY = Meaning("no", True, "The server did not take the write; try again.")
+_IN_THE_WAY = Meaning("no", True, "Another write to the same document was in the way; try again.")
+_TOO_LARGE = Meaning("no", False, "The document would be larger than the server's limit of 16 MB.")
+_TOO_LONG = Meaning("no", False, "A value is too long for an index of this collection; shorten it or drop the index.")
+_FULL = Meaning("no", False, "The server has no room left; free some, or raise the quota, and try again.")
+_DENIED = Meaning("no", False, "This user may not write here; ask for the readWrite role or use another user.")
+_LOGIN = Meaning("no", False, "The server does not accept this user name and password any more; connect again.")
+_INVALID = Meaning("no", False, "The collection has rules for its documents, and this one does not meet them.")
+_VIEW = Meaning("no", False, "This is a view, and views cannot be written to; write to the collection behind it.")
+_UNCONFIRMED = Meaning("unknown", True, "The server could not confirm the write as safely as the connection asks.")
+_DUPLICATE = Meaning("no", False, "A unique index holds this value already.", duplicate=True)
+
+CODES: Mapping[int, Meaning] = {
+    # The server, or a router in front of it, gave up on a command that may have run or may still run.
+    6: _GAVE_UP,  # HostUnreachable
+    7: _GAVE_UP,  # HostNotFound
+    50: _GAVE_UP,  # MaxTimeMSExpired
+    89: _GAVE_UP,  # NetworkTimeout
+    91: _AWAY,  # ShutdownInProgress
+    134: _GAVE_UP,  # ReadConcernMajorityNotAvailableYet
+    189: _AWAY,  # PrimarySteppedDown
+    202: _GAVE_UP,  # NetworkInterfaceExceededTimeLimit
+    217: _GAVE_UP,  # IncompleteTransactionHistory: the server's own retry found that it has forgotten
+    262: _GAVE_UP,  # ExceededTimeLimit
+    317: _GAVE_UP,  # ConnectionPoolExpired
+    384: _GAVE_UP,  # ConnectionError
+    9001: _GAVE_UP,  # SocketException
+    10058: _AWAY,  # LegacyNotPrimary
+    10107: _AWAY,  # NotWritablePrimary
+    11600: _AWAY,  # InterruptedAtShutdown
+    11601: _GAVE_UP,  # Interrupted
+    11602: _AWAY,  # InterruptedDueToReplStateChange
+    13435: _AWAY,  # NotPrimaryNoSecondaryOk
+    13436: _AWAY,  # NotPrimaryOrSecondary
+    # Errors of servers that broke down inside a write, or behind it.
+    1: _BROKEN,  # InternalError
+    8: _BROKEN,  # UnknownError
+    # A write concern that reaches us as the failure of the command itself.
+    64: _UNCONFIRMED,  # WriteConcernTimeout
+    75: _UNCONFIRMED,  # WriteConcernLegacyOK
+    79: _UNCONFIRMED,  # UnknownReplWriteConcern
+    100: _UNCONFIRMED,  # UnsatisfiableWriteConcern
+    # Turned away before anything was done.
+    24: _BUSY,  # LockTimeout
+    46: _BUSY,  # LockBusy
+    112: _IN_THE_WAY,  # WriteConflict
+    365: _BUSY,  # TemporarilyUnavailable
+    462: _BUSY,  # IngressRequestRateLimitExceeded
+    16500: _BUSY,  # TooManyRequests, of Azure Cosmos DB
+    # Refused for good.
+    13: _DENIED,  # Unauthorized
+    18: _LOGIN,  # AuthenticationFailed
+    391: _LOGIN,  # ReauthenticationRequired
+    121: _INVALID,  # DocumentValidationFailure
+    166: _VIEW,  # CommandNotSupportedOnView
+    10334: _TOO_LARGE,  # BSONObjectTooLarge
+    17419: _TOO_LARGE,  # the document that an update would make
+    17420: _TOO_LARGE,
+    17280: _TOO_LONG,  # KeyTooLong, up to MongoDB 4.0 and where an old format is kept
+    12501: _FULL,  # quota exceeded
+    14031: _FULL,  # OutOfDiskSpace
+    11000: _DUPLICATE,
+    11001: _DUPLICATE,
+    12582: _DUPLICATE,
+}
+"""What a server's code says of a write; a code that is not here is a refusal in the server's own words."""
+
+_NO_ROOM = re.compile(r"space quota|quota exceeded|out of disk space|no space left", re.IGNORECASE)
 
 
 def meaning(error: BaseException) -> Meaning:
     """Whether a write was applied that ended in this error; raises nothing."""
+    if isinstance(error, e.PyMongoError) and error.has_error_label("NoWritesPerformed"):
+        return _TURNED_AWAY
     if isinstance(error, e.ServerSelectionTimeoutError):
-        return Meaning("no", False, "No server that takes writes could be reached; check the connection and try again.")
+        text = "No server that takes writes could be reached; check the connection and try again."
+        return Meaning("no", False, text, sent=False)
     if isinstance(error, e.WaitQueueTimeoutError):
-        return Meaning("no", False, "All connections are busy; try again.")
+        return Meaning("no", False, "All connections are busy; try again.", sent=False)
     if isinstance(error, e.NotPrimaryError):
-        return Meaning("unknown", True, "The server stepped down while the write was on its way.")
+        return _AWAY
     if isinstance(error, e.NetworkTimeout):
         return Meaning("unknown", True, "The server did not answer in time.")
     if isinstance(error, e.BulkWriteError | e.ClientBulkWriteException):
@@ -75,23 +132,33 @@ def meaning(error: BaseException) -> Meaning:
     if isinstance(error, e.OperationFailure):
         return _of_code(error)
     if isinstance(error, e.DocumentTooLarge):
-        return Meaning("no", False, "The document would be larger than the server's limit of 16 MB.")
-    if isinstance(error, bson.errors.BSONError | e.PyMongoError):
+        return _TOO_LARGE
+    if isinstance(error, bson.errors.BSONError | e.ConfigurationError | e.InvalidOperation | e.InvalidName):
+        return Meaning("no", False, f"This cannot be sent: {_plain(str(error))}.")
+    if isinstance(error, e.CollectionInvalid | e.EncryptionError):
         return Meaning("no", False, f"This cannot be sent: {_plain(str(error))}.")
     return Meaning("unknown", True, f"The write ended in an unexpected {type(error).__name__}.")
 
 
 def _of_code(error: e.OperationFailure) -> Meaning:
-    code = error.code
-    if code in DUPLICATE or isinstance(error, e.DuplicateKeyError):
-        return Meaning("no", False, "A unique index holds this value already.", duplicate=True)
-    if code in IN_DOUBT or isinstance(error, e.ExecutionTimeout):
-        return Meaning("unknown", True, "The server gave up on the write without saying how it ended.")
-    if code == NOT_ALLOWED:
-        return Meaning("no", False, "This user may not write here; ask for the readWrite role or use another user.")
-    if code in TOO_LARGE:
-        return Meaning("no", False, "The document would be larger than the server's limit of 16 MB.")
-    return Meaning("no", False, f"The server refuses the write: {said(error)}.")
+    code, text = error.code, said(error)
+    if isinstance(error, e.DuplicateKeyError):
+        return _DUPLICATE
+    if isinstance(error, e.ExecutionTimeout):
+        return _GAVE_UP
+    if _NO_ROOM.search(text):
+        return _FULL
+    if code == 8000:  # Atlas says what it means in words alone
+        if "auth" in text.lower():
+            return _LOGIN if "not authorized" not in text.lower() else _DENIED
+        return _DENIED if "not allowed" in text.lower() else Meaning("no", False, _refusal(text))
+    if code is None:
+        return _BROKEN
+    return CODES.get(code) or Meaning("no", False, _refusal(text))
+
+
+def _refusal(text: str) -> str:
+    return f"The server refuses the write: {text}."
 
 
 def said(error: e.OperationFailure) -> str:
@@ -233,6 +300,11 @@ def _reading(error: Exception, uri: str) -> Refused:
             return NotAllowed("This user may not read here; ask for the read role or use another user.")
         if error.code in BAD_CREDENTIALS:
             return Unreachable(f"{host} does not accept this user name and password any more.")
+        if error.code == 50:
+            return Refused("The query took longer than allowed; narrow the filter or add an index.")
+        if (known := CODES.get(error.code or 0)) in (_AWAY, _GAVE_UP, _BUSY, _IN_THE_WAY):
+            how = "is too busy" if known in (_BUSY, _IN_THE_WAY) else "is changing over or shutting down"
+            return Unreachable(f"{host} {how}; try again in a moment.")
         return Refused(f"The server does not accept the query: {said(error)}.")
     if isinstance(error, bson.errors.BSONError | e.ProtocolError):
         return Unreachable(f"The answer of {host} could not be read; try again.")

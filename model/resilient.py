@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 import pymongo
-import pymongo.uri_parser
 from bson.codec_options import CodecOptions
 from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
@@ -25,6 +25,7 @@ from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
+from model import driver
 from model.canonical import OBJECT, Value, array, decode, document
 from model.errors import NotAllowed, Refused, Unreachable
 from model.meanings import Applied, Meaning, cannot_connect, cannot_read, meaning, without_password
@@ -45,6 +46,7 @@ FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
 BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
 NAMESPACE_NOT_FOUND, MAX_TIME_EXPIRED = 26, 50
+GRACE = 1.0  # seconds beyond the time-out in which it is found out how a write in doubt ended
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,15 @@ class End:
     sentence: str = ""
     reply: Reply | None = None
     retried: bool = False
+
+
+LOST_BEFORE = Reply(
+    "unknown",
+    retry=True,
+    sentence="The connection was lost while the write was on its way.",
+    error=Unreachable("The connection was lost while the write was on its way."),
+)
+"""The driver tried twice, and only of the second attempt is it known how it ended."""
 
 
 class Port(Protocol):
@@ -151,8 +162,18 @@ def _raw(terms: Terms) -> RawBSONDocument:
 class Server:
     """A connection through PyMongo; thread-safe. Made by :meth:`connect`."""
 
-    def __init__(self, client: pymongo.MongoClient[RawBSONDocument], uri: str, read_only: bool, name: str) -> None:
+    def __init__(
+        self,
+        client: pymongo.MongoClient[RawBSONDocument],
+        uri: str,
+        read_only: bool,
+        name: str,
+        attempts: driver.Attempts,
+        patience: float,
+    ) -> None:
         self._client = client
+        self._attempts = attempts
+        self.patience = patience
         self._uri = uri
         self._name = name
         self._facts: ServerFacts | None = None
@@ -165,28 +186,16 @@ class Server:
     ) -> Server:
         """Connect and ask who is there; raises ``Unreachable`` or ``Refused`` in one sentence without a password.
 
-        Time-outs in the URI win over the arguments. Without ``socket_ms`` a lost reply would wait for ever.
+        Time-outs in the URI win over the arguments, but for those that would wait for ever.
         """
         if not uri.startswith(("mongodb://", "mongodb+srv://")):
             raise cannot_connect(ValueError("no scheme"), uri)
-        options: dict[str, Any] = {
-            "socketTimeoutMS": socket_ms,
-            "connectTimeoutMS": connect_ms,
-            "serverSelectionTimeoutMS": connect_ms,
-            "waitQueueTimeoutMS": socket_ms,
-            "appname": "palimpsest",
-        }
-        said = uri.partition("?")[2].lower()
-        options = {key: value for key, value in options.items() if f"{key.lower()}=" not in said}
+        attempts = driver.Attempts()
         try:
-            if uri.startswith("mongodb://"):  # otherwise a wrong option is only warned of
-                pymongo.uri_parser.parse_uri(uri, warn=False)
-            client: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
-                uri, document_class=RawBSONDocument, **options
-            )
+            client, patience = driver.client(uri, connect_ms, socket_ms, attempts)
         except Exception as error:
             raise cannot_connect(error, uri) from None
-        server = cls(client, uri, read_only, name)
+        server = cls(client, uri, read_only, name, attempts, patience)
         try:
             server.facts(refresh=True)
         except BaseException:
@@ -415,18 +424,38 @@ class Server:
         """
         if self.read_only:
             return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
-        try:
-            return self._send(write)
-        except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
-            said = meaning(error)
-            sentence = without_password(said.sentence, self._uri)
-            trouble: Refused = Refused(sentence)
-            if isinstance(error, OperationFailure) and error.code == 13:
-                trouble = NotAllowed(sentence)
-            elif said.retry:
-                trouble = Unreachable(sentence)
-            sure = 1 if said.applied == "yes" else 0
-            return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble)
+        with self._attempts.watched() as sent, self._in_time():
+            try:
+                reply = self._send(write)
+            except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
+                return self._failed(error, sent)
+        if reply.applied == "no" and sent.attempts > 1:
+            return LOST_BEFORE
+        return reply
+
+    def _in_time(self) -> AbstractContextManager[None]:
+        """Where the driver tries again by itself, both attempts share the time of one."""
+        together = self._facts is not None and self._facts.sessions
+        return pymongo.timeout(self.patience) if together else nullcontext()
+
+    def _failed(self, error: Exception, sent: driver.Sent) -> Reply:
+        said = meaning(error)
+        if said.applied == "yes" and sent.matched == 0:
+            return Reply("no")  # what could not be confirmed is that nothing matched
+        if said.applied == "yes" and sent.matched is None:
+            said = replace(said, applied="unknown", retry=True)
+        elif sent.attempts == 0 and said.applied == "unknown":
+            said = replace(said, applied="no", sentence="There was no connection to send the write over; try again.")
+        elif said.applied == "no" and (sent.attempts > 1 or sent.lost) and not isinstance(error, BSONError):
+            return LOST_BEFORE  # this error is not about the first attempt, or came before the second
+        sentence = without_password(said.sentence, self._uri)
+        trouble: Refused = Refused(sentence)
+        if isinstance(error, OperationFailure) and error.code == 13:
+            trouble = NotAllowed(sentence)
+        elif said.retry:
+            trouble = Unreachable(sentence)
+        sure = 1 if said.applied == "yes" else 0
+        return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble)
 
     def _send(self, write: Write) -> Reply:
         collection = self._collection(write.ns)
@@ -478,22 +507,31 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) ->
     """Send a guarded write; in doubt ask ``landed``, and try the same write once more.
 
     ``landed`` looks for the write's token: True it is there, False it is not, None nobody can tell. Without
-    ``landed`` (no token) nothing is retried and doubt ends as unknown.
+    ``landed`` (no token) nothing is retried and doubt ends as unknown. A server that stops answering is given up
+    ``GRACE`` after its time-out, whatever is still to be asked then.
     """
+    began = time.monotonic()
     first = server.send(write)
-    if first.applied in ("yes", "no"):
-        end = _clear(first, write)
-        if end.kind == "refused" and landed is not None and not server.read_only and _asked(landed) is True:
-            return End("applied", reply=first)  # seen: mongo-java-server applies an update and then fails to answer
-        return end
-    if landed is None:
-        return End("unknown", first.sentence, first)
-    if _asked(landed) is True:
-        return End("applied", reply=first)
-    second = server.send(write)
-    if second.applied == "yes":
-        return replace(_clear(second, write), retried=True)
-    there = _asked(landed)
+    with _what_is_left(server, began):
+        if first.applied == "no" and first.retry:  # turned away, and nothing was done
+            first = server.send(write)
+        if first.applied in ("yes", "no"):
+            end = _clear(first, write)
+            if end.kind == "refused" and landed is not None and not server.read_only and _asked(landed) is True:
+                # Seen: mongo-java-server applies an update and then fails to answer.
+                return End("applied", reply=first)
+            return end
+        if landed is None:
+            return End("unknown", first.sentence, first)
+        there = _asked(landed)
+        if there is True:
+            return End("applied", reply=first)
+        if there is False and not first.retry:  # the server answered, so nothing is on its way any more
+            return End("refused", first.sentence, first)
+        second = server.send(write)
+        if second.applied == "yes":
+            return replace(_clear(second, write), retried=True)
+        there = _asked(landed)
     if there is True:
         return End("applied", reply=second, retried=True)
     # A clean "no match" or "duplicate" after doubt: the base is gone for good, so the first try cannot land later.
@@ -501,6 +539,14 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) ->
     if there is False and second.applied == "no" and (second.duplicate or not second.sentence):
         return End("conflict", reply=second, retried=True)
     return End("unknown", second.sentence or first.sentence, second, retried=True)
+
+
+def _what_is_left(server: Port, began: float) -> AbstractContextManager[None]:
+    """The time that is left of a write's own for looking and trying again."""
+    patience = getattr(server, "patience", None)
+    if patience is None:
+        return nullcontext()  # a port of another kind
+    return pymongo.timeout(max(GRACE, patience + GRACE - (time.monotonic() - began)))
 
 
 def _asked(landed: Callable[[], bool | None]) -> bool | None:

@@ -16,7 +16,7 @@ from bson import Decimal128, Int64
 from model import canonical as c
 from model.canonical import Value
 from model.errors import NotAllowed, Refused, Unreachable
-from model.meanings import cannot_connect, cannot_read, meaning, without_password
+from model.meanings import cannot_connect, cannot_read, without_password
 from model.resilient import End, Reply, Server, Write, bson_of, run
 from tests.model.faults import FaultyServer
 
@@ -25,47 +25,6 @@ SECRET = "s3cr3t"
 
 def failure(code: int) -> e.OperationFailure:
     return e.OperationFailure("said the server", code, {"ok": 0, "errmsg": "said the server", "code": code})
-
-
-MEANINGS: list[tuple[BaseException, str, bool]] = [
-    (e.ServerSelectionTimeoutError("no servers"), "no", False),
-    (e.WaitQueueTimeoutError("busy"), "no", False),
-    (e.AutoReconnect("reset"), "unknown", True),
-    (e.NetworkTimeout("timed out"), "unknown", True),
-    (e.ConnectionFailure("gone"), "unknown", True),
-    (e.ProtocolError("garbage"), "unknown", True),
-    (bson.errors.InvalidBSON("garbage"), "unknown", True),
-    (e.NotPrimaryError("stepped down", {"code": 10107}), "unknown", True),
-    (failure(91), "unknown", True),
-    (failure(11600), "unknown", True),
-    (failure(11602), "unknown", True),
-    (failure(189), "unknown", True),
-    (e.ExecutionTimeout("too long", 50), "unknown", True),
-    (e.WTimeoutError("waited", 64), "yes", False),
-    (e.WriteConcernError("not majority", 100), "yes", False),
-    (e.BulkWriteError({}), "partial", False),
-    (failure(13), "no", False),
-    (failure(18), "no", False),
-    (failure(9), "no", False),
-    (failure(121), "no", False),
-    (e.DocumentTooLarge("17 MB"), "no", False),
-    (bson.errors.InvalidDocument("no"), "no", False),
-    (e.DuplicateKeyError("E11000", 11000), "no", False),
-    (RuntimeError("nobody knows"), "unknown", True),
-]
-
-
-@pytest.mark.parametrize(("error", "applied", "retry"), MEANINGS, ids=lambda part: type(part).__name__)
-def test_every_error_says_whether_the_write_was_applied(error: BaseException, applied: str, retry: bool) -> None:
-    said = meaning(error)
-    assert (said.applied, said.retry) == (applied, retry)
-    assert said.sentence.endswith(".")
-    assert said.duplicate == isinstance(error, e.DuplicateKeyError)
-
-
-def test_only_a_duplicate_key_is_a_duplicate_and_not_allowed_is_not_taken_for_one() -> None:
-    assert meaning(failure(11000)).duplicate
-    assert not meaning(failure(13)).duplicate
 
 
 # --- one retry, and "did mine land?"

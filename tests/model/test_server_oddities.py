@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -184,7 +183,12 @@ class Commands(pymongo.monitoring.CommandListener):
 
 def test_every_read_asks_for_batches_by_size(server_uri: str, database: Db, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = Commands()
-    monkeypatch.setattr(pymongo, "MongoClient", functools.partial(pymongo.MongoClient, event_listeners=[seen]))
+    plain = pymongo.MongoClient
+
+    def listened(*args: Any, event_listeners: Any = (), **options: Any) -> Any:
+        return plain(*args, event_listeners=[*event_listeners, seen], **options)
+
+    monkeypatch.setattr(pymongo, "MongoClient", listened)
     database["big"].insert_many([{"_id": n, "v": 1, "text": "x" * 900_000} for n in range(12)])
     database["small"].insert_many([{"_id": n, "v": 1} for n in range(3000)])
     with Session.open(server_uri) as session:
@@ -349,7 +353,12 @@ def test_neither_sessions_nor_streams_are_needed(
     server_uri: str, database: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = Commands()
-    monkeypatch.setattr(pymongo, "MongoClient", functools.partial(pymongo.MongoClient, event_listeners=[seen]))
+    plain = pymongo.MongoClient
+
+    def listened(*args: Any, event_listeners: Any = (), **options: Any) -> Any:
+        return plain(*args, event_listeners=[*event_listeners, seen], **options)
+
+    monkeypatch.setattr(pymongo, "MongoClient", listened)
     database["none"].insert_one({"_id": "K-2", "a": 1})
     with Session.open(server_uri) as session:
         assert session.create(f"{database.name}.none", doc(a=1), ID).kind == "applied"

@@ -1,0 +1,131 @@
+"""What the driver is told beside commands: how long to wait, whom to report to, and what its logs may say.
+
+A write that the driver sends again by itself, as it does on a replica set, can end in the error of its second attempt
+alone; :class:`Attempts` notes how many there were, so that the first is not forgotten. The driver's loggers write
+commands and replies where a program asks for their details; those of our clients are kept out of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pymongo
+import pymongo.uri_parser
+from bson.raw_bson import RawBSONDocument
+from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
+
+WRITES = frozenset(("insert", "update", "delete"))
+_LOGGERS = ("pymongo.command", "pymongo.connection", "pymongo.serverSelection", "pymongo.topology", "pymongo.client")
+_CONTENT = ("command", "reply", "failure")
+_APP = "palimpsest"
+
+
+class Sent:
+    """What one write did on its way out."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.lost = False  # the last attempt got no answer
+        self.matched: int | None = None  # what the last answer said
+
+
+class Attempts(CommandListener):
+    """Notes the attempts of the write that a thread is sending."""
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+
+    @contextmanager
+    def watched(self) -> Iterator[Sent]:
+        """What happens to the write that is sent within."""
+        self._here.sent = sent = Sent()
+        try:
+            yield sent
+        finally:
+            self._here.sent = None
+
+    def _of(self, event: CommandStartedEvent | CommandSucceededEvent | CommandFailedEvent) -> Sent | None:
+        return getattr(self._here, "sent", None) if event.command_name in WRITES else None
+
+    def started(self, event: CommandStartedEvent) -> None:
+        if (sent := self._of(event)) is not None:
+            sent.attempts += 1
+            sent.lost, sent.matched = False, None
+
+    def succeeded(self, event: CommandSucceededEvent) -> None:
+        if (sent := self._of(event)) is not None:
+            sent.lost, number = False, event.reply.get("n")
+            sent.matched = number if isinstance(number, int) else None
+
+    def failed(self, event: CommandFailedEvent) -> None:
+        if (sent := self._of(event)) is not None:
+            sent.lost = not isinstance(event.failure, Mapping) or "code" not in event.failure
+
+
+def client(
+    uri: str, connect_ms: int, socket_ms: int, attempts: Attempts
+) -> tuple[pymongo.MongoClient[RawBSONDocument], float]:
+    """A client that never waits for ever, and the seconds after which a silent server is given up.
+
+    What the URI says goes first, unless it asks for no limit at all. Raises what the driver raises for a bad URI.
+    """
+    options: dict[str, Any] = {
+        "socketTimeoutMS": socket_ms,
+        "connectTimeoutMS": connect_ms,
+        "serverSelectionTimeoutMS": connect_ms,
+        "waitQueueTimeoutMS": socket_ms,
+    }
+    said = uri.partition("?")[2].lower()
+    if uri.startswith("mongodb://"):
+        # Read here as well, for otherwise a wrong option is only warned of.
+        given = {
+            name.lower(): value for name, value in pymongo.uri_parser.parse_uri(uri, warn=False)["options"].items()
+        }
+    else:
+        given = {name.lower(): _number(said, name.lower()) for name in (*options, "timeoutMS")}
+    unset = {name: value for name, value in options.items() if not given.get(name.lower())}
+    if "timeoutms=" in said and not given.get("timeoutms"):
+        unset["timeoutMS"] = None  # 0 would mean: for ever
+    hush()
+    made: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
+        uri, document_class=RawBSONDocument, appname=_APP, event_listeners=[attempts], **unset
+    )
+    chosen = made.options
+    return made, float(chosen.timeout or chosen.pool_options.socket_timeout or socket_ms / 1000)
+
+
+def _number(options: str, name: str) -> float:
+    """A time-out in the options of an address that only DNS can complete; 0 where there is none."""
+    for option in options.split("&"):
+        given, _, value = option.partition("=")
+        if given == name:
+            try:
+                return float(value)
+            except ValueError:
+                return 1.0  # the driver will complain of it
+    return 0.0
+
+
+class _Discretion(logging.Filter):
+    """Takes commands, replies and failures out of what the driver logs; they hold documents and write tokens."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fields = getattr(record.msg, "_kwargs", None)
+        if isinstance(fields, dict):
+            for name in _CONTENT:
+                if fields.get(name):
+                    fields[name] = {"…": "left out by palimpsest"}
+        return True
+
+
+_discretion = _Discretion()
+
+
+def hush() -> None:
+    """Keep contents out of the driver's logs, whoever listens to them; done again it changes nothing."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_discretion)
