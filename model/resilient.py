@@ -25,7 +25,7 @@ from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
-from model import driver
+from model import driver, watching
 from model.canonical import OBJECT, Value, array, decode, document
 from model.errors import NotAllowed, Refused, Unreachable
 from model.meanings import Applied, Meaning, cannot_connect, cannot_read, meaning, without_password
@@ -330,6 +330,22 @@ class Server:
     def estimated_count(self, ns: str) -> int | None:
         """The number of documents by the collection's own bookkeeping; None where it is not told."""
         return self.count(ns)
+
+    def changes(
+        self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False
+    ) -> watching.Changes:
+        """The changes of a collection from now on, or behind a resume token.
+
+        With an update comes the document as it is when the event is read; with ``images``, where the collection keeps
+        them, as the update left it. Raises ``NoChanges`` and ``HistoryLost`` (see ``model.watching``), or as reading.
+        """
+        place = None if after is None else RawBSONDocument(after, RAW)
+        looked = "whenAvailable" if images else "updateLookup"
+        try:
+            stream = self._collection(ns).watch(full_document=looked, start_after=place, max_await_time_ms=wait_ms)
+        except (PyMongoError, BSONError) as error:
+            raise watching.said(error, self._trouble) from None
+        return watching.Changes(stream, self._trouble)
 
     def _rows(
         self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, limit: int = 0

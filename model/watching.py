@@ -1,0 +1,83 @@
+"""The changes of one collection as the server tells them, and what it means where it does not.
+
+A change stream is read through here one event at a time; the place behind the last event is a resume token. Both are
+raw BSON. Nothing is resumed by itself but what the driver resumes: who reads knows which events are dealt with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Protocol
+
+from bson.raw_bson import RawBSONDocument
+
+from model.errors import Refused
+
+_UNKNOWN_STAGE = (40573, 40324, 59, 115, 238, 303)
+_LOST = (286, 280, 136, 260, 222, 50811)
+_WORDS = ("$changestream", "change stream")
+
+
+class NoChanges(Refused):
+    """The server has no change streams."""
+
+
+class HistoryLost(Refused):
+    """The place to go on from is not in the server's history any more."""
+
+
+class _Stream(Protocol):
+    """What is used of the driver's change stream."""
+
+    @property
+    def resume_token(self) -> Any: ...
+    @property
+    def alive(self) -> bool: ...
+    def try_next(self) -> Any: ...
+    def close(self) -> None: ...
+
+
+class Changes:
+    """A change stream that is open; :meth:`close` it."""
+
+    def __init__(self, stream: _Stream, trouble: Callable[[Exception], Refused]) -> None:
+        self._stream, self._trouble = stream, trouble
+
+    def next(self) -> bytes | None:
+        """The next event, or None where none came in the time to wait.
+
+        Raises ``HistoryLost``, or ``Refused`` as reading does; the stream is to be opened anew then.
+        """
+        try:
+            event = self._stream.try_next()
+        except Exception as error:
+            raise said(error, self._trouble) from None
+        return None if event is None else bytes(event.raw)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more: the collection was dropped or renamed."""
+        return not self._stream.alive
+
+    @property
+    def token(self) -> bytes | None:
+        """The place behind what was read; None where the server does not tell before the first event."""
+        token = self._stream.resume_token
+        return None if token is None else bytes(token.raw) if isinstance(token, RawBSONDocument) else None
+
+    def close(self) -> None:
+        """Let go of it; never raises."""
+        with suppress(Exception):  # where the connection is gone, so is the stream
+            self._stream.close()
+
+
+def said(error: Exception, trouble: Callable[[Exception], Refused]) -> Refused:
+    """What an error of a change stream means; ``trouble`` knows the others."""
+    code = getattr(error, "code", None)
+    text = str(error).lower()
+    if code in _LOST or ("resume" in text and "oplog" in text):
+        return HistoryLost("The server's history does not go back to where the feed stood.")
+    if code in _UNKNOWN_STAGE or (code is not None and code != 13 and any(word in text for word in _WORDS)):
+        return NoChanges("This server has no change streams.")
+    return trouble(error)
