@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 
 from model import canonical, text
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.diff import Diff, changed_fields, diff
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
+from model.layouts.listed import fields_of
 from model.names import id_name, split, version_name
-from model.profile import CollectionProfile, Profile
+from model.profile import Profile
 from model.records import Checkpoint, CollectionInfo, Page, Version, no_checkpoint
 from model.resilient import Port, Server, Terms
 
@@ -83,7 +85,7 @@ class Catalogue:
         db, _ = split(ns)
         stated = self._profile.get(ns) if self._profile else None
         if stated is not None:
-            info = CollectionInfo(ns, stated.layout, stated.fields, None, 1.0, "The profile states it.")
+            info = CollectionInfo(ns, stated.layout, fields_of(stated), None, 1.0, "The profile states it.")
             with self._lock:
                 return self._known.setdefault(ns, (info, stated))
         for _ in self.collections(db):
@@ -104,7 +106,7 @@ class Catalogue:
         picked = replace(
             info,
             layout=name,
-            fields=profile.fields,
+            fields=fields_of(profile),
             confidence=1.0,
             why="Picked by hand.",
             alternatives=tuple(other for other in others if other != name),

@@ -9,9 +9,8 @@ from datetime import timedelta
 from typing import NoReturn
 
 from model.connections import hidden
-from model.profile import HISTORIES
+from model.layouts.listed import LAYOUTS
 
-LAYOUTS = HISTORIES
 FORMATS = ("text", "json", "json-patch", "deepdiff")
 WINDOW = (
     "Without a command, `palimpsest [SOURCE] [--read-only]` opens the window, and `palimpsest tour DIR` renders every "

@@ -6,67 +6,17 @@ import datetime as dt
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
+from model.collection import CollectionProfile
 from model.errors import NotFound, Refused
+from model.layouts.listed import NAMES, declared, fields_of, has_archive, stated
 
-HISTORIES = ("versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "plain")
-PATTERNS = ("sequence", "processed", "pending")
-OWN_DOCUMENTS = ("versions", "flagged", "deltas")
-"""The layouts in which every version is a document of its own."""
-ARCHIVED = ("archive", "stream")
+__all__ = ["CollectionProfile", "Profile", "duration", "stated"]
 
-_ROLES: dict[str, tuple[str, ...]] = {
-    "versions": ("id", "version", "token"),
-    "flagged": ("id", "version", "token", "current"),
-    "embedded": ("id", "current", "prev", "version", "token"),
-    "archive": ("id", "version", "token", "archive", "archive_id"),
-    "deltas": ("id", "version", "token", "removed"),
-    "stream": ("id", "version", "token", "archive", "archive_id"),
-    "hashed": ("id", "hash", "token"),
-    "plain": ("id", "token"),
-    "sequence": ("id", "counter"),
-    "pending": ("id", "pending", "applied", "counter"),
-    "processed": ("id", "processed"),
-}
-_COUNTERS = {"sequence": "seq", "pending": "count", "processed": "count"}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-
-
-@dataclass(frozen=True)
-class CollectionProfile:
-    """How one collection keeps its versions: the layout and the names of its fields."""
-
-    ns: str
-    layout: str = "plain"
-    archive: str = ""  # ns of the earlier versions; archive and stream
-    archive_id: str = "docId"
-    id: str = "_id"
-    version: str = "v"
-    token: str = "_w"  # "" where the collection must gain no field
-    current: str = "current"
-    prev: str = "prev"
-    removed: str = ""  # deltas: the field that lists the paths which a version removed
-    hash: str = "_versioned_id"
-    hash_include: tuple[str, ...] = ()  # () means all content
-    hash_exclude: tuple[str, ...] = ()
-    at: str = ""
-    author: str = ""
-    numbering: str = "next"
-    grace: dt.timedelta = dt.timedelta(hours=24)
-    counter: str = ""  # "seq" in a sequence, "count" in pending
-    targets: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # counter -> (ns, field)
-    pending: str = "pending"
-    applied: str = "applied"
-    processed: str = "processed"
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Role to field name, only those that this layout uses and that have a name."""
-        roles = (*_ROLES[self.layout], "at", "author")
-        return {role: name for role in roles if (name := str(getattr(self, role)))}
 
 
 @dataclass(frozen=True)
@@ -113,29 +63,14 @@ class Profile:
         return next((each for each in self.collections if each.ns == ns), None)
 
 
-def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
-    """A profile with a layout's default names, some of them replaced; raises ``Refused`` for an unknown layout."""
-    if layout not in _ROLES:
-        raise Refused(f"There is no layout {layout!r}; the layouts are {', '.join((*HISTORIES, *PATTERNS))}.")
-    profile = CollectionProfile(
-        ns,
-        layout,
-        archive=f"{ns}_history" if layout in ARCHIVED else "",
-        id="docId" if layout in OWN_DOCUMENTS else "_id",
-        counter=_COUNTERS.get(layout, ""),
-    )
-    return replace(profile, **fields)
-
-
 def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
     ns = table.get("ns")
     if not isinstance(ns, str) or not _is_namespace(ns):
         raise Refused(f"{where}: ns must name a collection as database.collection.")
     where = f"{where} ({ns})"
     layout = table.get("layout", "plain")
-    if not isinstance(layout, str) or layout not in _ROLES:
-        known = ", ".join((*HISTORIES, *PATTERNS))
-        raise Refused(f"{where}: there is no layout {layout!r}; the layouts are {known}.")
+    if not isinstance(layout, str) or layout not in NAMES:
+        raise Refused(f"{where}: there is no layout {layout!r}; the layouts are {', '.join(NAMES)}.")
     fields: dict[str, Any] = {}
     for key, value in table.items():
         if key in ("ns", "layout"):
@@ -153,11 +88,10 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
 
 
 def _check(profile: CollectionProfile, where: str) -> None:
-    if profile.layout in ARCHIVED and profile.archive == profile.ns:
+    if has_archive(profile.layout) and profile.archive == profile.ns:
         raise Refused(f"{where}: archive must be another collection than ns.")
-    names = [(role, name) for role, name in profile.fields.items() if role not in ("archive", "archive_id")]
-    if profile.layout == "embedded":  # version and token live inside the sub-document
-        names = [(role, name) for role, name in names if role not in ("version", "token", "at", "author")]
+    elsewhere = ("archive", "archive_id", *declared(profile.layout).inside)
+    names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]
     seen: dict[str, str] = {}
     for role, name in names:
         if name in seen:

@@ -25,26 +25,38 @@ first, then deletes by the same guard; the archive stays.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import NotFound, Refused
-from model.layouts import edits, numbering
+from model.layouts import edits, numbering, paired
 from model.layouts.archived import WithArchive
 from model.layouts.base import Stamp
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import number_of
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
 from model.records import Outcome, Version
-from model.resilient import Write, run
+from model.resilient import Port, Write, run
 
 
 class Archive(WithArchive):
     """Current documents with an archive that this layout writes itself."""
 
     name = "archive"
+    about = "earlier versions in a second collection"
+    where = "earlier versions in {archive}"
+    roles = ("id", "version", "token", "archive", "archive_id")
+    defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_history"}
+    lacks = "no field with a whole number was found in it."
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest second collection, else one that the first edit will make."""
+        return paired.picked(server, sample, others, cls.name) or paired.to_be_made(sample, cls.name, cls.defaults)
 
     def missing_index(self) -> str | None:
         """The archive's unique index is what lets one row of a version in."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from bson import ObjectId
 
@@ -39,9 +39,6 @@ PHANTOM = "above the current version"
 
 class WithArchive(CurrentDocument):
     """A layout with a second collection of earlier versions."""
-
-    holds_current: ClassVar[bool] = False
-    """Whether the archive is meant to hold the current version too."""
 
     @property
     def own(self) -> Own:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -17,12 +17,13 @@ from bson import ObjectId
 from model import canonical as c
 from model import guards
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import NotFound, Refused
 from model.guards import Abilities
 from model.layouts import edits, ids
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import unreadable, version_damage
 from model.names import id_name, version_name
-from model.profile import CollectionProfile
 from model.records import Outcome, Outline, Row, Version
 from model.resilient import End, Port, Terms, Write, run
 
@@ -42,9 +43,26 @@ class Stamp:
 
 
 class Layout(ABC):
-    """One collection's documents and their versions. Reads raise ``NotFound`` and the other ``Refused`` errors."""
+    """One collection's documents and their versions. Reads raise ``NotFound`` and the other ``Refused`` errors.
+
+    What a layout declares of itself is all that others know of it: profiles, recognition, the command line, the window.
+    """
 
     name: ClassVar[str]
+    about: ClassVar[str]
+    """What it is, in a few words, where one is picked."""
+    where: ClassVar[str] = ""
+    """Where the versions are, with roles in braces; :attr:`about` says it where this is ""."""
+    roles: ClassVar[tuple[str, ...]]
+    """The keys of a profile that name what it uses."""
+    defaults: ClassVar[Mapping[str, str]] = {}
+    """What these keys are where a profile does not say; ``{ns}`` is the collection's own."""
+    inside: ClassVar[tuple[str, ...]] = ()
+    """Roles whose fields are inside another one, where they meet no others."""
+    lacks: ClassVar[str] = ""
+    """Why a collection cannot be read so: what :meth:`picked` did not find, a sentence."""
+    holds_current: ClassVar[bool] = False
+    """Whether a second collection, where there is one, is meant to hold the current version too."""
     numbered: ClassVar[bool] = True
     """Whether versions are numbers or dates."""
 
@@ -53,6 +71,21 @@ class Layout(ABC):
         self.profile = profile
         self.ns = profile.ns
         self._able: Abilities | None = None
+
+    # --- being recognised
+
+    @classmethod
+    def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
+        """What a collection taken by itself says for this layout; None where nothing does."""
+        return None
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The fields to use where a person picks this layout; None where they cannot be told.
+
+        ``others`` are the names of the collections beside it.
+        """
+        return None
 
     # --- reading
 

@@ -17,15 +17,17 @@ state is unproven: it is shown, and called so. A delete begins at the newest, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from model import canonical as c
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts import foldedpage, numbering
+from model.layouts import foldedpage, numbering, repeated
 from model.layouts.base import Stamp
 from model.layouts.edits import check_size
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, compose, content_hash, number_of, own_of, place_of
 from model.layouts.folding import Delta, Fold, delta_between, removed_by
 from model.layouts.gaps import newest_first, outlined, with_gaps
@@ -34,7 +36,7 @@ from model.layouts.inminiature import outlines
 from model.layouts.inserted import Inserted
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version
-from model.resilient import Terms, Write
+from model.resilient import Port, Terms, Write
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,17 @@ class Deltas(Inserted):
     """Documents whose versions hold changes."""
 
     name = "deltas"
+    about = "each version holds only what changed"
+    roles = ("id", "version", "token", "removed")
+    defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
+    lacks = "no field with a whole number and one with an id were found in it."
     stored: Stored = "delta"
     newest_goes_first = True
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest id and version."""
+        return repeated.wanted(server, sample, cls.name)
 
     @property
     def own(self) -> Own:

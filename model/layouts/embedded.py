@@ -24,10 +24,11 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import NotFound, Unreadable
-from model.layouts import edits, numbering
+from model.layouts import edits, numbering, single
 from model.layouts.base import Stamp
 from model.layouts.current import CurrentDocument, with_own
 from model.layouts.edits import check_size
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import (
     Own,
     compose,
@@ -44,7 +45,7 @@ from model.layouts.fields import version_damage as damage_of_type
 from model.layouts.gaps import newest_first, outlined, with_gaps
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version
-from model.resilient import Terms, Write, bson_of
+from model.resilient import Port, Terms, Write, bson_of
 
 LOGICAL = ("$and", "$or", "$nor")
 
@@ -53,6 +54,21 @@ class Embedded(CurrentDocument):
     """Documents that hold their own history."""
 
     name = "embedded"
+    about = "the current version and earlier ones in one document"
+    where = "earlier versions in {prev}"
+    roles = ("id", "current", "prev", "version", "token")
+    inside = ("version", "token", "at", "author")
+    lacks = "no sub-document with a version, and an array of earlier ones, were found in it."
+
+    @classmethod
+    def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
+        """A sub-document, and an array of its kind with lower versions."""
+        return single.embedded(sample)
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest sub-document and array."""
+        return single.embedded(sample, wanted=True)
 
     @property
     def own(self) -> Own:

@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 
 from model import canonical as c
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.layouts.fields import WHOLE_NUMBERS, place_of
 from model.layouts.hints import can_play_a_role
-from model.profile import CollectionProfile
 from model.resilient import Port, Terms
 
 T = TypeVar("T")
@@ -166,6 +166,13 @@ def is_hash(value: Value | None) -> bool:
 
 
 # --- taking samples
+
+KEPT_BYTES = 128 << 20  # of all samples of a database together
+
+
+def share(collections: int) -> int:
+    """The bytes for the sample of one of so many collections."""
+    return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
 
 
 def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:

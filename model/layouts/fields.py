@@ -12,8 +12,8 @@ from bson import ObjectId
 
 from model import canonical as c
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import Unreadable
-from model.profile import CollectionProfile
 from model.records import Stored, Version
 
 WHOLE_NUMBERS = (c.INT32, c.INT64)

@@ -17,22 +17,24 @@ takes it from the lower one. The newest by number is current here all the while.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import Refused
+from model.layouts import repeated
 from model.layouts.base import Stamp
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, own_of, place_of
 from model.layouts.inminiature import is_flagged, outlines
 from model.layouts.inserted import Inserted
 from model.names import id_name, version_name
 from model.records import Outcome, Outline, Version
-from model.resilient import End, Write, run
+from model.resilient import End, Port, Write, run
 
 ROUNDS = 20
 """How often a repair looks again while others write."""
@@ -42,6 +44,16 @@ class Flagged(Inserted):
     """Documents whose newest version carries a flag."""
 
     name = "flagged"
+    about = "a document for every version, the newest carries a flag"
+    where = "a document for every version, the newest carries {current}"
+    roles = ("id", "version", "token", "current")
+    defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
+    lacks = "no field with a whole number and one with an id were found in it."
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest id and version."""
+        return repeated.wanted(server, sample, cls.name)
 
     @property
     def own(self) -> Own:

@@ -24,22 +24,41 @@ from model import guards
 from model.canonical import Value
 from model.errors import Refused
 from model.guards import Abilities
-from model.layouts import edits
+from model.layouts import edits, single
 from model.layouts.base import Stamp
 from model.layouts.current import CurrentDocument
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, content_hash
+from model.layouts.fits import is_version_name, version_fields
 from model.layouts.gaps import outlined
 from model.leaves import addressable
 from model.names import version_name
 from model.records import Outcome, Outline, Version
-from model.resilient import Terms, Write, run
+from model.resilient import Port, Terms, Write, run
 
 
 class Hashed(CurrentDocument):
     """Documents that carry the hash of their content."""
 
     name = "hashed"
+    about = "the version is a hash of the content"
+    where = "the version is the hash in {hash}"
+    roles = ("id", "hash", "token")
+    lacks = "no field looks like a SHA-1 or SHA-256."
     numbered = False
+
+    @classmethod
+    def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
+        """A field with the hash of the rest; beside one that looks like a version it is less sure."""
+        made = single.hashed(sample)
+        if made is not None and any(map(is_version_name, version_fields(sample))):
+            return replace(made, confidence=min(made.confidence, 0.6), alternatives=("versions",))
+        return made
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest field with a hash."""
+        return single.hashed(sample, wanted=True)
 
     @property
     def own(self) -> Own:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from model import canonical as c
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import NotFound
 from model.layouts.fields import number_of
-from model.profile import CollectionProfile
 from model.resilient import Port, Terms
 
 LEAP = 8
@@ -97,7 +97,7 @@ class Heads:
                     continue
                 if id == last:
                     passed += 1
-                    if passed > LEAP and _leapable(id):
+                    if passed > LEAP and leapable(id):
                         break
                     continue
                 passed, last = 0, id
@@ -105,7 +105,7 @@ class Heads:
             else:
                 return
             assert last is not None
-            behind = _beyond(p.id, last, down, "gitVersion" in self.server.facts().extra)
+            behind = beyond(p.id, last, down, "gitVersion" in self.server.facts().extra)
 
     def _right(self, key: bytes, id: Value) -> bytes:
         v = c.get(key, (self.profile.version,))
@@ -119,11 +119,12 @@ def _down(sort: Terms) -> bool:
     return (number_of(value) if isinstance(value, Value) else int(value)) == -1
 
 
-def _leapable(id: Value) -> bool:
+def leapable(id: Value) -> bool:
+    """Whether :func:`beyond` can say what follows an id."""
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 
 
-def _beyond(name: str, last: Value, down: bool, all_types: bool) -> Terms:
+def beyond(name: str, last: Value, down: bool, all_types: bool) -> Terms:
     """What a server sorts behind an id: the same types beyond it, and the types that follow.
 
     Without ``all_types`` those that are deprecated are left out: a server that cannot store them refuses their numbers.

@@ -8,9 +8,9 @@ from dataclasses import replace
 from model import canonical as c
 from model import guards
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.layouts.fields import Own, hash_damage, place_of, version_damage
 from model.layouts.gaps import outlined, with_gaps
-from model.profile import CollectionProfile
 from model.records import Outline, State, Stored, Version
 from model.resilient import Port
 

@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 
 from model import canonical as c
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import Refused
 from model.guards import by_id, exact
 from model.layouts.fields import number_of, time_of, version_damage, whole_number
-from model.profile import CollectionProfile
 from model.resilient import Port, Write
 
 TRIES = 20

@@ -6,18 +6,18 @@ collection. Where the one before is there and the current one is not, it is an a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from model import canonical as c
 from model.canonical import Value
-from model.layouts.evidence import ID_TYPES, Chain, Document, Proposal, Sample, chain_of, matching, of
+from model.collection import CollectionProfile
+from model.layouts.evidence import ID_TYPES, Chain, Document, Proposal, Sample, chain_of, matching, of, share, take
 from model.layouts.fields import whole_number
 from model.layouts.fits import is_id_name, is_version_name, version_fields
 from model.layouts.hints import PAST, words
-from model.layouts.stamps import stamps
-from model.profile import stated
+from model.layouts.stamps import TOKEN, free, stamps
 from model.resilient import Port
 
 ASKED = 12  # documents with an earlier version, and half as many without
@@ -193,6 +193,24 @@ def _kin(sample: Sample, other: Sample, own: set[str]) -> float:
     return sum(n for n, name in theirs if name in sample.shapes) / sum(n for n, _ in theirs) if theirs else 1.0
 
 
+def picked(server: Port, sample: Sample, others: Sequence[str], layout: str) -> Proposal | None:
+    """The likeliest second collection, by those of ``others`` that are named as one, or else by all that fit in."""
+    db = sample.ns.partition(".")[0]
+    near = [name for name in others if is_past_of(name, sample.name)] or list(others[:20])
+    made = pair(server, sample, [take(server, f"{db}.{name}", share(len(near))) for name in near], wanted=True)
+    return made and replace(made, profile=replace(made.profile, layout=layout))
+
+
+def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Proposal | None:
+    """A second collection that is not there yet, under its usual name; None where nothing looks like a version."""
+    version = next(iter(version_fields(sample)), "")
+    if not version:
+        return None
+    token = free(TOKEN, sample.documents, c.OBJECT_ID)
+    archive = defaults["archive"].format(ns=sample.ns)
+    return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
+
+
 def _told(sample: Sample, link: Link) -> Proposal:
     other = link.archive
     own = {"_id", link.id, link.archive_id, link.version}
@@ -219,7 +237,7 @@ def _told(sample: Sample, link: Link) -> Proposal:
         why += "; these have a unique index"
     if found.said:
         why += f"; {found.said}"
-    profile = stated(
+    profile = CollectionProfile(
         sample.ns,
         layout,
         archive=other.ns,
@@ -257,7 +275,7 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bo
         ids = [*unique, *_archive_ids(other, version, kinds)]
         names: dict[str, Any] = {"archive_id": ids[0]} if ids else {}
         found = stamps([], [d for d in sample.documents if d.get(version)], {"_id", version})
-        profile = stated(
+        profile = CollectionProfile(
             sample.ns,
             "archive",
             archive=other.ns,

@@ -6,22 +6,32 @@ two arrays between which tokens move.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from model import canonical as c
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.evidence import ID_TYPES, NUMBERS, Document, Proposal, Sample, Shape, listed, of
 from model.layouts.fields import WHOLE_NUMBERS
 from model.layouts.hints import APPLIED, COUNTS, LAST, LAST_BESIDE, NAMED_COUNTERS, PENDING, PROCESSED, bare, words
-from model.profile import stated
 
 FEW = 2000  # counters of a database
 
 
-def pattern(sample: Sample) -> Proposal | None:
-    """The pattern that a collection follows, or None."""
-    return sequence(sample) or pending(sample) or processed(sample)
+@dataclass(frozen=True)
+class Pattern:
+    """What a pattern declares of itself, as a layout does; its collections are browsed as plain."""
+
+    name: str
+    about: str  # what it is, in a few words
+    roles: tuple[str, ...]  # keys of a profile
+    judge: Callable[[Sample, bool], Proposal | None]  # with True: a person has picked it
+    lacks: str  # what was not found where a collection cannot be read so, a sentence
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    where: str = ""
+    inside: tuple[str, ...] = ()
 
 
 # --- sequence
@@ -49,7 +59,7 @@ def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
     if named:
         why += f", in a collection called {sample.name}"
     confidence = 0.95 if named and known else 0.85 if named else 0.75
-    return Proposal(stated(sample.ns, "sequence", counter=counter), confidence, f"{why}.")
+    return Proposal(CollectionProfile(sample.ns, "sequence", counter=counter), confidence, f"{why}.")
 
 
 # --- pending
@@ -79,7 +89,7 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
     why += f" and stay in {done.name} once they are counted" if done else ""
     why += f"; {counter} is the number beside them" if counter else ""
     confidence = 0.95 if done and some else 0.8 if some else 0.6
-    profile = stated(
+    profile = CollectionProfile(
         sample.ns, "pending", pending=first.name, applied=done.name if done else "applied", counter=counter or "count"
     )
     return Proposal(profile, confidence, f"{why}.", ("plain",) if confidence < 0.8 else ())
@@ -155,7 +165,7 @@ def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
         return None
     why = f"The list {first.name} says what was dealt with, without repeats in {of(alone, len(items), 'document')}"
     why += f", beside {listed(totals[:3])}" if totals else ""
-    profile = stated(sample.ns, "processed", processed=first.name, id=_key_field(sample))
+    profile = CollectionProfile(sample.ns, "processed", processed=first.name, id=_key_field(sample), counter="count")
     return Proposal(profile, 0.85 if totals else 0.6, f"{why}.")
 
 
@@ -173,3 +183,35 @@ def _key_field(sample: Sample) -> str:
         if name != "_id" and shape.share(c.STRING, *WHOLE_NUMBERS) >= 0.9 and (named or sample.is_unique(name)):
             return name
     return "_id"
+
+
+PATTERNS: dict[str, Pattern] = {
+    each.name: each
+    for each in (
+        Pattern(
+            "sequence",
+            "numbers handed out one by one",
+            ("id", "counter"),
+            sequence,
+            "its documents are no names with one whole number each.",
+            {"counter": "seq"},
+        ),
+        Pattern(
+            "pending",
+            "counters changed in two steps, by tokens",
+            ("id", "pending", "applied", "counter"),
+            pending,
+            "no list of tokens was found in it.",
+            {"counter": "count"},
+        ),
+        Pattern(
+            "processed",
+            "operations applied once, by a list of tokens",
+            ("id", "processed"),
+            processed,
+            "no list of keys was found in it.",
+            {"counter": "count"},
+        ),
+    )
+}
+"""Asked for in this order."""

@@ -18,20 +18,31 @@ from typing import Any
 from model import canonical as c
 from model import guards
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.guards import Abilities
 from model.layouts.base import Stamp
 from model.layouts.current import CurrentDocument
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own
 from model.layouts.gaps import outlined
+from model.layouts.stamps import TOKEN, free
 from model.records import Outline, Version
-from model.resilient import Write
+from model.resilient import Port, Write
 
 
 class Plain(CurrentDocument):
     """Documents without versions."""
 
     name = "plain"
+    about = "no versions recognised"
+    roles = ("id", "token")
     numbered = False
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """Every collection can be read so."""
+        token = free(TOKEN, sample.documents, c.OBJECT_ID)
+        return Proposal(CollectionProfile(sample.ns, token=token), 1.0, "")
 
     @property
     def own(self) -> Own:

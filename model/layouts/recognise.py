@@ -7,35 +7,33 @@ is not looked into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from model import canonical as c
+from model.collection import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreadable
 from model.layouts import repeated
-from model.layouts.archive import Archive
-from model.layouts.base import Layout
-from model.layouts.deltas import Deltas
-from model.layouts.embedded import Embedded
-from model.layouts.evidence import SAMPLE_BYTES, WITHIN_MS, Proposal, Sample, gently, take
-from model.layouts.fits import is_version_name, version_fields
-from model.layouts.flagged import Flagged
-from model.layouts.hashed import Hashed
+from model.layouts.evidence import WITHIN_MS, Proposal, Sample, gently, share, take
+from model.layouts.fits import is_version_name
+from model.layouts.listed import LAYOUTS, bind, declared, fields_of, has_archive, stated
 from model.layouts.paired import is_past_of, pair
-from model.layouts.patterns import pattern, pending, processed, sequence
+from model.layouts.patterns import PATTERNS, Pattern
 from model.layouts.plain import Plain
-from model.layouts.single import embedded, hashed
 from model.layouts.stamps import TOKEN, free
-from model.layouts.stream import Stream
-from model.layouts.versions import Versions
-from model.profile import ARCHIVED, OWN_DOCUMENTS, CollectionProfile, Profile, stated
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.resilient import Port
 
-LAYOUTS: dict[str, type[Layout]] = {
-    each.name: each for each in (Versions, Flagged, Embedded, Archive, Deltas, Stream, Hashed, Plain)
-}
+__all__ = ["LAYOUTS", "bind", "profile_for", "recognise"]
+
+
+class Stated(Protocol):
+    """What a file states: the profiles of some collections."""
+
+    @property
+    def collections(self) -> Sequence[CollectionProfile]: ...
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class _Found:
 
 
 def recognise(
-    server: Port, db: str, profile: Profile | None = None, checkpoint: Checkpoint = no_checkpoint
+    server: Port, db: str, profile: Stated | None = None, checkpoint: Checkpoint = no_checkpoint
 ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
     """Each collection of a database with its layout; what the profile states is taken as it is.
 
@@ -59,7 +57,7 @@ def recognise(
     listed = [(f"{db}.{name}", kind) for name, kind, _ in server.collections(db) if not name.startswith("system.")]
     known = {ns for ns, _ in listed}
     stated_ones = {each.ns: each for each in (profile.collections if profile else ()) if each.ns in known}
-    claimed = {each.archive: each for each in (profile.collections if profile else ()) if each.layout in ARCHIVED}
+    claimed = {each.archive: each for each in (profile.collections if profile else ()) if has_archive(each.layout)}
     steps = _Steps(checkpoint, 2 * len(listed))
     found: dict[str, _Found] = {}
     for ns, kind in listed:
@@ -72,7 +70,7 @@ def recognise(
         steps.next()
         if ns in stated_ones:
             each = stated_ones[ns]
-            yield CollectionInfo(ns, each.layout, each.fields, _count(server, ns), 1.0, STATED), each
+            yield CollectionInfo(ns, each.layout, fields_of(each), _count(server, ns), 1.0, STATED), each
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
@@ -81,67 +79,22 @@ def recognise(
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
     """The field names to use where a person picks another layout; raises ``Refused`` where it cannot be."""
-    wanted = stated(info.ns, layout)  # refuses a name that is no layout
-    if layout == "plain":
-        return _plain(info.ns, take(server, info.ns))
+    kind = declared(layout)  # refuses a name that is no layout
     db, _, name = info.ns.partition(".")
     kinds = {each: kind for each, kind, _ in server.collections(db)}
-    if kinds.get(name) == "view":
+    if kinds.get(name) == "view" and layout != Plain.name:
         raise Refused(f"{info.ns} is a view, which can only be read; pick a layout for the collection behind it.")
     sample = take(server, info.ns)
-    if not sample.documents:
-        return wanted
+    if not sample.documents and layout != Plain.name:
+        return stated(info.ns, layout)
     others = [each for each in kinds if each != name and kinds[each] == "collection" and not each.startswith("system.")]
-    made = _wanted(server, sample, layout, others)
+    made = kind.judge(sample, True) if isinstance(kind, Pattern) else kind.picked(server, sample, others)
     if layout == info.layout and info.belongs_to is None:  # the names in use stay, what they do not say is looked up
         fields: dict[str, Any] = dict(info.fields)
-        return replace(made.profile if made else wanted, **fields)
+        return replace(made.profile if made else stated(info.ns, layout), **fields)
     if made is None:
-        raise Refused(f"{info.ns} cannot be read as {layout}: {_LACKS[layout]} State its fields in a profile.")
+        raise Refused(f"{info.ns} cannot be read as {layout}: {kind.lacks} State its fields in a profile.")
     return made.profile
-
-
-_LACKS = {
-    "versions": "no field with a whole number and one with an id were found in it.",
-    "flagged": "no field with a whole number and one with an id were found in it.",
-    "deltas": "no field with a whole number and one with an id were found in it.",
-    "embedded": "no sub-document with a version, and an array of earlier ones, were found in it.",
-    "archive": "no field with a whole number was found in it.",
-    "stream": "no second collection with versions of its documents was found.",
-    "hashed": "no field looks like a SHA-1 or SHA-256.",
-    "sequence": "its documents are no names with one whole number each.",
-    "pending": "no list of tokens was found in it.",
-    "processed": "no list of keys was found in it.",
-}
-
-
-def _wanted(server: Port, sample: Sample, layout: str, others: list[str]) -> Proposal | None:
-    if layout in OWN_DOCUMENTS:
-        return repeated.wanted(server, sample, layout)
-    if layout in ARCHIVED:
-        db = sample.ns.partition(".")[0]
-        near = [name for name in others if is_past_of(name, sample.name)] or others[:20]
-        made = pair(server, sample, [take(server, f"{db}.{name}", _share(len(near))) for name in near], wanted=True)
-        if made is not None:
-            return replace(made, profile=replace(made.profile, layout=layout))
-        version = next(iter(version_fields(sample)), "")
-        if layout == "archive" and version:  # the archive will be made by the first edit
-            token = free(TOKEN, sample.documents, c.OBJECT_ID)
-            return Proposal(stated(sample.ns, layout, version=version, token=token), 0.3, "")
-        return None
-    alone: dict[str, Callable[[Sample, bool], Proposal | None]] = {
-        "embedded": embedded,
-        "hashed": hashed,
-        "sequence": sequence,
-        "pending": pending,
-        "processed": processed,
-    }
-    return alone[layout](sample, True)
-
-
-def bind(server: Port, profile: CollectionProfile) -> Layout:
-    """The layout object for a profile; the patterns (sequence, pending, processed) are browsed as plain."""
-    return LAYOUTS.get(profile.layout, Plain)(server, profile)
 
 
 STATED = "The profile states it."
@@ -149,7 +102,6 @@ WHY_NOT = {
     "view": "A view, which can only be read.",
     "timeseries": "A time series: its measurements are no versions of one another.",
 }
-KEPT_BYTES = 128 << 20  # of all samples of a database together
 
 
 @dataclass
@@ -165,15 +117,11 @@ class _Steps:
         self.done += 1
 
 
-def _share(collections: int) -> int:
-    return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
-
-
 def _look(server: Port, ns: str, kind: str, collections: int) -> _Found:
     if kind != "collection":
         return _Found(ns, kind, None)
     try:
-        return _Found(ns, kind, take(server, ns, _share(collections)))
+        return _Found(ns, kind, take(server, ns, share(collections)))
     except NotAllowed as error:
         return _Found(ns, kind, None, str(error))
 
@@ -207,11 +155,11 @@ def _second_half(
 ) -> tuple[CollectionInfo, CollectionProfile]:
     count = found.sample.count if found and found.sample else _count(server, ns)
     proposal = proposals.get(of.ns)
-    what = "every version" if of.layout == "stream" else "the earlier versions"
+    what = "every version" if LAYOUTS[of.layout].holds_current else "the earlier versions"
     info = CollectionInfo(
         ns,
         of.layout,
-        of.fields,
+        fields_of(of),
         count,
         proposal.confidence if proposal else 1.0,
         f"Holds {what} of {of.ns.partition('.')[2]}.",
@@ -227,7 +175,7 @@ def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[Colle
             found.kind, f"Of the kind {found.kind}, which holds no documents of its own."
         )
         made = CollectionProfile(found.ns, token="")
-        return CollectionInfo(found.ns, "plain", made.fields, None, 0.0 if found.trouble else 1.0, why), made
+        return CollectionInfo(found.ns, "plain", fields_of(made), None, 0.0 if found.trouble else 1.0, why), made
     made_by = paired or _alone(server, sample) or _nothing(sample)
     profile = made_by.profile
     why = made_by.why
@@ -235,33 +183,27 @@ def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[Colle
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
     info = CollectionInfo(
-        sample.ns, profile.layout, profile.fields, sample.count, made_by.confidence, why, alternatives=others
+        sample.ns, profile.layout, fields_of(profile), sample.count, made_by.confidence, why, alternatives=others
     )
     return info, profile
 
 
 def _alone(server: Port, sample: Sample) -> Proposal | None:
     """What a collection is by itself; a judge that meets bytes it cannot read has no opinion."""
-    judges: list[Callable[[], Proposal | None]] = [
-        lambda: embedded(sample),
-        lambda: repeated.own_documents(server, sample),
-        lambda: hashed(sample),
-        lambda: pattern(sample),
-    ]
+    judges = [partial(each.proposed, server, sample) for each in LAYOUTS.values()]
+    judges += [partial(each.judge, sample, False) for each in PATTERNS.values()]
     for judge in judges:
         try:
             made = judge()
         except (Unreadable, NotAllowed):
             continue
-        if made is not None and made.profile.layout == "hashed" and any(map(is_version_name, version_fields(sample))):
-            return replace(made, confidence=min(made.confidence, 0.6), alternatives=("versions",))
         if made is not None:
             return made
     return None
 
 
 def _nothing(sample: Sample) -> Proposal:
-    profile = _plain(sample.ns, sample)
+    profile = _plain(sample)
     if sample.documents:
         why = "No field of the documents sampled tells one version from another."
         if but := repeated.near_miss(sample):
@@ -279,5 +221,5 @@ def _nothing(sample: Sample) -> Proposal:
     return Proposal(profile, 0.2, "It is empty, so nothing can be told from it.")
 
 
-def _plain(ns: str, sample: Sample) -> CollectionProfile:
-    return stated(ns, "plain", token=free(TOKEN, sample.documents, c.OBJECT_ID))
+def _plain(sample: Sample) -> CollectionProfile:
+    return CollectionProfile(sample.ns, token=free(TOKEN, sample.documents, c.OBJECT_ID))

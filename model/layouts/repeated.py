@@ -9,12 +9,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from model import canonical as c
+from model.collection import CollectionProfile
 from model.layouts.evidence import Chain, Document, Proposal, Sample
 from model.layouts.fits import Fit, best, coverage, is_version_name, version_fields
 from model.layouts.hints import FLAGS, REMOVED, bare, can_play_a_role
 from model.layouts.inminiature import is_flagged
 from model.layouts.stamps import stamps
-from model.profile import stated
 from model.resilient import Port
 
 
@@ -90,7 +90,9 @@ def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
         fields["removed"] = removed_field(fit.several)
     if found.said:
         why += f"; {found.said}"
-    return Proposal(stated(sample.ns, picked, **fields), round(confidence, 2), f"{why[:1].upper()}{why[1:]}.", others)
+    return Proposal(
+        CollectionProfile(sample.ns, picked, **fields), round(confidence, 2), f"{why[:1].upper()}{why[1:]}.", others
+    )
 
 
 def _free_flag(sample: Sample) -> str:

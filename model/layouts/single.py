@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from model import canonical as c
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.evidence import NUMBERS, Chain, Document, Proposal, Sample, chain_of, of, read
 from model.layouts.fits import is_version_name
 from model.layouts.hints import BEFORE, CHANGE_TIMES, HASHES, NOW, TOKENS, bare
 from model.layouts.stamps import HASH, TOKEN, free, reordered, some, stamps, verified
-from model.profile import stated
 
 ELEMENTS = 60  # versions looked at inside one document, the latest ones
 
@@ -87,7 +87,7 @@ def _embedded(
         found = stamps([each for each in chains if len(each.documents) > 1], _flat(chains), {version})
         if found.said:
             why += f"; {found.said}"
-        profile = stated(
+        profile = CollectionProfile(
             sample.ns,
             "embedded",
             current=current,
@@ -182,5 +182,7 @@ def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
     token = next((n for n in tokens if n in kept), "") or free(TOKEN, sample.documents, c.OBJECT_ID)
     if TOKEN in kept:
         token = TOKEN
-    profile = stated(sample.ns, "hashed", hash=name, token=token, at=at, hash_exclude=(excluded,) if excluded else ())
+    profile = CollectionProfile(
+        sample.ns, "hashed", hash=name, token=token, at=at, hash_exclude=(excluded,) if excluded else ()
+    )
     return Proposal(profile, round(confidence, 2), f"{why}.", ("plain",) if confidence < 0.75 else ())

@@ -12,20 +12,34 @@ current document and in the archive; where the feeder is behind and others have 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
 from model.canonical import Value
-from model.layouts import numbering
+from model.layouts import numbering, paired
 from model.layouts.archived import WithArchive
 from model.layouts.base import Stamp
+from model.layouts.evidence import Proposal, Sample
 from model.names import version_name
 from model.records import Version
-from model.resilient import Write
+from model.resilient import Port, Write
 
 
 class Stream(WithArchive):
     """Current documents with an archive that others feed."""
 
     name = "stream"
+    about = "an archive fed by a change stream"
+    where = "every version is copied to {archive}"
+    roles = ("id", "version", "token", "archive", "archive_id")
+    defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_history"}
+    lacks = "no second collection with versions of its documents was found."
     holds_current = True
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest second collection."""
+        return paired.picked(server, sample, others, cls.name)
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The one guarded update."""

@@ -15,20 +15,38 @@ Crash points: before the insert nothing has happened, after it everything has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from model.canonical import Value
+from model.layouts import repeated
+from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, own_of
 from model.layouts.inminiature import outlines
 from model.layouts.inserted import Inserted
 from model.names import version_name
 from model.records import Outline, Version
+from model.resilient import Port
 
 
 class Versions(Inserted):
     """Documents whose versions stand beside one another."""
 
     name = "versions"
+    about = "a document for every version"
+    roles = ("id", "version", "token")
+    defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
+    lacks = "no field with a whole number and one with an id were found in it."
+
+    @classmethod
+    def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
+        """Documents that share an id and follow one another; the judge tells ``flagged`` and ``deltas`` apart too."""
+        return repeated.own_documents(server, sample)
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest id and version."""
+        return repeated.wanted(server, sample, cls.name)
 
     @property
     def own(self) -> Own:

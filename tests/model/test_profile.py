@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from model.errors import NotFound, Refused
-from model.profile import HISTORIES, PATTERNS, CollectionProfile, Profile, stated
+from model.layouts.listed import NAMES, fields_of
+from model.profile import CollectionProfile, Profile, stated
 
 WHOLE = """
 [[collection]]
@@ -81,16 +82,16 @@ def test_the_defaults_are_the_names_of_the_published_patterns() -> None:
 
 
 def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
-    assert stated("s.t", "archive").fields == {
+    assert fields_of(stated("s.t", "archive")) == {
         "id": "_id",
         "version": "v",
         "token": "_w",
         "archive": "s.t_history",
         "archive_id": "docId",
     }
-    assert stated("s.t", "plain", token="").fields == {"id": "_id"}
-    for layout in (*HISTORIES, *PATTERNS):
-        assert all(stated("s.t", layout).fields.values())
+    assert fields_of(stated("s.t", "plain", token="")) == {"id": "_id"}
+    for layout in NAMES:
+        assert all(fields_of(stated("s.t", layout)).values())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,35 @@
+"""How one collection keeps its versions: its layout, and what each of the layout's roles is called in it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CollectionProfile:
+    """How one collection keeps its versions: the layout and the names of its fields."""
+
+    ns: str
+    layout: str = "plain"
+    archive: str = ""  # ns of the earlier versions; archive and stream
+    archive_id: str = "docId"
+    id: str = "_id"
+    version: str = "v"
+    token: str = "_w"  # "" where the collection must gain no field
+    current: str = "current"
+    prev: str = "prev"
+    removed: str = ""  # deltas: the field that lists the paths which a version removed
+    hash: str = "_versioned_id"
+    hash_include: tuple[str, ...] = ()  # () means all content
+    hash_exclude: tuple[str, ...] = ()
+    at: str = ""
+    author: str = ""
+    numbering: str = "next"
+    grace: dt.timedelta = dt.timedelta(hours=24)
+    counter: str = ""  # "seq" in a sequence, "count" in pending
+    targets: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # counter -> (ns, field)
+    pending: str = "pending"
+    applied: str = "applied"
+    processed: str = "processed"
