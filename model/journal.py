@@ -37,7 +37,10 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS by_kind ON entries (kind) WHERE kind IN ('begun', 'unknown');
 """
-_FOR_GOOD = frozenset(("create index",))
+_FOR_GOOD = {
+    "create index": "An index is not dropped from here; drop it with your own tools.",
+    "next number": "A number that was handed out is not taken back: somebody may use it already.",
+}
 _DIED = "Not known: the process ended before the answer came."
 _PATIENCE = 10.0  # seconds that one process waits for another's write
 
@@ -129,6 +132,8 @@ class Journal:
         }
         if outcome.token is not None:
             changes["token"] = outcome.token
+        if outcome.kind == "applied" and outcome.id is not None:
+            changes["document"] = text.value_text(outcome.id)  # a number that was free may have been taken meanwhile
         if stored_content is not None:
             changes |= {"after": _kept(stored_content), "hash_after": canonical.hash_of(stored_content)}
         sets = ", ".join(f"{name} = :{name}" for name in changes)
@@ -236,9 +241,7 @@ class Journal:
             return f"It was undone already, by entry {row['undone_by']}."
         if row["lifetime"] and row["lifetime"] != self._lifetime:
             return "It was written to data in memory, which are gone."
-        if row["action"] in _FOR_GOOD:
-            return "An index is not dropped from here; drop it with your own tools."
-        return ""
+        return _FOR_GOOD.get(row["action"], "")
 
 
 def _now() -> str:

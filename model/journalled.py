@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bson import ObjectId
 
-from model import canonical, edit, pending
+from model import canonical, edit, pending, processed
 from model.canonical import Value
 from model.catalogue import Catalogue
 from model.diff import Reorder, diff
@@ -22,6 +22,9 @@ from model.layouts.base import Layout, Stamp
 from model.names import id_name, version_name
 from model.records import Checkpoint, Outcome, PendingToken, Version
 from model.resilient import Port
+
+COUNTED = ("sequence", "processed", "pending")
+"""The patterns whose entries are undone and looked for by their own steps, not by the content of a document."""
 
 SETTLED_AFTER = dt.timedelta(minutes=2)
 """A write that has not arrived by then is taken as lost; until then it may still be on its way."""
@@ -49,7 +52,7 @@ class Writer:
         content = layout.signed(content, self.author)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
         intent = replace(intent, version_before=base.v, extra={"base": _base_hash(layout, base)})
-        return self._send(
+        return self.send(
             intent,
             lambda stamp: layout.swap(id, base, content, stamp),
             lambda outcome: _as_stored(layout, id, outcome, content),
@@ -63,7 +66,7 @@ class Writer:
             return Outcome("refused", ns, id, reason)
         content = layout.signed(content, self.author)
         intent = self._intent(layout, ns, id, "create", None, content, undoes)
-        return self._send(intent, lambda stamp: layout.create(content, id, stamp))
+        return self.send(intent, lambda stamp: layout.create(content, id, stamp))
 
     def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
         """Delete a document, once all that goes with it is kept."""
@@ -73,7 +76,7 @@ class Writer:
         intent = self._intent(layout, ns, id, action, base.content, None, undoes)
         removed = _packed(layout.removal(id, base))
         intent = replace(intent, version_before=base.v, stored=removed, extra={"base": _base_hash(layout, base)})
-        return self._send(intent, lambda stamp: layout.delete(id, base, stamp))
+        return self.send(intent, lambda stamp: layout.delete(id, base, stamp))
 
     def create_index(self, ns: str) -> Outcome:
         """Create the unique index that the layout's safety rests on."""
@@ -86,41 +89,49 @@ class Writer:
             layout.create_index()
             return Outcome("applied", ns, None, f"{ns} has the unique index now.")
 
-        return self._send(Intent(self.source, ns, None, "create index", layout.name), create)
+        return self.send(Intent(self.source, ns, None, "create index", layout.name), create)
 
-    def finish(self, tokens: Sequence[PendingToken], confirmed: bool, step: Checkpoint) -> Iterator[Outcome]:
-        """Step two for each token, unless it may still belong to a living writer."""
+    def tokens(
+        self, tokens: Sequence[PendingToken], what: pending.Step, confirmed: bool, step: Checkpoint
+    ) -> Iterator[Outcome]:
+        """Finish or drop each token, unless it may still belong to a living writer."""
         known: dict[str, pending.Counters] = {}
         for done, token in enumerate(tokens):
             step(done, len(tokens))
             of = known.get(token.ns)
             if of is None:
                 of = known[token.ns] = pending.counters(self.port, self.catalogue.known(token.ns)[1])
-            yield self._finish(token, of, confirmed)
+            yield self._settle(token, of, what, confirmed)
         step(len(tokens), len(tokens))
 
-    def _finish(self, token: PendingToken, of: pending.Counters, confirmed: bool) -> Outcome:
+    def _settle(self, token: PendingToken, of: pending.Counters, what: pending.Step, confirmed: bool) -> Outcome:
         who = f"Token {pending.token_name(token.token)} of {id_name(token.id)}"
-        if token.problem:
-            return Outcome("refused", token.ns, token.id, f"{who} cannot be finished: {token.problem}")
-        if not (token.stale or token.applied or confirmed):
+        if not (token.stale or token.applied or confirmed) and not token.problem:
             age = "of unknown age" if token.at is None else "young"
             return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
         # Another token of the same document may have been finished since this one was listed.
         token = pending.find(self.port, of, token.id, token.token, dt.datetime.now(dt.UTC)) or token
         if token.problem:
-            return Outcome("refused", token.ns, token.id, f"{who} cannot be finished: {token.problem}")
+            done = "finished" if what == "finish" else "dropped"
+            return Outcome("refused", token.ns, token.id, f"{who} cannot be {done}: {token.problem}")
+        if token.applied:
+            what = "finish"  # it was counted, so there is nothing to forget: it is only taken out
+        return self.step(token, of, what)
+
+    def step(self, token: PendingToken, of: pending.Counters, what: pending.Step) -> Outcome:
+        """One step of a two-step counter, for a token as it stands now."""
+        before, after = (token.counter, token.after) if what == "finish" else (token.counter, token.counter)
         intent = Intent(
             self.source,
             token.ns,
             token.id,
-            "finish",
+            _ACTIONS[what],
             "pending",
-            before=_seen(token, of, token.counter, True),
-            after=_seen(token, of, token.after, False),
-            extra=pending.to_fields(token, of),
+            before=_seen(token, of, before, what != "add"),
+            after=_seen(token, of, after, what == "add"),
+            extra=pending.to_fields(token, of) | {"step": what},
         )
-        return self._send(intent, lambda stamp: pending.send(self.port, token, of))
+        return self.send(intent, lambda stamp: pending.send(self.port, token, of, what))
 
     def _intent(
         self,
@@ -134,12 +145,13 @@ class Writer:
     ) -> Intent:
         return Intent(self.source, ns, id, "undo" if undoes else action, layout.name, before, after, undoes=undoes)
 
-    def _send(
+    def send(
         self,
         intent: Intent,
         write: Callable[[Stamp], Outcome],
         stored: Callable[[Outcome], bytes | None] = lambda outcome: None,
     ) -> Outcome:
+        """Do one write with its intent in the journal before and its outcome after."""
         token = ObjectId()
         entry = self.journal.begin(replace(intent, token=str(token)))
         try:
@@ -161,8 +173,10 @@ class Writer:
         record = self._undoable(entry, elsewhere)
         ns, id = record.entry.ns, record.document
         assert id is not None  # entries without a document are not undoable
-        if record.extra.get("token"):
-            return self._undo_finish(record, id)
+        if record.layout == "pending":
+            return self._undo_step(record, id)
+        if record.layout == "processed":
+            return self._undo_entry(record, id)
         if record.after is None:
             return self._put_back(record, id)
         current = self._current(ns, id)
@@ -178,7 +192,7 @@ class Writer:
     def undo_conflict(self, entry: str) -> edit.Conflict:
         """The undo of an edit as a merge: from what it left, back to what was before, beside what is there now."""
         record = self._undoable(entry)
-        if record.before is None or record.after is None or record.document is None or record.extra.get("token"):
+        if record.before is None or record.after is None or record.document is None or record.layout in COUNTED:
             raise Refused("Only an edit can be undone by a merge; this entry is another kind of write.")
         base = _version(record.version_after, record.after, record)
         return edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
@@ -189,7 +203,7 @@ class Writer:
             raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to undo it.")
         if not record.entry.undoable:
             raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
-        if not record.extra.get("token"):
+        if record.layout not in COUNTED:
             now = self.catalogue.layout(record.entry.ns).name
             if now != record.layout:
                 raise Refused(
@@ -220,13 +234,13 @@ class Writer:
             there = self._current(record.entry.ns, id) if outcome.kind == "applied" else None
             return replace(outcome, version=there.v) if there is not None else outcome
 
-        return self._send(intent, put_back)
+        return self.send(intent, put_back)
 
-    def _undo_finish(self, record: Record, id: Value) -> Outcome:
+    def _undo_step(self, record: Record, id: Value) -> Outcome:
         kept = dict(record.extra)
-        back = kept.get("direction") != "back"
+        what = pending.INVERSE[pending.step_of(kept)]
         token, of = pending.from_fields(record.entry.ns, id, kept, dt.timedelta(0))
-        if not back:
+        if what in ("finish", "drop"):
             found = pending.find(self.port, of, id, token.token, dt.datetime.now(dt.UTC))
             if found is None:
                 return Outcome("conflict", of.ns, id, "The token is not pending any more; nothing was written.")
@@ -239,10 +253,29 @@ class Writer:
             "pending",
             before=record.after,
             after=record.before,
-            extra=kept | {"direction": "back" if back else "forth"},
+            extra=kept | {"step": what},
             undoes=record.entry.id,
         )
-        return self._send(intent, lambda stamp: pending.send(self.port, token, of, back))
+        return self.send(intent, lambda stamp: pending.send(self.port, token, of, what))
+
+    def _undo_entry(self, record: Record, id: Value) -> Outcome:
+        kept = dict(record.extra)
+        back = kept.get("way") != "back"
+        of = processed.from_fields(record.entry.ns, id, kept)
+        extra = kept | {"way": "back" if back else "forth"}
+        intent = Intent(
+            self.source,
+            of.ns,
+            id,
+            "undo",
+            "processed",
+            record.after,
+            record.before,
+            extra=extra,
+            undoes=record.entry.id,
+        )
+        do = processed.take_back if back else processed.apply
+        return self.send(intent, lambda stamp: do(self.port, of))
 
     # --- doubt
 
@@ -265,8 +298,10 @@ class Writer:
         if id is None:
             reason = self.catalogue.layout(ns).missing_index()
             return Outcome("conflict" if reason else "applied", ns, None, reason or "The index is there.")
-        if record.extra.get("token"):
-            return self._found_token(record, id)
+        if record.layout in COUNTED:
+            return self._found_count(record, id)
+        if record.extra.get("numbered"):
+            return self._found_numbered(record, id)
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
         at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
         if record.after is None:
@@ -294,12 +329,32 @@ class Writer:
             return None
         return _version(record.version_before, record.before, record)
 
-    def _found_token(self, record: Record, id: Value) -> Outcome:
-        kept = dict(record.extra)
-        token, of = pending.from_fields(record.entry.ns, id, kept, dt.timedelta(0))
-        there = pending.find(self.port, of, id, token.token, dt.datetime.now(dt.UTC)) is not None
-        if there == (kept.get("direction") == "back"):
-            return Outcome("applied", of.ns, id, "The token is pending." if there else "The token is finished.")
+    def _found_count(self, record: Record, id: Value) -> Outcome:
+        """The same of a sequence, a two-step counter or an apply-once list."""
+        ns, kept = record.entry.ns, dict(record.extra)
+        if record.layout == "sequence":
+            return Outcome("skipped", ns, id, "Its number was given to nobody, and is left out if the counter moved.")
+        if record.layout == "processed":
+            there = processed.found(self.port, processed.from_fields(ns, id, kept))
+            done, said = there is (kept.get("way") != "back"), "The entry is in the list." if there else "It is gone."
+        else:
+            token, of = pending.from_fields(ns, id, kept, dt.timedelta(0))
+            what = pending.step_of(kept)
+            landed = pending.landed(self.port, token, of, what)
+            if landed is None:
+                gone = f"{id_name(id)} is gone, and nobody can tell what became of the token."
+                return Outcome("unknown", ns, id, gone)
+            done, said = landed, f"The token {pending.DONE[what]}."
+        return Outcome("applied", ns, id, said) if done else self._waiting(record, id)
+
+    def _found_numbered(self, record: Record, id: Value) -> Outcome:
+        """The same of an insert under the next number, which may be another than the one tried first."""
+        ns, field, layout = record.entry.ns, record.extra["numbered"], self.catalogue.layout(record.entry.ns)
+        mark = {layout.profile.token: ObjectId(record.token or "")} if layout.profile.token else {}
+        for raw in self.port.find(ns, mark, limit=1) if mark else ():
+            number = canonical.get(raw, (field,))
+            where = canonical.get(raw, (layout.profile.id,)) or id
+            return Outcome("applied", ns, where, "It arrived.", value=number)
         return self._waiting(record, id)
 
     def _waiting(self, record: Record, id: Value) -> Outcome:
@@ -340,6 +395,14 @@ def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> byte
     if found is None or found == sent or not all(isinstance(op, Reorder) for op in diff(sent, found)):
         return None
     return found
+
+
+_ACTIONS: dict[pending.Step, str] = {
+    "add": "add token",
+    "finish": "finish",
+    "drop": "drop token",
+    "back": "put token back",
+}
 
 
 def _seen(token: PendingToken, of: pending.Counters, counter: Value | None, waiting: bool) -> bytes:

@@ -6,27 +6,34 @@ A token that stays is finished by sending the very step two that its writer woul
     {_id, pending: t, applied: {$ne: t}}   →   {$pull: {pending: t}, $inc: {count: 1}, $push: {applied: t}}
 
 ``$push`` only where the collection keeps an ``applied`` list. The token in the filter is the guard: whoever comes
-second matches nothing, so a repeated, late or doubled write does no harm. A token that is pending and applied was
-counted already and is only taken out. A counter that is missing, or null since a sum over nothing was stored in it,
-counts from zero; one that holds anything else but a number is a person's decision. Nothing here adds up totals.
+second matches nothing, so a repeated, late or doubled write does no harm. A step one that arrives late, after its step
+two, is only known by ``applied``: who counts from here always keeps it, as step one is guarded by it too::
+
+    {_id, pending: {$ne: t}, applied: {$ne: t}}   →   {$push: {pending: t}}
+
+A token can be dropped as well, which forgets what it stands for; each of the four steps is the inverse of another. A
+token that is pending and applied was counted already and is only taken out. A counter that is missing, or null since a
+sum over nothing was stored in it, counts from zero; one that holds anything else but a number is a person's decision.
+Nothing here adds up totals.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Literal, TypeAlias
 
 from bson import Decimal128, Int64, ObjectId
 from bson.decimal128 import create_decimal128_context
 
 from model import canonical, text
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.errors import Refused, Unreadable
 from model.guards import by_id, exact
 from model.names import id_name
-from model.profile import CollectionProfile
 from model.records import Checkpoint, Outcome, PendingToken, no_checkpoint
 from model.resilient import End, Port, Write, run
 
@@ -36,6 +43,9 @@ _EXACT = (canonical.OBJECT_ID, canonical.STRING, canonical.BINARY, canonical.DAT
 _OWNERS = ("owner", "by", "writer", "host")
 _AMOUNTS = ("amount", "inc", "n")
 _CONTEXT = create_decimal128_context()
+
+Step: TypeAlias = Literal["add", "finish", "drop", "back"]
+INVERSE: dict[Step, Step] = {"add": "drop", "drop": "add", "finish": "back", "back": "finish"}
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ def tokens(
     left = server.find(of.ns, {f"{of.pending}.0": {"$exists": True}}, sort={"_id": 1}, projection=shown)
     done = 0
     for raw in left:
-        for token in _tokens_of(raw, of, now):
+        for token in tokens_of(raw, of, now):
             done += 1
             checkpoint(done, None)
             yield token
@@ -74,11 +84,12 @@ def tokens(
 def find(server: Port, of: Counters, id: Value, token: Value, now: dt.datetime) -> PendingToken | None:
     """One token as it stands now; None where it is not pending any more."""
     for raw in server.find(of.ns, {"_id": id}, limit=1):
-        return next((t for t in _tokens_of(raw, of, now) if t.token == token), None)
+        return next((t for t in tokens_of(raw, of, now) if t.token == token), None)
     return None
 
 
-def _tokens_of(raw: bytes, of: Counters, now: dt.datetime) -> Iterator[PendingToken]:
+def tokens_of(raw: bytes, of: Counters, now: dt.datetime) -> Iterator[PendingToken]:
+    """The tokens in the ``pending`` list of one stored document."""
     id = canonical.get(raw, ("_id",))
     pending = canonical.get(raw, _steps(of.pending))
     if id is None or pending is None or pending.type != canonical.ARRAY:
@@ -146,17 +157,62 @@ def _sum(counter: Value | None, amount: int) -> Value:
 # --- writing
 
 
-def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
-    """The write that finishes a token; reads where the token is a document.
+def token_of(by: int, owner: str | None) -> Value:
+    """A new token, which tells its age, and where it is needed its amount and owner."""
+    made = ObjectId()
+    if by == 1 and owner is None:
+        return Value.of(made)
+    said: list[tuple[str, object]] = [("t", made), ("amount", by), *([("owner", owner)] if owner is not None else [])]
+    return Value.document(canonical.document((name, Value.of(part)) for name, part in said))
 
-    ``$pull`` takes a document for a condition, and would take out others that meet it. Such a token leaves by setting
-    the list without it, guarded by the whole list.
-    """
-    guard = by_id(token.id) | {of.pending: token.token}
-    body: dict[str, dict[str, object]] = {"$pull": {of.pending: token.token}}
-    if token.token.type == canonical.OBJECT and (waiting := _pending_now(server, token, of)) is not None:
-        guard |= exact(of.pending, canonical.array(waiting))
-        body = {"$set": {of.pending: canonical.array(t for t in waiting if t != token.token)}}
+
+def stand(server: Port, of: Counters, id: Value, token: Value) -> tuple[bytes | None, bool, bool]:
+    """The document that a token belongs to, and whether the token is pending and applied there, read at one moment."""
+    for raw in server.find(of.ns, {"_id": id}):
+        if canonical.get(raw, ("_id",)) != id:  # 1.0 where 1 was asked for
+            continue
+        pending, applied = (canonical.get(raw, _steps(name)) for name in (of.pending, of.applied))
+        return raw, token in _listed(pending), token in _listed(applied)
+    return None, False, False
+
+
+def _listed(value: Value | None) -> list[Value]:
+    return canonical.items(value) if value is not None and value.type == canonical.ARRAY else []
+
+
+def hindrance(raw: bytes, of: Counters, token: Value) -> str:
+    """Why a token cannot be counted in this document, one sentence; "" where it can."""
+    waiting, counter = canonical.get(raw, _steps(of.pending)), canonical.get(raw, _steps(of.counter))
+    if waiting is not None and waiting.type != canonical.ARRAY:
+        return f"{of.pending} is a value of type {waiting.kind} and no list; mend it by hand."
+    if counter is not None and counter.type == canonical.NULL:
+        return ""
+    return _problem(token, canonical.get(raw, _steps(of.applied)), of, counter, twice=False)
+
+
+def token_at(of: Counters, id: Value, token: Value, raw: bytes | None = None) -> PendingToken:
+    """A token that somebody names; with its document the counter is known too."""
+    at, owner, amount = _said_by(token)
+    counter = canonical.get(raw, _steps(of.counter)) if raw is not None else None
+    after = _sum(counter, amount) if raw is not None else None
+    return PendingToken(of.ns, id, token, owner, at, of.counter, amount, counter, after, False, False)
+
+
+def new_document(of: Counters, id: Value, token: Value) -> Write:
+    """The insert of a counter's document with its first token; the index on ``_id`` lets one of several writers in."""
+    fields = [("_id", id), (of.counter, Value.of(0)), (of.pending, canonical.array([token]))]
+    return Write(of.ns, "insert", {}, canonical.document([*fields, (of.applied, canonical.array([]))]), "a new counter")
+
+
+def step_one(token: PendingToken, of: Counters) -> Write:
+    """The write that makes a token pending, unless it is or was counted; a late duplicate matches nothing."""
+    guard = by_id(token.id) | {of.pending: {"$ne": token.token}, of.applied: {"$ne": token.token}}
+    return Write(of.ns, "update", guard, {"$push": {of.pending: token.token}}, "add a token")
+
+
+def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
+    """The write that finishes a token; reads where the token is a document."""
+    guard, body = _taken_out(server, token, of)
     if token.applied:
         return Write(
             of.ns, "update", guard | {of.applied: token.token}, body, "take out a token that was counted already"
@@ -173,6 +229,28 @@ def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
     return Write(of.ns, "update", guard, body, "finish a token")
 
 
+def _taken_out(
+    server: Port, token: PendingToken, of: Counters
+) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+    """Filter and operators that take a token out of the list; reads where the token is a document.
+
+    ``$pull`` takes a document for a condition, and would take out others that meet it. Such a token leaves by setting
+    the list without it, guarded by the whole list.
+    """
+    guard = by_id(token.id) | {of.pending: token.token}
+    if token.token.type == canonical.OBJECT and (waiting := _pending_now(server, token, of)) is not None:
+        guard |= exact(of.pending, canonical.array(waiting))
+        return guard, {"$set": {of.pending: canonical.array(t for t in waiting if t != token.token)}}
+    return guard, {"$pull": {of.pending: token.token}}
+
+
+def step_drop(server: Port, token: PendingToken, of: Counters) -> Write:
+    """The write that takes a token out uncounted, while it is pending and was not counted."""
+    guard, body = _taken_out(server, token, of)
+    guard = guard | {of.applied: {"$ne": token.token}}
+    return Write(of.ns, "update", guard, body, "drop a token")
+
+
 def step_back(token: PendingToken, of: Counters) -> Write:
     """The inverse of :func:`step_two`: the token is pending again, and the counter without it."""
     guard = by_id(token.id) | {of.pending: {"$ne": token.token}}
@@ -187,27 +265,51 @@ def step_back(token: PendingToken, of: Counters) -> Write:
     return Write(of.ns, "update", guard, body, "put a token back")
 
 
-def send(server: Port, token: PendingToken, of: Counters, back: bool = False) -> Outcome:
-    """Send step two, or its inverse, and say how it ended."""
-
-    def landed() -> bool | None:
-        waiting = _pending_now(server, token, of)
-        return None if waiting is None else (token.token in waiting) is back
-
-    end = run(server, step_back(token, of) if back else step_two(server, token, of), landed)
-    now = _counter_now(server, token, of) if end.kind == "applied" else ""
-    return _outcome(token, of, end, back, now)
+def step(server: Port, token: PendingToken, of: Counters, what: Step) -> Write:
+    """The write of a step; reads where the token is a document."""
+    if what in ("add", "back"):
+        return step_one(token, of) if what == "add" else step_back(token, of)
+    return step_two(server, token, of) if what == "finish" else step_drop(server, token, of)
 
 
-def _counter_now(server: Port, token: PendingToken, of: Counters) -> str:
-    """The counter as a clause, read again: other writers raise it too."""
+def send(server: Port, token: PendingToken, of: Counters, what: Step = "finish") -> Outcome:
+    """Send a step, and say how it ended."""
+    end = run(server, step(server, token, of, what), lambda: landed(server, token, of, what))
+    now = _counter_now(server, token, of) if end.kind == "applied" else None
+    outcome = _outcome(token, of, end, what, _now_said(of, now))
+    return replace(outcome, value=now) if isinstance(now, Value) else outcome
+
+
+def landed(server: Port, token: PendingToken, of: Counters, what: Step) -> bool | None:
+    """Whether a step is done, whoever did it; None where nobody can tell.
+
+    Where no ``applied`` list is kept, a token that is gone was finished, unless somebody dropped it in that moment.
+    """
+    raw, waits, counted = stand(server, of, token.id, token.token)
+    if raw is None:
+        return None
+    if what in ("add", "back"):
+        return waits or (what == "add" and counted)
+    if waits:
+        return False
+    known = of.keeps_applied and not token.applied
+    return counted is (what == "finish") if known else True
+
+
+def _counter_now(server: Port, token: PendingToken, of: Counters) -> Value | str | None:
+    """The counter, read again as other writers raise it too; a clause where it cannot be told."""
     try:
         for raw in server.find(of.ns, {"_id": token.id}, projection={of.counter: 1}, limit=1):
-            counter = canonical.get(raw, _steps(of.counter))
-            return f"{of.counter} is {'missing' if counter is None else text.shown(counter)} now"
+            return canonical.get(raw, _steps(of.counter))
     except Refused:
         return f"{of.counter} could not be read again"
     return "the document is gone since"
+
+
+def _now_said(of: Counters, now: Value | str | None) -> str:
+    if isinstance(now, str):
+        return now
+    return f"{of.counter} is {'missing' if now is None else text.shown(now)} now"
 
 
 def _pending_now(server: Port, token: PendingToken, of: Counters) -> list[Value] | None:
@@ -218,18 +320,23 @@ def _pending_now(server: Port, token: PendingToken, of: Counters) -> list[Value]
     return None
 
 
-def _outcome(token: PendingToken, of: Counters, end: End, back: bool, now: str) -> Outcome:
+DONE: dict[Step, str] = {"add": "is pending", "finish": "was finished", "drop": "was dropped", "back": "was put back"}
+_LEFT: dict[Step, str] = {"add": "added", "finish": "finished", "drop": "dropped", "back": "put back"}
+
+
+def _outcome(token: PendingToken, of: Counters, end: End, what: Step, now: str) -> Outcome:
     kind, detail = end.kind, end.sentence
     who = f"Token {token_name(token.token)} of {id_name(token.id)}"
     if kind == "applied":
-        how = "put back" if back else "taken out, as it was counted already" if token.applied else "finished"
-        detail = f"{who} was {how}: {now}."
-    elif kind == "conflict" and not back:
+        counted = what == "finish" and token.applied
+        detail = f"{who} {'was taken out, as it was counted already' if counted else DONE[what]}: {now}."
+    elif kind == "conflict" and what in ("finish", "drop"):
         # Nothing matched, so the token is gone or stands elsewhere than it was seen: the work is done or not ours.
         return Outcome("skipped", of.ns, token.id, f"{who} changed since it was listed; nothing was written.")
     elif kind == "conflict":
-        detail = f"{who} is pending again already, or is not where it was left; nothing was written."
-    return Outcome(kind, of.ns, token.id, detail or f"{who} could not be finished.")
+        where = "is pending or was counted already" if what == "add" else "is pending again already"
+        detail = f"{who} {where}, or is not where it was left; nothing was written."
+    return Outcome(kind, of.ns, token.id, detail or f"{who} could not be {_LEFT[what]}.")
 
 
 def effect(token: PendingToken) -> str:
@@ -240,8 +347,13 @@ def effect(token: PendingToken) -> str:
     return f"would be finished: {token.field} + {token.amount} ({now})"
 
 
-def explain(token: PendingToken) -> str:
+def explain(token: PendingToken, what: Step = "finish") -> str:
     """What the write does and what guards it, for the preview."""
+    if what == "drop" and not token.applied:
+        return (
+            f"The token is taken out and {token.field} stays, in one write, and only while the token is still pending "
+            "and not applied: what it stands for will not be counted."
+        )
     if token.applied:
         return "The token was counted already and is only taken out, if it is still both pending and applied."
     return (
@@ -278,6 +390,14 @@ def from_fields(ns: str, id: Value, kept: dict[str, str], grace: dt.timedelta) -
     at, owner, _ = _said_by(token)
     amount, was_applied = int(kept["amount"]), bool(kept["was_applied"])
     return PendingToken(ns, id, token, owner, at, of.counter, amount, None, None, True, was_applied), of
+
+
+def step_of(kept: dict[str, str]) -> Step:
+    """The step that a journal entry was about; earlier entries name a direction alone."""
+    for step in INVERSE:
+        if kept.get("step") == step:
+            return step
+    return "back" if kept.get("direction") == "back" else "finish"
 
 
 def _steps(name: str) -> tuple[str, ...]:

@@ -128,6 +128,7 @@ class Outcome:
     version: Value | None = None  # the version that is now current, where applied
     entry: str | None = None  # the journal's id for it
     token: str | None = None  # the write token, hex, for an unknown one
+    value: Value | None = None  # the number that was handed out, or the counter as it is now
 
 
 @dataclass(frozen=True)

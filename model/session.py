@@ -41,6 +41,7 @@ from model.journalled import Writer
 from model.layouts.base import Stamp
 from model.names import id_name, version_name
 from model.notation.paths import fitted
+from model.once import Once
 from model.profile import Profile
 from model.records import (
     Checkpoint,
@@ -453,12 +454,13 @@ class Session:
         """Whether a token is at least so old; one of unknown age counts as young."""
         return token.at is not None and dt.datetime.now(dt.UTC) - token.at >= age
 
-    def preview_finish(self, token: PendingToken) -> Sending:
-        """Exactly what finishing this token would send."""
+    def preview_finish(self, token: PendingToken, drop: bool = False) -> Sending:
+        """Exactly what finishing this token would send, or dropping it."""
+        what: pending.Step = "drop" if drop and not token.applied else "finish"
         of = pending.counters(self._opened.server, self._catalogue.known(token.ns)[1])
         if token.problem:
             raise Refused(token.problem)
-        return sending([pending.step_two(self._opened.server, token, of)], pending.explain(token))
+        return sending([pending.step(self._opened.server, token, of, what)], pending.explain(token, what))
 
     def finish(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
@@ -468,7 +470,19 @@ class Session:
         Tokens inside the grace period are skipped unless ``confirmed`` by a person.
         """
         self._check_allowed()
-        return self._writer.finish(tokens, confirmed, checkpoint)
+        return self._writer.tokens(tokens, "finish", confirmed, checkpoint)
+
+    def drop(
+        self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
+    ) -> Iterator[Outcome]:
+        """Take tokens out uncounted, as :meth:`finish`; one that was counted already is only taken out."""
+        self._check_allowed()
+        return self._writer.tokens(tokens, "drop", confirmed, checkpoint)
+
+    @property
+    def once(self) -> Once:
+        """Numbers, counts, apply-once entries and hashed documents: writes that may be repeated and count once."""
+        return Once(self._writer, self._check_allowed)
 
     # --- the way back
 

@@ -189,7 +189,7 @@ def test_finishing_can_be_taken_back_once(
     assert finish(server, ns, token) == "applied"
     kept = pending.to_fields(token, of(server, ns))
     again, counters = pending.from_fields(ns, token.id, kept, dt.timedelta(0))
-    assert [pending.send(server, again, counters, back=True).kind for _ in range(2)] == ["applied", "conflict"]
+    assert [pending.send(server, again, counters, "back").kind for _ in range(2)] == ["applied", "conflict"]
     assert stored(database) == before
 
 

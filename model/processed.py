@@ -1,0 +1,222 @@
+"""Apply-once lists: what a total was raised for stands beside it, and is raised for never again.
+
+One write does both, and only where the entry is not in the list yet::
+
+    {_id, processed: {$nin: [e]}}   →   {$inc: {total: n}, $addToSet: {processed: e}}
+
+The entry is what makes it safe to send twice, today or next year: in doubt the list is asked. The same write must not
+be an upsert, for where the entry is in the list already it would make a second document, each time. A document that is
+not there is inserted whole, with its first entry, under the unique index of its key; whoever loses that race goes on
+with the update above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from bson import ObjectId
+
+from model import canonical as c
+from model import text
+from model.canonical import Value
+from model.errors import NotFound, Refused, Unreadable
+from model.guards import by_id, exact
+from model.names import id_name
+from model.records import Outcome
+from model.resilient import End, Port, Write, run
+
+TRIES = 20
+_ENTRIES = (c.STRING, c.OBJECT_ID, c.BINARY, c.DATE, c.INT32, c.INT64)
+_NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
+
+Way: TypeAlias = Literal["forth", "back"]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One entry that raises one total: in which document, by which field it is found, and by how much."""
+
+    ns: str
+    key_field: str
+    key: Value
+    listed: str  # the list's field
+    total: str
+    entry: Value
+    by: int
+
+
+def read(server: Port, of: Tally) -> bytes | None:
+    """The document of a key, None where there is none; raises ``Refused`` where there are several (class P1)."""
+    found = [raw for raw in server.find(of.ns, {of.key_field: {"$eq": of.key}}, limit=3) if _key(raw, of) == of.key]
+    if len(found) > 1:
+        raise Refused(
+            f"{of.ns} holds several documents for {id_name(of.key)}, so nobody can say which one counts; settle that "
+            "first."
+        )
+    return found[0] if found else None
+
+
+def _key(raw: bytes, of: Tally) -> Value | None:
+    return c.get(raw, (of.key_field,))
+
+
+def hindrance(of: Tally, raw: bytes | None) -> str:
+    """Why this cannot be applied once, one sentence; "" where it can."""
+    if of.entry.type not in _ENTRIES:
+        return (
+            f"An entry is a text, a number, a date, an ObjectId or a UUID; {text.shown(of.entry)} is a {of.entry.kind}."
+        )
+    if of.total in ("_id", of.key_field, of.listed):
+        return f"{of.total} is not a total; name the field that is to be raised."
+    if raw is None:
+        return ""
+    listed, total = c.get(raw, (of.listed,)), c.get(raw, (of.total,))
+    if listed is not None and listed.type != c.ARRAY:
+        return f"{of.listed} of {id_name(of.key)} is a {listed.kind} and no list; mend it by hand."
+    if total is not None and total.type not in _NUMBERS:
+        return f"{of.total} of {id_name(of.key)} is {text.shown(total)}, which is no number; say by an edit what it is."
+    return ""
+
+
+def has(raw: bytes, of: Tally) -> bool:
+    """Whether the entry is in the list as a server compares: 1 and 1.0 are one entry."""
+    listed = c.get(raw, (of.listed,))
+    if listed is None or listed.type != c.ARRAY:
+        return False
+    return any(each == of.entry or _as_number(each) == _as_number(of.entry) is not None for each in c.items(listed))
+
+
+def _as_number(value: Value) -> object:
+    if value.type not in _NUMBERS:
+        return None
+    number = value.python()
+    return number.to_decimal() if value.type == c.DECIMAL128 else number
+
+
+def forth(of: Tally, raw: bytes) -> Write:
+    """The guarded update of a document that was read."""
+    guard = _guard(of, raw) | {of.listed: {"$nin": [of.entry]}}
+    body = {"$inc": {of.total: of.by}, "$addToSet": {of.listed: of.entry}}
+    return Write(of.ns, "update", guard, body, "raise the total once")
+
+
+def back(of: Tally, raw: bytes) -> Write:
+    """Its inverse: the entry goes out of the list, and what it stood for out of the total."""
+    guard = _guard(of, raw) | {of.listed: of.entry}
+    body = {"$inc": {of.total: -of.by}, "$pull": {of.listed: of.entry}}
+    return Write(of.ns, "update", guard, body, "take an entry back")
+
+
+def _guard(of: Tally, raw: bytes) -> dict[str, object]:
+    physical = c.get(raw, ("_id",))
+    if physical is None:
+        raise Unreadable(f"{id_name(of.key)} cannot be read, so it is not written.")
+    return by_id(physical) | ({} if of.key_field == "_id" else exact(of.key_field, of.key))
+
+
+def new_document(of: Tally) -> Write:
+    """The insert of a key's document with its first entry; a unique index on the key lets one of several in."""
+    key = [("_id", of.key)] if of.key_field == "_id" else [("_id", Value.of(ObjectId())), (of.key_field, of.key)]
+    made = c.document([*key, (of.total, Value.of(of.by)), (of.listed, c.array([of.entry]))])
+    return Write(of.ns, "insert", {}, made, "the document with its first entry")
+
+
+def needs_index(server: Port, of: Tally) -> str:
+    """Why a document cannot be made for a key, one sentence; "" where one can."""
+    if of.key_field == "_id":
+        return ""
+    for index in server.indexes(of.ns):
+        if index.get("unique") and list(index["key"]) == [of.key_field] and not index.get("partialFilterExpression"):
+            return ""
+    return (
+        f"{of.ns} has no unique index on {of.key_field}, so two could make the document of {id_name(of.key)} at once; "
+        "create the index, or the document, first."
+    )
+
+
+def apply(server: Port, of: Tally, create: bool = False) -> Outcome:
+    """Raise the total unless the entry is in the list; ``create`` makes the document where it is missing.
+
+    ``skipped``: the entry was in the list already, nothing was written.
+    """
+    try:
+        for _ in range(TRIES):
+            raw = read(server, of)
+            if why := hindrance(of, raw):
+                return Outcome("refused", of.ns, of.key, why)
+            if raw is not None and has(raw, of):
+                return _done(server, of, "skipped")
+            if raw is None and not create:
+                raise NotFound(f"There is no document {id_name(of.key)} in {of.ns}; create it, or check the key.")
+            if raw is None and (why := needs_index(server, of)):
+                return Outcome("refused", of.ns, of.key, why)
+            end = run(server, new_document(of) if raw is None else forth(of, raw), lambda: _there(server, of))
+            if end.kind != "conflict":
+                return _ended(server, of, end)
+    except Refused as error:
+        return Outcome("refused", of.ns, of.key, str(error))
+    return Outcome("refused", of.ns, of.key, f"Others write {id_name(of.key)} all the time; try again.")
+
+
+def _there(server: Port, of: Tally) -> bool:
+    raw = read(server, of)
+    return raw is not None and has(raw, of)
+
+
+def take_back(server: Port, of: Tally) -> Outcome:
+    """Undo :func:`apply`, if the entry is still in the list."""
+    try:
+        raw = read(server, of)
+        if raw is None or not has(raw, of):
+            said = f"{text.shown(of.entry)} is not in {of.listed} of {id_name(of.key)} any more; nothing was written."
+            return Outcome("conflict", of.ns, of.key, said)
+        end = run(server, back(of, raw), lambda: not _there(server, of))
+    except Refused as error:
+        return Outcome("refused", of.ns, of.key, str(error))
+    if end.kind == "conflict":
+        return Outcome("conflict", of.ns, of.key, f"{id_name(of.key)} changed in this moment; nothing was written.")
+    return _ended(server, of, end, "back")
+
+
+def _ended(server: Port, of: Tally, end: End, way: Way = "forth") -> Outcome:
+    if end.kind == "applied":
+        return _done(server, of, "applied", way)
+    said = f"It is not known whether {text.shown(of.entry)} was applied. " if end.kind == "unknown" else ""
+    return Outcome(end.kind, of.ns, of.key, said + end.sentence)
+
+
+def _done(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way = "forth") -> Outcome:
+    who, value = f"{text.shown(of.entry)} of {id_name(of.key)}", None
+    try:
+        raw = read(server, of)
+        value = c.get(raw, (of.total,)) if raw is not None else None
+        now = f"{of.total} is {'missing' if value is None else text.shown(value)} now"
+    except Refused:
+        now = f"{of.total} could not be read again"
+    if kind == "skipped":
+        return Outcome(kind, of.ns, of.key, f"{who} was applied already, nothing was written: {now}.", value=value)
+    how = "was taken back" if way == "back" else "is applied"
+    return Outcome(kind, of.ns, of.key, f"{who} {how}: {now}.", value=value)
+
+
+def to_fields(of: Tally) -> dict[str, str]:
+    """What the journal must keep so that this can be looked for and taken back."""
+    return {
+        "entry": text.value_text(of.entry),
+        "key_field": of.key_field,
+        "listed": of.listed,
+        "total": of.total,
+        "by": str(of.by),
+    }
+
+
+def from_fields(ns: str, key: Value, kept: dict[str, str]) -> Tally:
+    """The inverse of :func:`to_fields`."""
+    entry = text.value_from_text(kept["entry"])
+    return Tally(ns, kept["key_field"], key, kept["listed"], kept["total"], entry, int(kept["by"]))
+
+
+def found(server: Port, of: Tally) -> bool:
+    """Whether the entry is in the list."""
+    return _there(server, of)
