@@ -5,6 +5,7 @@
     Exception
     ├── Refused                 one sentence: what is wrong and what to do
     │   ├── Unreachable         no connection: wrong address, time-out, TLS, credentials
+    │   │   └── InDoubt         something was sent, and nobody knows whether it was done
     │   ├── NotAllowed          the server knows the user and says no; or the session is read-only
     │   ├── NotFound            an id, a version, a collection that is not there
     │   └── Unreadable          bytes or text that are not what they should be
@@ -20,6 +21,10 @@ class Refused(Exception):
 
 class Unreachable(Refused):
     """The server could not be reached, or did not let us in."""
+
+
+class InDoubt(Unreachable):
+    """Something was sent, and nobody knows whether it was done or still will be."""
 
 
 class NotAllowed(Refused):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from bson import ObjectId
@@ -16,7 +17,7 @@ from model import canonical, edit, pending, processed
 from model.canonical import Value
 from model.catalogue import Catalogue
 from model.diff import Reorder, diff
-from model.errors import NotFound, Refused
+from model.errors import InDoubt, NotFound, Refused
 from model.journal import Intent, Journal, Record
 from model.layouts.base import Layout, Stamp
 from model.names import id_name, version_name
@@ -86,8 +87,15 @@ class Writer:
             return Outcome("skipped", ns, None, f"{ns} has the index it needs.")
 
         def create(stamp: Stamp) -> Outcome:
-            layout.create_index()
-            return Outcome("applied", ns, None, f"{ns} has the unique index now.")
+            done = Outcome("applied", ns, None, f"{ns} has the unique index now.")
+            try:
+                layout.create_index()
+            except InDoubt as error:
+                with suppress(Refused):
+                    if layout.missing_index() is None:
+                        return done
+                return Outcome("unknown", ns, None, f"It is not known whether the index was created. {error}")
+            return done
 
         return self.send(Intent(self.source, ns, None, "create index", layout.name), create)
 
@@ -231,8 +239,11 @@ class Writer:
 
         def put_back(stamp: Stamp) -> Outcome:
             outcome = layout.put_back(removed)
-            there = self._current(record.entry.ns, id) if outcome.kind == "applied" else None
-            return replace(outcome, version=there.v) if there is not None else outcome
+            if outcome.kind == "applied":
+                with suppress(Refused):  # it is there, whoever cannot be asked for its version
+                    there = self._current(record.entry.ns, id)
+                    return replace(outcome, version=there.v) if there is not None else outcome
+            return outcome
 
         return self.send(intent, put_back)
 
@@ -296,12 +307,15 @@ class Writer:
     def _found(self, record: Record) -> Outcome:
         ns, id = record.entry.ns, record.document
         if id is None:
-            reason = self.catalogue.layout(ns).missing_index()
-            return Outcome("conflict" if reason else "applied", ns, None, reason or "The index is there.")
+            if self.catalogue.layout(ns).missing_index() is not None:
+                return self._waiting(record, None)
+            return Outcome("applied", ns, None, "The index is there.")
         if record.layout in COUNTED:
             return self._found_count(record, id)
         if record.extra.get("numbered"):
             return self._found_numbered(record, id)
+        if record.undoes is not None and record.before is None and record.after is not None:
+            return self._found_back(record, record.undoes, id)
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
         at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
         if record.after is None:
@@ -357,7 +371,19 @@ class Writer:
             return Outcome("applied", ns, where, "It arrived.", value=number)
         return self._waiting(record, id)
 
-    def _waiting(self, record: Record, id: Value) -> Outcome:
+    def _found_back(self, record: Record, deleted: str, id: Value) -> Outcome:
+        """What has become of the documents that an undo of a delete was to put back."""
+        removed = _unpacked(self.journal.record(deleted).stored or canonical.EMPTY)
+        there = [raw for ns, raw in removed if raw in self.port.find(ns, {"_id": canonical.get(raw, ("_id",))})]
+        if len(there) == len(removed):
+            current = self._current(record.entry.ns, id)
+            return Outcome("applied", record.entry.ns, id, "It is there again.", current.v if current else None)
+        if not there:
+            return self._waiting(record, id)
+        some = f"{len(there)} of {len(removed)} documents of {id_name(id)} are there again; undo the delete once more."
+        return Outcome("unknown", record.entry.ns, id, some)
+
+    def _waiting(self, record: Record, id: Value | None) -> Outcome:
         if dt.datetime.now(dt.UTC) - record.entry.at < SETTLED_AFTER:
             return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
         return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")

@@ -27,7 +27,7 @@ from pymongo.write_concern import WriteConcern
 
 from model import driver, watching
 from model.canonical import OBJECT, Value, array, decode, document
-from model.errors import NotAllowed, Refused, Unreachable
+from model.errors import InDoubt, NotAllowed, Refused, Unreachable
 from model.meanings import Applied, Meaning, cannot_connect, cannot_read, meaning, without_password
 from model.records import ServerFacts
 
@@ -344,7 +344,7 @@ class Server:
         try:
             stream = self._collection(ns).watch(full_document=looked, start_after=place, max_await_time_ms=wait_ms)
         except (PyMongoError, BSONError) as error:
-            raise watching.said(error, self._trouble) from None
+            raise watching.said(error, self._trouble, self.facts().topology == "standalone") from None
         return watching.Changes(stream, self._trouble)
 
     def _rows(
@@ -420,18 +420,20 @@ class Server:
     # --- writing
 
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
-        """Create an index; raises ``Refused`` where duplicates stand in its way."""
+        """Create an index; raises ``Refused`` where duplicates stand in its way, ``InDoubt`` where nobody knows."""
         if self.read_only:
             raise NotAllowed(READ_ONLY)
         try:
             self._collection(ns).create_index(list(keys.items()), unique=unique)
-        except (PyMongoError, BSONError) as error:
+        except Exception as error:
             said = meaning(error)
             if said.duplicate:
                 raise Refused(
                     f"{ns} holds duplicates, so the unique index cannot be created; settle them first."
                 ) from None
-            raise self._trouble(error) from None
+            if said.applied == "no":
+                raise self._trouble(error) from None
+            raise InDoubt(without_password(said.sentence, self._uri)) from None
 
     def send(self, write: Write) -> Reply:
         """Send a write once; raises nothing, the reply says what is known.

@@ -222,9 +222,10 @@ class Layout(ABC):
         """Insert again what a delete removed; ``conflict`` where the id is taken by now.
 
         In doubt a document that is there with just these bytes counts as ours. What is there already is left alone.
+        Where only some of several documents could be put back, that is ``unknown``, and doing it again goes on.
         """
         key: Value | None = None
-        for ns, raw in removed:
+        for done, (ns, raw) in enumerate(removed):
             physical = c.get(raw, ("_id",))
             assert physical is not None
             key = key or ids.id_of(raw, self.profile.id) or physical
@@ -237,13 +238,17 @@ class Layout(ABC):
                     continue
                 end = run(self.server, Write(ns, "insert", {}, raw, "put back what was deleted"), there)
             except Refused as error:
-                return Outcome("refused", self.ns, key, str(error))
+                end = End("refused", str(error))
+            if end.kind == "applied":
+                continue
+            sentence = end.sentence
             if end.kind == "conflict":
-                return Outcome(
-                    "conflict", self.ns, key, "Its place is taken by another document; nothing was put back."
-                )
-            if end.kind != "applied":
-                return Outcome(end.kind, self.ns, key, end.sentence)
+                sentence = "Its place is taken by another document; nothing was put back."
+            if not done or end.kind == "unknown":
+                return Outcome(end.kind, self.ns, key, sentence)
+            return Outcome(
+                "unknown", self.ns, key, f"{done} of {len(removed)} documents are there again, the next one is not."
+            )
         return Outcome("applied", self.ns, key, "What was deleted is there again.")
 
     # --- what layouts share
