@@ -165,6 +165,19 @@ class Journal:
             row = db.execute("SELECT * FROM entries WHERE id = ?", (_number(id),)).fetchone()
         if row is None:
             raise NotFound(f"The journal has no entry {id}; `palimpsest journal` lists them.")
+        return self._record(row)
+
+    def records(self, name: str, value: str) -> Iterator[Record]:
+        """The entries that carry something in their ``extra``, such as the run of a repair; oldest first."""
+        with self._file() as db:
+            found = db.execute(
+                "SELECT id FROM entries WHERE instr(extra, ?) AND json_extract(extra, ?) = ? ORDER BY id",
+                (json.dumps(value), f'$."{name}"', value),
+            ).fetchall()
+        for row in found:
+            yield self.record(str(row["id"]))
+
+    def _record(self, row: sqlite3.Row) -> Record:
         return Record(
             entry=self._entry(row),
             document=text.value_from_text(row["document"]) if row["document"] else None,

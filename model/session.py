@@ -38,6 +38,7 @@ from model.edit import Conflict
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.journal import Journal
 from model.journalled import Writer
+from model.layouts import listed
 from model.layouts.base import Stamp
 from model.names import id_name, version_name
 from model.notation.paths import fitted
@@ -58,6 +59,7 @@ from model.records import (
     Version,
     no_checkpoint,
 )
+from model.repair import Repairs
 from model.sending import sending
 from model.trust import Measured, Trust
 
@@ -141,6 +143,7 @@ class Session:
         self.journal = Journal(home, lifetime=uuid.uuid4().hex if opened.is_local else "")
         self.drafts = Drafts(home)
         self._trust = Trust(home)
+        self._home = home
         self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text)
         self._writer = Writer(self._catalogue, opened.server, self.journal, opened.text, _user())
         self.read_only = read_only
@@ -205,6 +208,11 @@ class Session:
     def info(self, ns: str) -> CollectionInfo:
         """One collection, from what is already known where possible; raises ``NotFound``."""
         return self._catalogue.info(ns)
+
+    @property
+    def layouts(self) -> dict[str, str]:
+        """The layouts and patterns that a collection can be read as, each with what it is in a few words."""
+        return {name: listed.declared(name).about for name in listed.NAMES}
 
     def set_layout(self, ns: str, name: str) -> CollectionInfo:
         """Use another layout for a collection from now on, as ``--layout`` does; an unknown one is ``Refused``."""
@@ -406,7 +414,7 @@ class Session:
         """Look again for the write of an unknown outcome: applied, conflict (it is not there), or still unknown."""
         if outcome.entry is None:
             raise Refused("This write has no entry in the journal, so it cannot be looked for.")
-        return self._writer.look_again(outcome.entry)
+        return self.look_again(outcome.entry)
 
     def colleague(self, ns: str, id: Value) -> Outcome:
         """Change a document of the sample as someone else would; refused elsewhere."""
@@ -480,6 +488,16 @@ class Session:
         return self._writer.tokens(tokens, "drop", confirmed, checkpoint)
 
     @property
+    def repairs(self) -> Repairs:
+        """The repair centre: findings become a plan, which is drawn, done and taken back."""
+        return Repairs(self._writer, self._check_allowed, self._is_production)
+
+    def _is_production(self) -> bool:
+        if self.is_local:
+            return False
+        return any(saved.production and saved.uri == self.source for saved in Connections(self._home).all())
+
+    @property
     def once(self) -> Once:
         """Numbers, counts, apply-once entries and hashed documents: writes that may be repeated and count once."""
         return Once(self._writer, self._check_allowed)
@@ -492,6 +510,8 @@ class Session:
         ``elsewhere``: the person says that this source is the one of the entry, although it is written otherwise.
         """
         self._check_allowed()
+        if self.repairs.is_repair(entry):
+            return self.repairs.undo_entry(entry, elsewhere)
         return self._writer.undo(entry, elsewhere)
 
     def undo_conflict(self, entry: str) -> Conflict:
@@ -500,6 +520,8 @@ class Session:
 
     def look_again(self, entry: str) -> Outcome:
         """As :meth:`settle`, for an entry of the journal whose write began and never ended."""
+        if self.repairs.is_repair(entry):
+            return self.repairs.look_again(entry)
         return self._writer.look_again(entry)
 
     def _why_read_only(self) -> str:

@@ -1,0 +1,367 @@
+"""What to do about findings: a plan, kept as a JSON file that people read, review and change by hand.
+
+An item holds one finding, the repair for it, and the SHA-256 of every stored document that the repair rests on, so that
+a document that has changed since the scan is told. The items stand in the order in which they are done: documents with
+two troubles come right in one run. Values are canonical Extended JSON; the source is written without its password.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from model import canonical, home, text
+from model.canonical import Value
+from model.errors import NotFound, Refused, Unreadable
+from model.findings import CLASSES, Finding, Unchecked
+from model.remedies import REPAIRS, Choice, asking, no_repair
+
+FORM = 1
+WHEN_ANSWERED = "when answered"
+
+Do: TypeAlias = Literal["yes", "no", "when answered"]
+_DO: dict[Do, object] = {"yes": True, "no": False, "when answered": WHEN_ANSWERED}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A stored document as the scan saw it."""
+
+    ns: str
+    id: Value  # its `_id`
+    sha256: str  # of its bytes
+
+
+@dataclass(frozen=True)
+class Item:
+    """One finding and what to do about it."""
+
+    no: int  # from 1, in the order in which items are done
+    finding: Finding  # without evidence where the plan was read from a file
+    repair: str | None  # a name in REPAIRS; None where a person has to act, see `advice`
+    do: Do  # "when answered": it is done as soon as `answer` says how
+    seen: tuple[Seen, ...] = ()
+    question: str = ""  # what a person must say first, else ""
+    choices: tuple[Choice, ...] = ()
+    wants: Literal["", "number", "whole number"] = ""  # what an answer may be beside the choices
+    answer: str | None = None  # the name of a choice, or Extended JSON of what is wanted
+    advice: str = ""  # what a person can do where there is no repair, one sentence
+
+    @property
+    def ticked(self) -> bool:
+        """Whether it is going to be done."""
+        return self.repair is not None and (self.do == "yes" or (self.do == "when answered" and not self.asks))
+
+    @property
+    def asks(self) -> bool:
+        """Whether it still waits for an answer."""
+        return bool(self.question) and self.answer is None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Findings with what to do about them, for one source."""
+
+    id: str
+    source: str  # without password
+    made: dt.datetime
+    items: tuple[Item, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
+    note: str = field(default="", compare=False)  # where it was read from, for messages
+
+    def item(self, no: int) -> Item:
+        """One item by its number; raises ``NotFound``."""
+        if 1 <= no <= len(self.items):
+            return self.items[no - 1]
+        raise NotFound(f"The plan has no item {no}; it has {len(self.items)}.")
+
+    def with_ticked(self, no: int, ticked: bool) -> Plan:
+        """The plan with an item to be done or not; one that asks is done once it is answered."""
+        item = self.item(no)
+        if ticked and item.repair is None:
+            raise Refused(f"Item {no} has no repair. {item.advice}".strip())
+        yes: Do = "when answered" if item.question else "yes"
+        return self._with(replace(item, do=yes if ticked else "no"))
+
+    def with_answer(self, no: int, answer: str | None) -> Plan:
+        """The plan with a person's answer to an item's question; None takes the answer back.
+
+        Raises ``Refused`` where it is no answer to that question.
+        """
+        item = self.item(no)
+        if not item.question:
+            raise Refused(f"Item {no} asks nothing.")
+        return self._with(replace(item, do="when answered", answer=_checked(answer, item, f"Item {no}")))
+
+    def _with(self, item: Item) -> Plan:
+        return replace(self, items=(*self.items[: item.no - 1], item, *self.items[item.no :]))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many items there are of each class, in the order of CLASSES."""
+        counted = Counter(item.finding.code for item in self.items)
+        return {code: counted[code] for code in CLASSES if counted[code]}
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, whole or not at all; raises ``Refused`` where that cannot be done."""
+        home.write(Path(path), written(self))
+
+    @staticmethod
+    def load(path: str | Path) -> Plan:
+        """Read a plan; raises ``NotFound``, or ``Unreadable`` with the item and the key that is wrong."""
+        try:
+            said = Path(path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise NotFound(f"There is no plan {path}; `palimpsest scan SOURCE --plan {path}` writes one.") from None
+        except OSError as error:
+            raise Refused(f"The plan {path} cannot be read ({error.strerror or error}).") from None
+        except UnicodeDecodeError:
+            raise Unreadable(f"The plan {path} is no UTF-8 text; save it as UTF-8.") from None
+        return read(said, str(path))
+
+
+# --- making one
+
+
+def planned(
+    source: str, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
+) -> Plan:
+    """The plan for some findings: what is safe is ticked, what needs a person asks, the rest says what can be done."""
+    found = sorted(findings, key=_order)
+    made = (now or dt.datetime.now(dt.UTC)).astimezone(dt.UTC)
+    made = made.replace(microsecond=made.microsecond // 1000 * 1000)
+    items = tuple(_item(no, finding) for no, finding in enumerate(found, 1))
+    return Plan(f"plan-{uuid.uuid4().hex[:12]}", source, made, items, tuple(unchecked))
+
+
+def _order(finding: Finding) -> tuple[int, int]:
+    repair = REPAIRS.get(finding.repair or "")
+    classes = list(CLASSES)
+    known = classes.index(finding.code) if finding.code in CLASSES else len(classes)
+    return (repair.rank if repair is not None else 1000), known
+
+
+def _item(no: int, finding: Finding) -> Item:
+    seen = tuple(dict.fromkeys(_seen(each.ns, each.raw) for each in finding.evidence))
+    repair = finding.repair if finding.repair in REPAIRS and not finding.young else None
+    if repair is None:
+        return Item(no, finding, None, "no", seen, advice=no_repair(finding))
+    ask = asking(finding)
+    if ask is None:
+        return Item(no, finding, repair, "yes", seen)
+    return Item(no, finding, repair, "when answered", seen, ask.question, ask.choices, ask.wants)
+
+
+def _seen(ns: str, raw: bytes) -> Seen:
+    try:
+        id = canonical.get(raw, ("_id",))
+    except Unreadable:
+        id = None
+    return Seen(ns, id or Value.of(None), digest(raw))
+
+
+def digest(raw: bytes) -> str:
+    """The SHA-256 of a stored document's bytes, in hex."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+# --- the file
+
+
+def written(plan: Plan) -> str:
+    """The plan as its file holds it: indented JSON with a line at its end."""
+    data = {
+        "palimpsest": "repair plan",
+        "form": FORM,
+        "plan": plan.id,
+        "source": plan.source,
+        "made": plan.made.isoformat(timespec="milliseconds"),
+        "summary": {code: f"{count:,} × {CLASSES[code].name}" for code, count in plan.counts.items()},
+        "not checked": [_unchecked_to(each) for each in plan.unchecked],
+        "items": [_item_to(item) for item in plan.items],
+    }
+    said = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    try:
+        said.encode()
+    except UnicodeEncodeError:  # half characters of a damaged string
+        said = json.dumps(data, indent=2) + "\n"
+    return said
+
+
+def _unchecked_to(each: Unchecked) -> dict[str, object]:
+    return {"ns": each.ns, "why": each.why} | ({} if each.id is None else {"id": text.json_object(each.id)})
+
+
+def _item_to(item: Item) -> dict[str, object]:
+    finding = item.finding
+    data: dict[str, object] = {
+        "item": item.no,
+        "class": finding.code,
+        "ns": finding.ns,
+        "id": None if finding.id is None else text.json_object(finding.id),
+        "versions": [text.json_object(v) for v in finding.versions],
+        "detail": finding.detail,
+        "repair": item.repair,
+    }
+    if item.repair is not None:
+        data["do"] = _DO[item.do]
+    if item.question:
+        data["question"] = item.question
+        data["choices"] = {choice.name: choice.label for choice in item.choices}
+        if item.wants:
+            data["or"] = f"a {item.wants}, as Extended JSON"
+        data["answer"] = item.answer
+    if item.advice:
+        data["advice"] = item.advice
+    if finding.at is not None:
+        data["at"] = finding.at.isoformat()
+    if finding.young:
+        data["young"] = True
+    data["rests on"] = [{"ns": s.ns, "id": text.json_object(s.id), "sha256": s.sha256} for s in item.seen]
+    return data
+
+
+def read(said: str, name: str) -> Plan:
+    """The plan in a file's text; ``name`` is what messages call it."""
+    try:
+        data = json.loads(said)
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = f" in line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
+        raise Unreadable(f"The plan {name} is no JSON{where}.") from None
+    if not isinstance(data, dict) or data.get("palimpsest") != "repair plan":
+        raise Unreadable(f'{name} is no repair plan: it does not begin with "palimpsest": "repair plan".')
+    if data.get("form") != FORM:
+        raise Unreadable(f"The plan {name} is of another form than {FORM}; scan again to get one of this program.")
+    top = _Fields(data, f"The plan {name}")
+    top.only("palimpsest", "form", "plan", "source", "made", "summary", "not checked", "items")
+    unchecked = [
+        _Fields(each, f"The plan {name}, not checked {at}") for at, each in enumerate(top.list("not checked"), 1)
+    ]
+    rows = [_Fields(each, f"The plan {name}, item {at}") for at, each in enumerate(top.list("items"), 1)]
+    return Plan(
+        top.text("plan"),
+        top.text("source"),
+        top.time("made"),
+        tuple(_item_from(no, row) for no, row in enumerate(rows, 1)),
+        tuple(Unchecked(row.text("ns"), row.text("why"), row.value("id")) for row in unchecked),
+        name,
+    )
+
+
+def _item_from(no: int, row: _Fields) -> Item:
+    row.only(
+        *("item", "class", "ns", "id", "versions", "detail", "repair", "do", "question", "choices", "or", "answer"),
+        *("advice", "at", "young", "rests on"),
+    )
+    if row.data.get("item") != no:
+        raise Unreadable(f'{row.where}: "item" must be {no}, as items are done in the order of their numbers.')
+    code, repair = row.text("class"), row.data.get("repair")
+    if code not in CLASSES:
+        raise Unreadable(f"{row.where}: there is no class {code!r}; the classes are {', '.join(CLASSES)}.")
+    if repair is not None and (repair not in REPAIRS or code not in REPAIRS[repair].codes):
+        fitting = [name for name, each in REPAIRS.items() if code in each.codes]
+        others = f"is {fitting[0]} or null" if fitting else "must be null"
+        raise Unreadable(f"{row.where}: the repair for {code} {others}, not {json.dumps(repair)}.")
+    finding = Finding(
+        code,
+        row.text("ns"),
+        row.value("id"),
+        tuple(row.as_value(v, "versions") for v in row.list("versions")),
+        row.text("detail"),
+        repair,
+        at=row.time("at") if "at" in row.data else None,
+        young=row.data.get("young") is True,
+    )
+    inner = [_Fields(each, f"{row.where}, rests on {at}") for at, each in enumerate(row.list("rests on"), 1)]
+    seen = tuple(Seen(each.text("ns"), each.value("id") or Value.of(None), each.text("sha256")) for each in inner)
+    made = _item(no, replace(finding, young=False) if repair is not None else finding)
+    if repair is None:
+        return replace(made, finding=finding, seen=seen, advice=str(row.data.get("advice", "")))
+    do = row.data.get("do", True)
+    if do not in (True, False, WHEN_ANSWERED):
+        raise Unreadable(f'{row.where}: "do" is true, false or "{WHEN_ANSWERED}", not {json.dumps(do)}.')
+    said: Do = "no" if do is False else "when answered" if made.question else "yes"
+    answer = row.data.get("answer")
+    if answer is not None and not made.question:
+        raise Unreadable(f'{row.where}: nothing is asked here, so there is no "answer".')
+    return replace(made, finding=finding, do=said, seen=seen, answer=_checked(answer, made, row.where))
+
+
+def _checked(answer: object, item: Item, where: str) -> str | None:
+    """An answer in its own form; raises ``Unreadable`` where it is none."""
+    if answer is None:
+        return None
+    names = [choice.name for choice in item.choices]
+    if answer in names:
+        return str(answer)
+    if item.wants:
+        try:
+            value = text.value_from_text(answer if isinstance(answer, str) else json.dumps(answer))
+        except Unreadable:
+            value = Value.of(None)
+        whole = (canonical.INT32, canonical.INT64)
+        if value.type in (whole if item.wants == "whole number" else (*whole, canonical.DOUBLE, canonical.DECIMAL128)):
+            return text.value_text(value)
+    ways = ", ".join(f'"{name}"' for name in names) + (f" or a {item.wants}" if item.wants else "")
+    raise Unreadable(f"{where}: {json.dumps(answer)} is no answer to its question; the answers are {ways}.")
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """A JSON object of the file, and what messages call it."""
+
+    data: Any
+    where: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, dict):
+            raise Unreadable(f"{self.where} must be an object in braces.")
+
+    def only(self, *names: str) -> None:
+        """Raise where there is a key that nobody reads: a slip of the pen must not go unseen."""
+        unknown = [name for name in self.data if name not in names]
+        if unknown:
+            raise Unreadable(f"{self.where}: there is no key {unknown[0]!r} here; take it out or mend its name.")
+
+    def text(self, name: str) -> str:
+        """A key that must be text."""
+        found = self.data.get(name)
+        if not isinstance(found, str):
+            raise Unreadable(f"{self.where}: {name!r} must be text in quotes.")
+        return found
+
+    def list(self, name: str) -> list[Any]:
+        """A key that must be a list."""
+        found = self.data.get(name)
+        if not isinstance(found, list):
+            raise Unreadable(f"{self.where}: {name!r} must be a list in brackets.")
+        return found
+
+    def time(self, name: str) -> dt.datetime:
+        """A key that must be a time with its zone."""
+        try:
+            found = dt.datetime.fromisoformat(self.text(name))
+        except ValueError:
+            found = dt.datetime.min
+        if found.tzinfo is None:
+            raise Unreadable(f"{self.where}: {name!r} must be a time such as 2026-05-01T12:00:00+00:00.")
+        return found
+
+    def value(self, name: str) -> Value | None:
+        """A key that is a BSON value; None where it is null or left out."""
+        found = self.data.get(name)
+        return None if found is None else self.as_value(found, name)
+
+    def as_value(self, found: object, name: str) -> Value:
+        """A BSON value; raises with the name of its key."""
+        try:
+            return text.value_from_text(json.dumps(found))
+        except (Unreadable, RecursionError) as error:
+            raise Unreadable(f"{self.where}: {name!r} is no Extended JSON: {error}") from None

@@ -1,0 +1,1 @@
+"""The repairs: what each writes, how it is sent, and the way back; behind ``model.repair``."""

@@ -1,0 +1,62 @@
+"""The quarantine: a collection beside the others of its database, with a copy of all that repairs remove.
+
+A row is ``{_id, from, at, by, doc}``. Its ``_id`` is the SHA-256 of where the document stood and of its bytes, so that
+a removal which died half-way and is done again keeps one copy.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.layouts.edits import check_size
+from model.resilient import Port, Write
+
+NAME = "quarantine"
+
+
+def place(ns: str) -> str:
+    """The quarantine of a collection's database."""
+    return f"{ns.partition('.')[0]}.{NAME}"
+
+
+def key(ns: str, raw: bytes) -> Value:
+    """The ``_id`` of the row that keeps a document."""
+    return Value.of(hashlib.sha256(ns.encode() + b"\x00" + raw).hexdigest())
+
+
+def keeping(ns: str, raw: bytes, at: dt.datetime, by: str) -> Write:
+    """The write that keeps a copy of a document; raises ``Refused`` where the copy would be too large to store."""
+    row = c.document(
+        [
+            ("_id", key(ns, raw)),
+            ("from", Value.of(ns)),
+            ("at", Value.of(at)),
+            ("by", Value.of(by)),
+            ("doc", Value.document(raw)),
+        ]
+    )
+    check_size(row)
+    return Write(place(ns), "insert", {}, row, "a copy is kept in the quarantine")
+
+
+def kept(server: Port, ns: str, raw: bytes) -> bytes | None:
+    """The row that keeps a document just as it was; None where there is none."""
+    wanted = key(ns, raw)
+    for row in server.find(place(ns), guards.by_id(wanted), limit=1):
+        if c.get(row, ("doc",)) == Value.document(raw) and c.get(row, ("from",)) == Value.of(ns):
+            return row
+    return None
+
+
+def clearing(ns: str, row: bytes) -> Write:
+    """The write that takes a row away once its document is back in its place."""
+    wanted = c.get(row, ("_id",))
+    assert wanted is not None
+    where = guards.by_id(wanted) | {"from": Value.of(ns)}
+    for name in ("at", "by"):
+        where |= guards.exact(name, c.get(row, (name,)))
+    return Write(place(ns), "delete", where, None, "the copy in the quarantine is cleared")

@@ -1,0 +1,296 @@
+"""Running a plan: what each item would do now, and doing it, one guarded write after another.
+
+The dry run and the real one prepare an item by the same function, from documents that are read at that moment. What a
+plan has written already is known from the journal, so a run that died goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from model import text
+from model.canonical import Value
+from model.errors import Refused
+from model.journal import Intent
+from model.journalled import Writer
+from model.layouts.base import Stamp
+from model.layouts.edits import equal_numbers, reordered
+from model.names import id_name
+from model.plan import Item, Plan, digest
+from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
+from model.remedies import LEAVE, REPAIRS
+from model.repairs import quarantine
+from model.repairs.catalogue import PREPARES
+from model.repairs.steps import GONE, Change, Ground, Prepared, Step, Verdict
+from model.resilient import End, Write, run
+from model.sending import sending
+
+ROUNDS = 20
+"""How often an item is prepared and done again while others write the same document."""
+ACTION = "repair"
+
+
+class DryItem(NamedTuple):
+    """What one item would do now."""
+
+    no: int
+    verdict: Verdict
+    text: str  # one clause or sentence, such as "Would be removed: v9 in shop.contracts_history"
+    changes: tuple[Change, ...]  # each stored document before and after
+    sending: Sending  # the writes as code, in their order
+
+
+def prepare(ground: Ground, item: Item) -> Prepared:
+    """What an item would do now; reads, and writes nothing."""
+    finding = item.finding
+    if item.repair is None:
+        return Prepared("refused", item.advice or "There is no repair for it.")
+    if finding.young:
+        return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
+    if item.asks:
+        return Prepared("asks", item.question)
+    if item.answer == LEAVE:
+        return Prepared("nothing", "A person said to leave it as it is")
+    if not item.seen:
+        return Prepared("refused", "The plan does not say which documents it rests on; scan again")
+    try:
+        if (seen := ground.stale(item)) is not None:
+            gone = ground.at(seen.ns, seen.id) is None
+            who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
+            where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
+            return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
+        return PREPARES[item.repair](ground, item)
+    except Refused as error:
+        return Prepared("refused", str(error))
+
+
+def dry(
+    ground: Ground, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
+) -> Iterator[DryItem]:
+    """What each item with a repair would do now, or those asked for."""
+    items = [item for item in plan.items if (item.repair if only is None else item.no in only)]
+    for done, item in enumerate(items):
+        checkpoint(done, len(items))
+        yield drawn(item, prepare(ground, item))
+    checkpoint(len(items), len(items))
+
+
+def drawn(item: Item, prepared: Prepared) -> DryItem:
+    """A prepared item as it is shown."""
+    writes: list[Write] = []
+    for step in prepared.steps:
+        writes += [step.keep, step.write] if step.keep is not None else [step.write]
+    said = prepared.text
+    if prepared.verdict == "would":
+        said = f"{REPAIRS[item.repair or ''].would}: {said}"
+    changes = tuple(step.change for step in prepared.steps)
+    return DryItem(item.no, prepared.verdict, said, changes, sending(writes, prepared.explanation))
+
+
+@dataclass
+class Running:
+    """One run of a plan: an iterator over (item number, outcome), which is cancelled between items."""
+
+    writer: Writer
+    ground: Ground
+    plan: Plan
+    id: str
+    checkpoint: Checkpoint = no_checkpoint
+    offers: list[str] = field(default_factory=list)  # what a person may want to do now; never done by itself
+
+    def __iter__(self) -> Iterator[tuple[int, Outcome]]:
+        items = [item for item in self.plan.items if item.repair is not None]
+        self._remember()
+        for done, item in enumerate(items):
+            self.checkpoint(done, len(items))
+            yield item.no, self.do(item)
+        self.checkpoint(len(items), len(items))
+
+    def _remember(self) -> None:
+        """What earlier runs of this plan have written, as the journal has it; doubt among it is settled."""
+        for record in self.writer.journal.records("plan", self.plan.id):
+            if record.entry.kind in ("applied", "begun", "unknown"):
+                ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
+                left = GONE if record.after is None else digest(record.after)
+                self.ground.ours.add((ns, id, left))
+                if record.entry.kind != "applied":
+                    now = self.ground.at(ns, id)
+                    if (GONE if now is None else digest(now)) == left:
+                        arrived = Outcome("applied", record.entry.ns, record.document, "It arrived.")
+                        self.writer.journal.end(record.entry.id, arrived)
+
+    def do(self, item: Item) -> Outcome:
+        """One item: prepared, done, and looked at again until nothing is left to do."""
+        if not item.ticked and not item.asks:
+            return self._ends(item, "skipped", "It is not ticked in the plan; nothing was written.")
+        wrote, entry = 0, None
+        for _ in range(ROUNDS):
+            prepared = prepare(self.ground, item)
+            if prepared.verdict != "would":
+                break
+            failed = False
+            for step in prepared.steps:
+                outcome = self.send(item, step)
+                if outcome.kind == "applied":
+                    wrote, entry = wrote + 1, outcome.entry
+                    continue
+                failed = True
+                if outcome.kind != "conflict" or len(prepared.steps) == 1:
+                    return self._stopped(outcome, wrote)
+                break
+            if not failed and item.repair not in _AGAIN:
+                return self._done(item, prepared, entry)
+        else:
+            return self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
+        if wrote and prepared.verdict in ("nothing", "changed"):
+            return self._done(item, prepared, entry)
+        kinds: dict[Verdict, Kind] = {"refused": "refused"}
+        said = prepared.text if prepared.text.endswith(("?", ".")) else f"{prepared.text}; nothing was written."
+        if prepared.verdict == "asks":
+            said = f"It waits for an answer in the plan: {prepared.text}"
+        return self._ends(item, kinds.get(prepared.verdict, "skipped"), said, entry)
+
+    def _ends(self, item: Item, kind: Kind, said: str, entry: str | None = None) -> Outcome:
+        return Outcome(kind, item.finding.ns, item.finding.id, said, entry=entry)
+
+    def _done(self, item: Item, prepared: Prepared, entry: str | None) -> Outcome:
+        kind = REPAIRS[item.repair or ""]
+        who = id_name(item.finding.id) if item.finding.id is not None else item.finding.ns
+        said = f"{who}: {prepared.text} {kind.done}." if prepared.verdict == "would" else f"{who}: {prepared.text}"
+        if item.finding.code == "V1" and (offer := self._index(item)) and offer not in self.offers:
+            self.offers.append(offer)
+        return self._ends(item, "applied", said, entry)
+
+    def _index(self, item: Item) -> str:
+        """The index whose lack let duplicates in, as an offer: it is never created from here."""
+        try:
+            reason = self.ground.layouts(item.finding.ns).missing_index()
+        except Refused:
+            return ""
+        return reason or ""
+
+    def _stopped(self, outcome: Outcome, wrote: int) -> Outcome:
+        if not wrote:
+            return outcome
+        return replace(outcome, detail=f"{outcome.detail} {wrote} of its writes were done; run the plan again.")
+
+    # --- one step
+
+    def send(self, item: Item, step: Step, undoes: str | None = None) -> Outcome:
+        """One write of an item, journalled; what it removes is kept first, and it is taken back where it must be."""
+        change, finding = step.change, item.finding
+        intent = Intent(
+            self.writer.source,
+            finding.ns,
+            finding.id,
+            "undo" if undoes else ACTION,
+            self.ground.layouts(finding.ns).profile.layout,
+            change.before,
+            change.after,
+            extra={
+                "run": self.id,
+                "plan": self.plan.id if not undoes else "",
+                "item": str(item.no),
+                "repair": item.repair or "",
+                "target": change.ns,
+                "physical": text.value_text(step.physical),
+                "label": change.label,
+                "note": step.write.note,
+                "kept": "yes" if step.keep is not None else "",
+                "beside": json.dumps([[s.ns, text.value_text(s.id), s.sha256] for s in step.beside]),
+                **step.extra,
+            },
+            undoes=undoes,
+        )
+        after: list[bytes | None] = [None]
+
+        def write(stamp: Stamp) -> Outcome:
+            outcome, after[0] = self._written(finding.ns, finding.id, step)
+            return outcome
+
+        return self.writer.send(intent, write, lambda outcome: after[0])
+
+    def _written(self, ns: str, id: Value | None, step: Step) -> tuple[Outcome, bytes | None]:
+        """The outcome, and the bytes that the server keeps where they are not those that were sent."""
+        if step.keep is not None and (trouble := self._keep(step)):
+            return Outcome(trouble.kind, ns, id, trouble.sentence), None
+        end = run(self.ground.server, step.write, step.landed or (lambda: self._landed(step)))
+        if end.kind != "applied":
+            return Outcome(end.kind, ns, id, _said(end)), None
+        change = step.change
+        self.ground.ours.add((change.ns, step.physical, GONE if change.after is None else digest(change.after)))
+        now = self.ground.at(change.ns, step.physical)
+        stored = None
+        if change.after is not None and now is not None and now != change.after and _as_stored(change.after, now):
+            stored = now
+            self.ground.ours.add((change.ns, step.physical, digest(now)))
+        if step.last is not None and (why := step.last()):
+            return self._taken_back(ns, id, step, why), stored
+        if step.clear is not None:
+            run(self.ground.server, step.clear, None)  # a copy that stays does no harm
+        note = " The server stored the fields in another order than they were sent in." if stored is not None else ""
+        return Outcome("applied", ns, id, f"{change.label}: {step.write.note}.{note}"), stored
+
+    def _keep(self, step: Step) -> End | None:
+        """Bring the copy into the quarantine; what went wrong where it is not there, byte for byte."""
+        assert step.keep is not None
+        before = step.change.before
+        assert before is not None
+
+        def there() -> bool:
+            return quarantine.kept(self.ground.server, step.change.ns, before) is not None
+
+        end = End("applied") if there() else run(self.ground.server, step.keep, there)
+        if end.kind in ("applied", "conflict") and there():
+            return None
+        if end.kind == "unknown":
+            return End("unknown", f"It is not known whether a copy was kept, so nothing was removed. {end.sentence}")
+        return End("refused", f"No exact copy could be kept first, so nothing was removed. {end.sentence}".strip())
+
+    def _landed(self, step: Step) -> bool | None:
+        now = self.ground.at(step.change.ns, step.physical)
+        if now == step.change.after:
+            return True
+        return False if now == step.change.before else None
+
+    def _taken_back(self, ns: str, id: Value | None, step: Step, why: str) -> Outcome:
+        """Undo a step at once, as what it rested on has changed beside it."""
+        change, server = step.change, self.ground.server
+        if change.after is None:
+            assert change.before is not None
+            write = Write(change.ns, "insert", {}, change.before, "put back what was removed")
+            back = Step(write, Change(change.ns, change.label, None, change.before))
+        else:
+            back = self.ground.removed(change.ns, change.label, change.after, "take out what was added")
+        end = run(server, back.write, lambda: self._landed(back))
+        if end.kind == "applied":
+            self.ground.ours.discard((change.ns, step.physical, GONE))
+            return Outcome("conflict", ns, id, f"{why[:1].upper()}{why[1:]}, so {change.label} was put back as it was.")
+        if end.kind == "conflict":
+            said = f"{why[:1].upper()}{why[1:]}, and {change.label} has another in its place by now; a copy is kept."
+            return Outcome("conflict", ns, id, said)
+        return Outcome("unknown", ns, id, f"{why}, and it is not known whether {change.label} was put back.")
+
+
+_AGAIN = ("set-current-flag", "finish-token", "take-out-token", "remove-duplicate")
+"""Repairs of several writes, which are prepared once more until nothing is left."""
+
+
+def _as_stored(sent: bytes, now: bytes) -> bool:
+    """Whether a document is what the server made of the one that was sent, and no later state of it."""
+    return reordered(sent, now) or equal_numbers(Value.document(sent), Value.document(now))
+
+
+def _said(end: End) -> str:
+    if end.kind == "conflict":
+        return "It changed since it was read; nothing was written."
+    return end.sentence or "It is not known whether it was written."
+
+
+def new_run(now: Callable[[], dt.datetime], suffix: str) -> str:
+    """The name of a run, by which the journal groups its entries."""
+    return f"run-{now().strftime('%Y%m%d-%H%M%S')}-{suffix}"
