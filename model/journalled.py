@@ -118,7 +118,12 @@ class Writer:
             age = "of unknown age" if token.at is None else "young"
             return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
         # Another token of the same document may have been finished since this one was listed.
-        token = pending.find(self.port, of, token.id, token.token, dt.datetime.now(dt.UTC)) or token
+        try:
+            raw, _, _ = pending.stand(self.port, of, token.id, token.token)
+        except Refused as error:
+            return Outcome("refused", token.ns, token.id, str(error))
+        of = pending.within(of, raw) if raw is not None else of
+        token = pending.token_in(raw, of, token.token) or token
         if token.problem:
             done = "finished" if what == "finish" else "dropped"
             return Outcome("refused", token.ns, token.id, f"{who} cannot be {done}: {token.problem}")
@@ -256,6 +261,13 @@ class Writer:
             if found is None:
                 return Outcome("conflict", of.ns, id, "The token is not pending any more; nothing was written.")
             token = found
+        elif what == "add":
+            raw, _, _ = pending.stand(self.port, of, id, token.token)
+            of = (
+                replace(of, keeps_applied=False)
+                if raw is None
+                else pending.within(replace(of, keeps_applied=False), raw)
+            )
         intent = Intent(
             self.source,
             of.ns,
@@ -321,6 +333,10 @@ class Writer:
         if record.after is None:
             if current is None:
                 return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
+            left, all_of_it = self._there(record.stored)
+            if 0 < left < all_of_it:
+                some = f"{all_of_it - left} of {all_of_it} documents of {id_name(id)} are deleted; delete it once more."
+                return Outcome("unknown", ns, id, some)
             return self._waiting(record, id) if at_base else self._missed(record, id)
         landed = layout.landed(id, ObjectId(record.token), self._base(record)) if record.token else None
         if landed or (record.before is None and current is not None and current.content == record.after):
@@ -373,15 +389,20 @@ class Writer:
 
     def _found_back(self, record: Record, deleted: str, id: Value) -> Outcome:
         """What has become of the documents that an undo of a delete was to put back."""
-        removed = _unpacked(self.journal.record(deleted).stored or canonical.EMPTY)
-        there = [raw for ns, raw in removed if raw in self.port.find(ns, {"_id": canonical.get(raw, ("_id",))})]
-        if len(there) == len(removed):
+        there, all_of_it = self._there(self.journal.record(deleted).stored)
+        if there == all_of_it:
             current = self._current(record.entry.ns, id)
             return Outcome("applied", record.entry.ns, id, "It is there again.", current.v if current else None)
         if not there:
             return self._waiting(record, id)
-        some = f"{len(there)} of {len(removed)} documents of {id_name(id)} are there again; undo the delete once more."
+        some = f"{there} of {all_of_it} documents of {id_name(id)} are there again; undo the delete once more."
         return Outcome("unknown", record.entry.ns, id, some)
+
+    def _there(self, removed: bytes | None) -> tuple[int, int]:
+        """How many of the documents that a delete removes are there, of how many."""
+        rows = [(ns, canonical.get(raw, ("_id",))) for ns, raw in _unpacked(removed or canonical.EMPTY)]
+        found = [next(self.port.find(ns, {"_id": key}, projection={"_id": 1}, limit=1), None) for ns, key in rows]
+        return len(found) - found.count(None), len(found)
 
     def _waiting(self, record: Record, id: Value | None) -> Outcome:
         if dt.datetime.now(dt.UTC) - record.entry.at < SETTLED_AFTER:

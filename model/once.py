@@ -194,8 +194,7 @@ class Once:
             if by == 0 or (token is not None and (by != 1 or owner is not None)):
                 raise Refused("An amount is no 0, and stands in the token: name a token or an amount, not both.")
             profile = self._stated(ns, "pending", "two-step counters")
-            of = replace(pending.counters(self._port, profile), keeps_applied=True)
-            return self._count(of, id, made, create)
+            return self._count(pending.named(profile), id, made, create)
         except Refused as error:
             return Outcome("refused", ns, id, str(error))
 
@@ -221,8 +220,8 @@ class Once:
             if raw is None:
                 last = self._new_counter(of, id, token)
             else:
-                seen = pending.token_at(of, id, token, raw)
-                last = self.writer.step(seen, of, "finish" if waits else "add")
+                seen, here = pending.token_at(of, id, token, raw), pending.within(of, raw)
+                last = self.writer.step(seen, here, "finish" if waits else "add")
                 if waits and last.kind == "applied":
                     return last
             added = added or (not waits and last.kind == "applied")

@@ -63,8 +63,13 @@ class Counters:
 def counters(server: Port, profile: CollectionProfile) -> Counters:
     """The counters of a collection; one look into it tells whether finished tokens are kept."""
     kept = next(server.find(profile.ns, {profile.applied: {"$exists": True}}, projection={"_id": 1}, limit=1), None)
+    return replace(named(profile), keeps_applied=kept is not None)
+
+
+def named(profile: CollectionProfile) -> Counters:
+    """The same by its names alone; documents tell by :func:`within` whether they keep finished tokens."""
     name = profile.counter or "count"
-    return Counters(profile.ns, profile.pending, profile.applied, name, kept is not None, profile.grace)
+    return Counters(profile.ns, profile.pending, profile.applied, name, False, profile.grace)
 
 
 def tokens(
@@ -84,8 +89,14 @@ def tokens(
 def find(server: Port, of: Counters, id: Value, token: Value, now: dt.datetime) -> PendingToken | None:
     """One token as it stands now; None where it is not pending any more."""
     for raw in server.find(of.ns, {"_id": id}, limit=1):
-        return next((t for t in tokens_of(raw, of, now) if t.token == token), None)
+        return token_in(raw, of, token, now)
     return None
+
+
+def token_in(raw: bytes | None, of: Counters, token: Value, now: dt.datetime | None = None) -> PendingToken | None:
+    """The same in a document that was read."""
+    listed = tokens_of(raw, of, now or dt.datetime.now(dt.UTC)) if raw is not None else ()
+    return next((each for each in listed if each.token == token), None)
 
 
 def tokens_of(raw: bytes, of: Counters, now: dt.datetime) -> Iterator[PendingToken]:
@@ -180,6 +191,11 @@ def _listed(value: Value | None) -> list[Value]:
     return canonical.items(value) if value is not None and value.type == canonical.ARRAY else []
 
 
+def within(of: Counters, raw: bytes) -> Counters:
+    """The same for one document: in a list that is there finished tokens are noted, whatever others do."""
+    return replace(of, keeps_applied=True) if canonical.get(raw, _steps(of.applied)) is not None else of
+
+
 def hindrance(raw: bytes, of: Counters, token: Value) -> str:
     """Why a token cannot be counted in this document, one sentence; "" where it can."""
     waiting, counter = canonical.get(raw, _steps(of.pending)), canonical.get(raw, _steps(of.counter))
@@ -205,9 +221,18 @@ def new_document(of: Counters, id: Value, token: Value) -> Write:
 
 
 def step_one(token: PendingToken, of: Counters) -> Write:
-    """The write that makes a token pending, unless it is or was counted; a late duplicate matches nothing."""
-    guard = by_id(token.id) | {of.pending: {"$ne": token.token}, of.applied: {"$ne": token.token}}
-    return Write(of.ns, "update", guard, {"$push": {of.pending: token.token}}, "add a token")
+    """The write that makes a token pending, unless it is or was counted; a late duplicate matches nothing.
+
+    Where no ``applied`` list is there yet it is begun, so that whoever finishes the token knows to note it.
+    """
+    guard = by_id(token.id) | {of.pending: {"$ne": token.token}}
+    body: dict[str, object] = {"$push": {of.pending: token.token}}
+    if of.keeps_applied:
+        guard[of.applied] = {"$ne": token.token, "$type": "array"}
+    else:
+        guard[of.applied] = {"$exists": False}
+        body["$set"] = {of.applied: canonical.array([])}
+    return Write(of.ns, "update", guard, body, "add a token")
 
 
 def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
@@ -217,7 +242,7 @@ def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
         return Write(
             of.ns, "update", guard | {of.applied: token.token}, body, "take out a token that was counted already"
         )
-    guard[of.applied] = {"$ne": token.token}
+    guard[of.applied] = {"$ne": token.token} if of.keeps_applied else {"$exists": False}
     if token.counter is not None and token.counter.type == canonical.NULL:
         # $inc refuses null. The type test keeps this from overwriting a number that another writer stored meanwhile.
         guard[of.counter] = {"$type": "null"}

@@ -238,6 +238,65 @@ def test_a_count_is_undone_step_by_step(session: Session, db: str, database: pym
     assert database["stats"].find_one() == {"_id": "day", "count": 41, "pending": [], "applied": []}
 
 
+@pytest.mark.parametrize("applied", [{}, {"applied": []}])
+def test_a_dropped_token_is_gone_uncounted_and_comes_back(
+    session: Session, db: str, database: pymongo.database.Database, applied: dict[str, object]
+) -> None:
+    old, young = ObjectId("650000000000000000000000"), ObjectId()
+    before = {"_id": "day", "count": 41, "pending": [old, young], **applied}
+    database["stats"].insert_one(before)
+    ends = list(session.drop(list(session.pending(f"{db}.stats"))))
+    assert [end.kind for end in ends] == ["applied", "skipped"]
+    assert "may still be at work" in ends[1].detail
+    assert database["stats"].find_one() == before | {"pending": [young]}
+    assert ends[0].entry is not None
+    assert session.undo(ends[0].entry).kind == "applied"
+    stored = database["stats"].find_one()
+    assert (stored["count"], stored["pending"]) == (41, [young, old])
+    assert session.undo(session.journal.entries()[0].id).kind == "applied"
+    assert database["stats"].find_one()["pending"] == [young]
+
+
+def test_dropping_a_token_that_was_counted_only_takes_it_out(
+    session: Session, db: str, database: pymongo.database.Database
+) -> None:
+    old = ObjectId("650000000000000000000000")
+    database["stats"].insert_one({"_id": "day", "count": 42, "pending": [old], "applied": [old]})
+    (end,) = session.drop(list(session.pending(f"{db}.stats")))
+    assert (end.kind, "counted already" in end.detail) == ("applied", True)
+    assert database["stats"].find_one() == {"_id": "day", "count": 42, "pending": [], "applied": [old]}
+
+
+@pytest.mark.parametrize("token", [{"t": ObjectId("650000000000000000000000"), "owner": "a"}, "text"])
+@pytest.mark.parametrize("fate", ["lost", "never"])
+def test_a_drop_in_doubt_is_looked_for_and_spares_its_neighbours(
+    session: Session,
+    db: str,
+    database: pymongo.database.Database,
+    monkeypatch: pytest.MonkeyPatch,
+    token: object,
+    fate: str,
+) -> None:
+    neighbours = ["t-2", {"t": ObjectId("650000000000000000000000")}]
+    database["stats"].insert_one({"_id": "day", "count": 1, "pending": [token, *neighbours]})
+    listed = list(session.pending(f"{db}.stats"))
+    lose(monkeypatch, fate)
+    (end,) = session.drop(listed[:1], confirmed=True)
+    assert end.kind == "applied"
+    assert database["stats"].find_one()["pending"] == neighbours
+
+
+def test_what_dropping_would_send_can_be_read_first(
+    session: Session, db: str, database: pymongo.database.Database
+) -> None:
+    database["stats"].insert_one({"_id": "day", "count": 41, "pending": [ObjectId()], "applied": []})
+    (token,) = session.pending(f"{db}.stats")
+    shown = session.preview_finish(token, drop=True)
+    assert "$pull" in shown.pymongo
+    assert "$inc" not in shown.pymongo
+    assert "will not be counted" in shown.explanation
+
+
 def test_a_document_without_counter_is_made_on_request_only(
     once: Once, db: str, database: pymongo.database.Database
 ) -> None:
