@@ -61,6 +61,7 @@ TABLE: tuple[Item, ...] = (
     _item("File", "previous-tab", "Previous tab", "Ctrl+Shift+Tab", "tabs"),
     _line("File"),
     _item("File", "allow-writes", "Allow writes", "", "session settable", checked="writes"),
+    _item("File", "check", "Check this server…", "", "session", icon="hard-drives"),
     _item("File", "disconnect", "Disconnect", "", "session"),
     _line("File"),
     _item("File", "settings", "Settings…", "Ctrl+,", icon="gear"),

@@ -15,7 +15,7 @@ from gui.frame.tabs import Tabs
 from gui.look import preferences, wording
 from gui.look.states import StateView
 from gui.pages import CollectionPage, Page, Request
-from gui.toolpages import DraftsPage, JournalPage, PendingPage
+from gui.toolpages import CheckPage, DraftsPage, JournalPage, PendingPage
 from model import text
 from model.canonical import Value
 from model.errors import Refused
@@ -134,7 +134,7 @@ class Desk(QWidget):
         return made
 
     def tool(self, session: Session, kind: str, ns: str = "") -> Page:
-        """The page of pending tokens, journal or drafts."""
+        """The page of pending tokens, journal, drafts or the server's check."""
         for page in self.pages_of(session):
             if page.kind == kind and page.ns == ns:
                 self.show_page(page)
@@ -145,6 +145,8 @@ class Desk(QWidget):
             made = PendingPage(session, ns)
         elif kind == "journal":
             made = JournalPage(session)
+        elif kind == "check":
+            made = CheckPage(session)
         else:
             made = DraftsPage(session)
         self._insert(made)

@@ -103,6 +103,11 @@ class Doing(QObject):
         if session is not None:
             self._window.disconnect_session(session)
 
+    def do_check(self) -> None:
+        session = self._window.session
+        if session is not None:
+            self._window.checking.show(session)
+
     def do_settings(self) -> None:
         SettingsDialog(self._window).open()
 

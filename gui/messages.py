@@ -25,6 +25,7 @@ from gui import tasks
 from gui.look import icons, theme
 from gui.look.sheet import Sheet
 from gui.look.states import Choice, Glyph, button, words
+from model.errors import Unreachable
 
 SECONDS = 10
 MOST = 3  # lines at once; the oldest that may go makes room
@@ -46,6 +47,7 @@ class Line(QFrame):
     def __init__(self, kind: str, text: str, choices: Sequence[Choice], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.kind, self.text = kind, text
+        self.passing = False  # about a connection that may come back
         self.setObjectName("message")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         icon, token = _LOOKS[kind]
@@ -173,7 +175,9 @@ def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] 
         return area(parent).add("failed", error, choices)
     sentence, details = tasks.describe(error)
     copy: Choice = ("Copy details", lambda: QGuiApplication.clipboard().setText(details))
-    return area(parent).add("failed", sentence, [*choices, copy])
+    line = area(parent).add("failed", sentence, [*choices, copy])
+    line.passing = isinstance(error, Unreachable)
+    return line
 
 
 def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = "") -> Line:

@@ -23,7 +23,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from shiboken6 import isValid
 
-from model.errors import Cancelled, Refused
+from model.errors import Cancelled, Refused, Unreachable
 
 OFTEN = 0.05  # seconds between two reports of progress
 
@@ -116,6 +116,7 @@ class Tasks(QObject):
     """All work under way; the status bar listens."""
 
     changed = Signal()
+    unreachable = Signal()  # work ended because a server does not answer
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,6 +181,8 @@ class Tasks(QObject):
         answers.task.running = False
         self.changed.emit()
         answers.task.finished.emit()
+        if how == "failed" and isinstance(what, Unreachable):
+            self.unreachable.emit()
         if not answers.wanted:
             return
         if how == "done":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.pages import Page, Request
+from gui.tools.checkview import CheckPanel
 from gui.tools.draftsview import DraftsPanel
 from gui.tools.journalview import JournalPanel
 from gui.tools.pendingview import PendingPanel
@@ -123,4 +124,21 @@ class DraftsPage(_ToolPage):
         self.panel.refresh()
 
     def after_write(self, outcome: Outcome) -> None:
+        self.panel.refresh()
+
+
+class CheckPage(_ToolPage):
+    """What the server guarantees."""
+
+    kind = "check"
+    icon = "hard-drives"
+    words = "Server check"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent=parent)
+        self.panel = CheckPanel(session)
+        self._put(self.panel)
+        self.panel.measured.connect(self.changed)
+
+    def do_refresh(self) -> None:
         self.panel.refresh()

@@ -206,6 +206,9 @@ class Tour:
         yield "pending", self._still()
         window.desk.tool(session, "journal")
         yield "journal", self._still()
+        page = window.desk.tool(session, "check")
+        page.do_refresh()
+        yield "check", self._still()
 
     def _still(self) -> QWidget:
         settle()

@@ -16,12 +16,14 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindo
 
 from gui import app, desk, doing, messages, tasks
 from gui.actions import Actions, Item, resolve
+from gui.checking import Checking
 from gui.desk import Desk
 from gui.frame.connect import ConnectDialog, PasswordPrompt
 from gui.frame.opening import Opened, Opener, Opening
 from gui.frame.sidebar import Sidebar
 from gui.frame.statusline import StatusLine
 from gui.frame.titlebar import TitleBar
+from gui.frame.watching import LostLine, Watch
 from gui.frame.welcome import WelcomePanel
 from gui.look import logo, preferences, theme, wording
 from gui.messages import MessageArea
@@ -50,6 +52,7 @@ class Window(QMainWindow):
         self.setMinimumSize(QSize(theme.px(720), theme.px(480)))
         self.sessions: list[Session] = []
         self._openings: dict[int, Opening] = {}
+        self._watches: dict[int, Watch] = {}
         self._fresh: list[Session] = []  # open, and their collections are not read yet
         self._dialog: ConnectDialog | None = None
         self._waiting_thing: Thing | None = None
@@ -60,12 +63,14 @@ class Window(QMainWindow):
         self.do = doing.Doing(self)
         self.opener = Opener(self)
         self.trying = Trying(self)
+        self.checking = Checking(self)
         self.title = TitleBar()
         self.actions_.fill(self.title.menus)
         self.title.fit_menus()
         self.setMenuWidget(self.title)
         self.welcome = WelcomePanel()
         self.sidebar = Sidebar()
+        self.lost = LostLine()
         self.desk = Desk()
         self.messages = MessageArea()
         self.status = StatusLine()
@@ -86,7 +91,11 @@ class Window(QMainWindow):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.sidebar)
-        row.addWidget(self.desk, 1)
+        right = QVBoxLayout()
+        right.setSpacing(0)
+        right.addWidget(self.lost)
+        right.addWidget(self.desk, 1)
+        row.addLayout(right, 1)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.welcome)
         self._stack.addWidget(self._work)
@@ -126,6 +135,7 @@ class Window(QMainWindow):
         self.sidebar.entry_asked.connect(self.open_tool)
         self.sidebar.fold_changed.connect(self.update_state)
         self.sidebar.read_ended.connect(self._collections_read)
+        self.lost.disconnect_asked.connect(self.disconnect_session)
         self.desk.current_changed.connect(self._page_in_front)
         self.desk.page_changed.connect(self.update_state)
         self.desk.new_asked.connect(self.do.do_new_tab)
@@ -177,7 +187,10 @@ class Window(QMainWindow):
         """Fit title row, status line and actions to what is in front."""
         session = None if self.at_welcome else self.session
         page = None if self.at_welcome else self.desk.page
-        self.title.show_session(session, session is not None)
+        watch = self._watches.get(id(session))
+        answers = watch is None or watch.lost is None
+        self.title.show_session(session, session is not None, answers)
+        self.lost.put(watch)
         self.sidebar.touch()
         if page is not None:
             left, right, with_tasks = page.status()
@@ -290,6 +303,11 @@ class Window(QMainWindow):
         self.show_work()
         if opened.note:
             messages.note(self, opened.note)
+        if not session.is_local:
+            watch = self._watches[id(session)] = Watch(session, self)
+            watch.changed.connect(self.update_state)
+            watch.found.connect(self._found_again)
+        self.checking.begin(session)
         # Pages follow once the collections are known: each of them would recognise the layouts anew.
         self._fresh.append(session)
         self.desk.say_reading(session.name)
@@ -347,6 +365,8 @@ class Window(QMainWindow):
         self.desk.close_session(session)
         self.sessions.remove(session)
         self._openings.pop(id(session), None)
+        if (watch := self._watches.pop(id(session), None)) is not None:
+            watch.deleteLater()
         self.sidebar.remove_session(session)
         tasks.run(lambda _: session.close(), done=_nothing, failed=self._close_failed, owner=self)
         if unsaved:
@@ -356,6 +376,16 @@ class Window(QMainWindow):
             self.refresh_saved()
             self.show_welcome()
         self.update_state()
+
+    def _found_again(self, session: Session) -> None:
+        for line in [each for each in self.messages.lines if each.passing]:
+            line.leave()
+        messages.tell(self, f"{session.name} is connected again")
+        for page in self.desk.pages_of(session):
+            if not page.dirty and page.kind != "check":
+                page.do_refresh()
+        if not self.sidebar.ns_known(session):
+            self.sidebar.read(session)
 
     def _close_failed(self, error: BaseException) -> None:
         messages.fail(self, error)

@@ -297,7 +297,8 @@ class BrowserPanel(QWidget):
                 self.states.show_empty("The query did not run", "Mend it above and run it again.", icon="funnel")
             return
         self.states.show_failed(error, self._again, f"{self.ns} could not be read")
-        self.chosen.emit(None)
+        if self.states.kind != "content":
+            self.chosen.emit(None)
 
     def _again(self) -> None:
         if self._info is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
 
 from gui.look import icons, symbols, theme
@@ -16,15 +16,20 @@ HEIGHT = 40
 class _Dot(QWidget):
     def __init__(self) -> None:
         super().__init__()
+        self.answers = True
         self.setFixedSize(theme.px(8), theme.px(8))
         theme.signals.changed.connect(self.update)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.colour("acc"))
-        painter.drawEllipse(QRectF(self.rect()))
+        if self.answers:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour("acc"))
+            painter.drawEllipse(QRectF(self.rect()))
+            return
+        painter.setPen(QPen(theme.colour("warn"), 1.5))  # a ring: told by its shape as well
+        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
 
 
 class WriteBadge(QAbstractButton):
@@ -115,8 +120,10 @@ class TitleBar(QWidget):
         """Give the menus the room they need, once they are filled."""
         self.menus.setFixedWidth(self.menus.sizeHint().width())
 
-    def show_session(self, session: Session | None, settable: bool) -> None:
-        """Say which connection is in front and what it said of itself."""
+    def show_session(self, session: Session | None, settable: bool, answers: bool = True) -> None:
+        """Say which connection is in front, whether it answers, and what it said of itself."""
+        self._dot.answers = answers
+        self._dot.update()
         self._session = session
         for part in (self._dot, self._name, self._facts, self.badge):
             part.setVisible(session is not None)
@@ -128,7 +135,7 @@ class TitleBar(QWidget):
             said = ["in memory" if session.is_sample or not session.read_only else "a dump"]
         else:
             said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
-        said.append(f"{facts.milliseconds} ms")
+        said.append(f"{facts.milliseconds} ms" if answers else "not connected")
         self._all_facts = " · ".join(part for part in said if part)
         self._facts.setText(self._all_facts)
         self._facts.setToolTip(f"{session.source}\nMongoDB {facts.version}, {facts.topology}".strip())

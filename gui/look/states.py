@@ -6,6 +6,7 @@ while newer content is read; it never blanks.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -25,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from gui import tasks
 from gui.look import icons, theme, wording
+from model.errors import Unreachable
 
 PATIENCE = 200  # milliseconds before loading is mentioned at all
 
@@ -180,7 +182,7 @@ class StateView(QWidget):
 
 
 class BusyLine(QFrame):
-    """One line above content that is being read again: what is read, how far, Stop."""
+    """One line above content that is not as of now: what is read and how far, or why it cannot be read anew."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -207,7 +209,13 @@ class BusyLine(QFrame):
         self._title, self._call = title, stop
         self._text.setText(title)
         self._bar.hide()
+        self._stop.setText("Stop")
         self._stop.setVisible(stop is not None)
+
+    def stale(self, text: str, retry: Callable[[], object] | None) -> None:
+        """Say how old the content is and why; ``retry`` is what the button does."""
+        self.begin(text, retry)
+        self._stop.setText("Try again")
 
     def progress(self, done: int, total: int | None) -> None:
         """How far it is."""
@@ -248,6 +256,7 @@ class StateStack(QWidget):
         self._loading: tuple[str, Callable[[], object] | None] = ("", None)
         self._reached: tuple[int, int | None] = (0, None)
         self._had_content = False
+        self._as_of: dt.datetime | None = None
         self.kind = "content"
 
     @property
@@ -258,6 +267,7 @@ class StateStack(QWidget):
     def show_content(self) -> None:
         """The content is there."""
         self._had_content = True
+        self._as_of = dt.datetime.now(dt.UTC)
         self._settle("content")
         self._stack.setCurrentWidget(self._content)
 
@@ -282,8 +292,13 @@ class StateStack(QWidget):
     def show_failed(
         self, error: BaseException, retry: Callable[[], object] | None = None, title: str = "This could not be read"
     ) -> None:
-        """Reading did not work: what did not happen, and what to do."""
+        """Reading did not work: what did not happen, and what to do. Without a connection, what was read stays."""
         sentence, details = tasks.describe(error)
+        if isinstance(error, Unreachable) and self._had_content and self.kind == "content":
+            self._settle("content")
+            self._busy.stale(f"As of {wording.moment(self._as_of)}. {sentence}", retry)
+            self._busy.show()
+            return
         choices: list[Choice] = [("Try again", retry)] if retry is not None else []
         choices.append(("Copy details", lambda: QGuiApplication.clipboard().setText(details)))
         self._put("failed", "warning-circle", "err", title, sentence, choices)

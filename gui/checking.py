@@ -1,0 +1,120 @@
+"""Asks once, on connecting, whether to measure if a server keeps two writers apart; and warns of one that does not."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from gui import messages, tasks
+from gui.look import preferences
+from model.session import Guarantee, Session
+
+if TYPE_CHECKING:
+    from gui.window import Window
+
+
+class Checking(QObject):
+    """Acts on the window."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self._window = window
+
+    def begin(self, session: Session) -> None:
+        """Say what is known of a server that was just connected to; offer to measure it where nothing is."""
+        if session.is_local:
+            return
+        known = session.measured
+        if known is not None:
+            if known.unsafe:
+                self.warn(session)
+            return
+        if session.read_only or preferences.remembered(f"unmeasured/{session.source}", False):
+            return
+        messages.hint(
+            self._window,
+            f"Nobody has measured yet whether {session.name} keeps two writers apart. It takes a second, in a scratch "
+            "database that is dropped again.",
+            [("Measure", partial(self.measure, session)), ("Not now", partial(self._leave, session))],
+        )
+
+    def _leave(self, session: Session) -> None:
+        preferences.remember(f"unmeasured/{session.source}", True)
+
+    def measure(self, session: Session) -> None:
+        """The quick form of the check."""
+
+        def work(progress: tasks.Progress) -> list[Guarantee]:
+            return list(session.check(True, progress))
+
+        tasks.run(
+            work,
+            done=partial(self._measured, session),
+            failed=self._failed,
+            owner=self,
+            key=f"check {session.source}",
+            title=f"Measuring {session.name}",
+        )
+
+    def _failed(self, error: BaseException) -> None:
+        messages.fail(self._window, error)
+
+    def _measured(self, session: Session, found: list[Guarantee]) -> None:
+        if any(each.verdict == "unsafe" for each in found):
+            self.warn(session)
+        elif doubt := [each.detail for each in found if each.verdict == "unknown"]:
+            messages.note(self._window, f"{session.name} could not be measured. {doubt[0]}")
+        else:
+            messages.tell(
+                self._window,
+                f"{session.name} keeps writers apart: one swap is won once, and its unique indexes hold",
+                None,
+                [("All checks", partial(self.show, session))],
+            )
+        self._window.update_state()
+
+    def warn(self, session: Session) -> None:
+        """Say that a server is unsafe, and what that means here."""
+        known = session.measured
+        if known is None or not known.unsafe:
+            return
+        details = ("Details", partial(self.show, session))
+        if known.allowed:
+            text = f"{session.name} is unsafe to write to, and editing is allowed here all the same. {known.unsafe[0]}"
+            messages.note(self._window, text, [details, ("Refuse editing", partial(self.allow, session, False))])
+            return
+        messages.note(
+            self._window,
+            f"{session.name} is unsafe to write to, so editing is refused. {known.unsafe[0]}",
+            [details, ("Allow editing…", partial(self.ask, session))],
+        )
+
+    def show(self, session: Session) -> None:
+        """Open the page with everything that a check measures."""
+        self._window.show_work()
+        self._window.desk.tool(session, "check")
+
+    def ask(self, session: Session) -> None:
+        """Ask before editing is allowed on an unsafe server."""
+        known = session.measured
+        messages.confirm(
+            self._window,
+            f"Allow editing on {session.name}?",
+            f"{known.unsafe[0] if known and known.unsafe else ''} An edit of yours, or of somebody else, can be lost "
+            "without a word. The guard of a write means nothing where the server does not hold to it.".strip(),
+            "Allow editing",
+            partial(self.allow, session, True),
+            danger=True,
+            typed=session.name,
+        )
+
+    def allow(self, session: Session, allowed: bool) -> None:
+        """Override the refusal for this connection, or take that back."""
+        session.allow_unsafe(allowed)
+        how = "allowed" if allowed else "refused"
+        messages.tell(self._window, f"Editing on {session.name} is {how} now")
+        for page in self._window.desk.pages_of(session):
+            page.do_refresh()
+        self._window.update_state()

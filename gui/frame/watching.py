@@ -1,0 +1,142 @@
+"""Whether a connection still answers: a state of the window, never an error box.
+
+A :class:`Watch` asks a server now and then; once it does not answer, it asks again by itself, after longer and longer
+pauses, until it does. The :class:`LostLine` says so above the tabs, and how old is what is shown.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from gui import tasks
+from gui.look import theme, wording
+from gui.look.states import Glyph, button, words
+from model.records import ServerFacts
+from model.session import Session
+
+EVERY = 10_000  # milliseconds between two questions to a server that answers
+PAUSES = (1, 2, 4, 8, 15)  # seconds before each further try; the last one from then on
+SECOND = 1000  # milliseconds, for the countdown
+
+
+class Watch(QObject):
+    """Watches one connection; lives as long as it is open."""
+
+    changed = Signal(object)  # Session: lost, found again, or another second gone
+    found = Signal(object)  # Session: it answers again
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.seen = dt.datetime.now(dt.UTC)
+        """When the server answered last."""
+        self.lost: dt.datetime | None = None
+        """Since when it does not; None while it does."""
+        self.reason = ""
+        self.left = 0
+        """Seconds until the next try; 0 while one is under way."""
+        self._tries = 0
+        self._asking = False
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start(EVERY)
+        tasks.tasks.unreachable.connect(self.ask)
+
+    def ask(self) -> None:
+        """Ask the server now, unless that is being done."""
+        if self._asking:
+            return
+        self._asking = True
+        self.left = 0
+        session = self.session
+        tasks.run(lambda _: session.refresh_facts(), done=self._answered, failed=self._silent, owner=self)
+        if self.lost is not None:
+            self.changed.emit(session)
+
+    def _tick(self) -> None:
+        if self.lost is None:
+            self.ask()
+        elif self.left > 1:
+            self.left -= 1
+            self.changed.emit(self.session)
+        elif not self._asking:
+            self.ask()
+
+    def _answered(self, facts: ServerFacts) -> None:
+        self._asking = False
+        self.seen = dt.datetime.now(dt.UTC)
+        was, self.lost = self.lost, None
+        self._tries = 0
+        if was is not None:
+            self._timer.start(EVERY)
+            self.changed.emit(self.session)
+            self.found.emit(self.session)
+
+    def _silent(self, error: BaseException) -> None:
+        self._asking = False
+        self.reason = tasks.describe(error)[0]
+        if self.lost is None:
+            self.lost = dt.datetime.now(dt.UTC)
+            self._timer.start(SECOND)
+        self.left = PAUSES[min(self._tries, len(PAUSES) - 1)]
+        self._tries += 1
+        self.changed.emit(self.session)
+
+
+class LostLine(QFrame):
+    """The line above the tabs while the connection in front does not answer."""
+
+    disconnect_asked = Signal(object)  # Session
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("lostline")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._watch: Watch | None = None
+        self._text = words("", wrap=True)
+        self._next = words("", "second")
+        self.now = button("Try now", self._try, "small")
+        self.leave = button("Disconnect", self._leave, "small", "quiet")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))
+        row.setSpacing(theme.px(8))
+        row.addWidget(Glyph("plugs", "warn"))
+        row.addWidget(self._text, 1)
+        row.addWidget(self._next)
+        row.addWidget(self.now)
+        row.addWidget(self.leave)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """What is said."""
+        return self._text.text()
+
+    def put(self, watch: Watch | None) -> None:
+        """Say how the connection in front is; nothing where it answers."""
+        self._watch = watch
+        if watch is None or watch.lost is None:
+            self.hide()
+            return
+        said = (
+            f"{watch.session.name} is not connected: its server does not answer. What is shown is as of "
+            f"{wording.moment(watch.seen)}; edits are kept as drafts."
+        )
+        self._text.setToolTip(watch.reason)
+        if said != self._text.text():
+            self._text.setText(said)
+            self.setAccessibleName(said)
+        self._next.setText(f"Trying again in {watch.left} s" if watch.left else "Trying again…")
+        self.now.setEnabled(watch.left > 0)
+        self.show()
+
+    def _try(self) -> None:
+        if self._watch is not None:
+            self._watch.ask()
+
+    def _leave(self) -> None:
+        if self._watch is not None:
+            self.disconnect_asked.emit(self._watch.session)
