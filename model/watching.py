@@ -15,6 +15,7 @@ from bson.raw_bson import RawBSONDocument
 from model.errors import Refused
 
 _UNKNOWN_STAGE = (40573, 40324, 59, 115, 238, 303)
+_DENIED = (13, 18, 391, 8000)
 _LOST = (286, 280, 136, 260, 222, 50811)
 _WORDS = ("$changestream", "change stream")
 
@@ -72,12 +73,17 @@ class Changes:
             self._stream.close()
 
 
-def said(error: Exception, trouble: Callable[[Exception], Refused]) -> Refused:
-    """What an error of a change stream means; ``trouble`` knows the others."""
+def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool = False) -> Refused:
+    """What an error of a change stream means; ``trouble`` knows the others.
+
+    ``alone``: the server is no member of a set, so that whatever it answers in its own words means that it has none.
+    """
     code = getattr(error, "code", None)
     text = str(error).lower()
+    if alone and hasattr(error, "details") and code not in _DENIED:
+        return NoChanges("This server has no change streams.")
     if code in _LOST or ("resume" in text and "oplog" in text):
         return HistoryLost("The server's history does not go back to where the feed stood.")
-    if code in _UNKNOWN_STAGE or (code is not None and code != 13 and any(word in text for word in _WORDS)):
+    if code in _UNKNOWN_STAGE or (code is not None and code not in _DENIED and any(word in text for word in _WORDS)):
         return NoChanges("This server has no change streams.")
     return trouble(error)

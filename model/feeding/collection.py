@@ -1,0 +1,341 @@
+"""One collection's feed: from its change stream, or by polling where the server has none.
+
+Each event is dealt with by itself: its version is inserted into the archive, or it is kept beside the archive why that
+is impossible; only then the place moves on. So a feeder that dies anywhere leaves at worst a version archived and the
+place before it, and its next run finds the version there with the same content, which is all that it wants.
+
+An update's event brings the document as it is when the event is read, which may be later versions. What came in between
+is made of the version before and what the event says was changed, and is archived only where that proves it: the
+version before is what the event before left, or the archive's row of the number before, with no gap in the feed since
+and no change in place noted of it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal, Protocol
+
+from model import canonical as c
+from model.canonical import Value
+from model.errors import Refused
+from model.feeding import events
+from model.feeding.comparing import compared
+from model.feeding.events import Event
+from model.feeding.fed import Fed
+from model.feeding.ledger import Ledger, Place, What
+from model.feeding.rows import Rows
+from model.layouts.fields import number_of, unreadable, version_damage, whole_number
+from model.layouts.stream import Stream
+from model.names import id_name, version_name
+from model.resilient import Port
+from model.watching import Changes, HistoryLost, NoChanges
+
+KEPT_EVERY = 200  # events behind which the place is kept, at the latest
+KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept
+REMEMBERED = 5000  # documents
+REMEMBERED_BYTES = 64 << 20
+
+
+class FeedPort(Port, Protocol):
+    """What a feeder needs of a server."""
+
+    def changes(self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False) -> Changes:
+        """The changes of a collection from now on, or behind a resume token."""
+
+
+class CollectionFeed:
+    """The feed of one collection. Every step raises ``Refused`` where it cannot go on; the next one tries again."""
+
+    def __init__(self, server: FeedPort, layout: Stream, wait_ms: int) -> None:
+        self.server, self.layout = server, layout
+        self.ns = layout.ns
+        self.rows = Rows(server, layout)
+        self.ledger = Ledger(server, layout.ns, layout.archive)
+        self.polling = False
+        self.idle = False
+        """Whether nothing was waiting when it was looked for last."""
+        self.archived = 0
+        self._wait_ms = wait_ms
+        self._stream: Changes | None = None
+        self._images = False
+        self._place = Place()
+        self._unkept = 0  # events since the place was kept
+        self._kept: bytes | None = None
+        self._kept_at = time.monotonic()
+        self._quiet = 0
+        self._states: OrderedDict[Value, bytes] = OrderedDict()
+        self._size = 0
+        self._told: set[tuple[Value | None, Value | None, What]] = set()
+
+    # --- beginning
+
+    def open(self) -> Iterator[Fed]:
+        """Go on from the place that was kept, or compare where there is none that serves."""
+        if self._stream is not None or self.polling:
+            return
+        if self.rows.prepare():
+            yield self._word(f"{self.rows.ns} was empty, and has its unique index now.")
+        self._forget()
+        kept = self.ledger.read()
+        token = kept.token if kept is not None else None
+        self._images = self._keeps_images()
+        try:
+            stream = self.server.changes(self.ns, token, self._wait_ms, self._images)
+        except HistoryLost as error:
+            yield self._word(f"{error} {self._since(kept)} Comparing instead.")
+            stream, token = self.server.changes(self.ns, None, self._wait_ms, self._images), None
+        except NoChanges as error:
+            self.polling, self._place = True, kept or Place()
+            yield self._word(
+                f"{error} {self.rows.ns} is fed by polling, which compares versions: those that come and go between "
+                "two looks are missed, and so are changes of a document that is deleted before the next."
+            )
+            return
+        self._place = kept or Place()
+        self._kept = self._place.token
+        if token is None:
+            yield from self._compare(first=kept is None)
+            self._place = Place(stream.token, self._place.at)
+            self._keep()
+        else:
+            at = f" of {self._place.at:%Y-%m-%d %H:%M:%S} UTC" if self._place.at else ""
+            yield self._word(f"{self.rows.ns} is fed from the change stream, going on behind the event{at}.")
+        self._stream = stream
+
+    def _since(self, kept: Place | None) -> str:
+        if kept is None or kept.at is None:
+            return "What happened since cannot be told."
+        return f"What happened since {kept.at:%Y-%m-%d %H:%M:%S} UTC cannot be told."
+
+    def _keeps_images(self) -> bool:
+        db, _, name = self.ns.partition(".")
+        for each, _, options in self.server.collections(db):
+            if each == name:
+                asked = options.get("changeStreamPreAndPostImages")
+                return isinstance(asked, dict) and asked.get("enabled") is True
+        return False
+
+    def _compare(self, first: bool) -> Iterator[Fed]:
+        for fed in compared(self.layout, self.rows, first, self.lag()):
+            if fed.outcome == "applied":
+                self.archived += 1
+            elif fed.outcome != "note":
+                what: What = "another content" if fed.outcome == "conflict" else "lost"
+                if not self._news(fed.id, fed.v, what, fed.detail):
+                    continue
+            yield fed
+
+    # --- going on
+
+    def step(self) -> Iterator[Fed]:
+        """Deal with what waits, some events at a time; or look once, by polling."""
+        yield from self.open()
+        if self.polling:
+            yield from self._compare(first=self._place.saved is None)
+            self._place = Place(None, None, dt.datetime.now(dt.UTC), "polling")
+            self._keep()
+            self.idle = True
+            return
+        for _ in range(KEPT_EVERY):
+            assert self._stream is not None
+            try:
+                raw = self._stream.next()
+            except HistoryLost:
+                self._drop_stream()
+                yield from self.open()
+                return
+            except Refused:
+                self._drop_stream()
+                raise
+            if raw is None:
+                self._nothing()
+                break
+            self.idle, self._quiet = False, 0
+            event = events.read(raw)
+            yield from self._event(event)
+            self._place = replace(self._place, token=event.token, at=event.at)
+            self._unkept += 1
+            if self._stream.ended:
+                self._keep()
+                self._drop_stream()
+                self.idle = True
+                return
+        if self._unkept >= KEPT_EVERY or (self._unkept and self.idle):
+            self._keep()
+
+    def _nothing(self) -> None:
+        """No news: what is waited for may still be on its way, but for a second time in a row it is not."""
+        assert self._stream is not None
+        self._quiet += 1
+        moved = self._stream.token
+        self.idle = self._quiet >= 2
+        if moved is not None and moved != self._place.token:
+            self._place = replace(self._place, token=moved)
+            if time.monotonic() - self._kept_at > KEPT_AFTER:
+                self._unkept = max(1, self._unkept)
+        if self.idle and not self._place.whole:
+            self._place = replace(self._place, whole=True)
+            self._unkept = max(1, self._unkept)
+
+    def _keep(self) -> None:
+        self.ledger.save(self._place)
+        self._unkept, self._kept, self._kept_at = 0, self._place.token, time.monotonic()
+
+    def _drop_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        self._stream = None
+        self._quiet = 0
+        self._forget()
+
+    def broken(self) -> None:
+        """Something went wrong: begin anew from the place that was kept."""
+        self._drop_stream()
+        self.polling = False
+
+    def close(self) -> None:
+        """Keep the place, where the server takes it, and let go of the stream."""
+        if self._stream is not None and (self._unkept or self._place.token != self._kept):
+            with suppress(Refused):
+                self._keep()
+        self._drop_stream()
+
+    def lag(self) -> float | None:
+        if self.polling:
+            return None
+        if self.idle or self._place.at is None:
+            return 0.0
+        return max(0.0, (dt.datetime.now(dt.UTC) - self._place.at).total_seconds())
+
+    # --- an event
+
+    def _event(self, event: Event) -> Iterator[Fed]:
+        if event.kind in ("insert", "replace") and event.document is not None and event.key is not None:
+            yield from self._version(event.key, event.document)
+        elif event.kind == "update" and event.key is not None:
+            yield from self._update(event.key, event)
+        elif event.kind == "delete" and event.key is not None:
+            self._remember(event.key, None)
+        elif event.kind in ("drop", "rename", "dropDatabase"):
+            self._forget()
+            done = "renamed" if event.kind == "rename" else "dropped"
+            yield self._word(f"{self.ns} was {done}; {self.rows.ns} is left as it is.")
+
+    def _update(self, key: Value, event: Event) -> Iterator[Fed]:
+        p = self.layout.profile
+        before = self._states.get(key)
+        if p.version not in event.touched:
+            yield from self._in_place(key, event, before)
+            return
+        v = event.set_to(p.version)
+        if event.document is not None and c.get(event.document, (p.version,)) == v:
+            yield from self._version(key, event.document)
+            return
+        id = self._id(key, event.document or before)
+        if before is None and id is not None and v is not None:
+            before = self._row_before(key, id, v)
+        after = event.applied(before) if before is not None else None
+        if after is not None and v is not None and c.get(after, (p.version,)) == v:
+            yield from self._version(key, after)
+            return
+        self._remember(key, None)
+        gone = "deleted" if event.document is None else "overwritten"
+        named = version_name(v) if v is not None else "A version without a number"
+        detail = f"{named} of {id_name(id or key)} was {gone} before it could be read, and cannot be rebuilt."
+        if self._news(id or key, v, "lost", detail):
+            yield self._fed("refused", id or key, v, detail)
+
+    def _version(self, key: Value, raw: bytes) -> Iterator[Fed]:
+        """Archive the document as an event left it."""
+        self._remember(key, raw)
+        p = self.layout.profile
+        id, v = self._id(key, raw), c.get(raw, (p.version,))
+        wrong = "has no id" if id is None else version_damage(v) or unreadable(raw)
+        if wrong or id is None or v is None:
+            wrong = wrong if wrong.startswith(("has", "does")) else f"cannot be told: its {wrong}"
+            detail = f"A version of {id_name(id or key)} cannot be archived: it {wrong}."
+            if self._news(id or key, v, "lost", detail):
+                yield self._fed("refused", id or key, v, detail)
+            return
+        found = self.rows.put(id, v, raw)
+        if found == "new":
+            self.archived += 1
+            yield self._fed("applied", id, v, f"{version_name(v)} of {id_name(id)} is archived.")
+        elif found == "other":
+            detail = (
+                f"{self.rows.ns} holds another {version_name(v)} of {id_name(id)}: it was changed without a new "
+                "version, or its id was used before. Nothing was overwritten."
+            )
+            if self._news(id, v, "another content", detail):
+                yield self._fed("conflict", id, v, detail)
+
+    def _in_place(self, key: Value, event: Event, before: bytes | None) -> Iterator[Fed]:
+        """An update that did not raise the version: nothing to archive, and to be told where it changed the content."""
+        p = self.layout.profile
+        self._remember(key, event.applied(before) if before is not None else None)
+        if event.touched <= self.layout.own.names:
+            return
+        id = self._id(key, event.document or before) or key
+        v = c.get(before, (p.version,)) if before is not None else None
+        shown = v or (c.get(event.document, (p.version,)) if event.document is not None else None)
+        fields = ", ".join(sorted(event.touched - self.layout.own.names)[:3])
+        detail = (
+            f"{id_name(id)} was changed in place ({fields}) without a new version"
+            + (f", at {version_name(shown)}" if shown is not None else "")
+            + ": its archived version was left as it is."
+        )
+        if self._news(id, v, "changed in place", detail):
+            yield self._fed("conflict", id, shown, detail)
+
+    def _id(self, key: Value, raw: bytes | None) -> Value | None:
+        name = self.layout.profile.id
+        return key if name == "_id" else c.get(raw, (name,)) if raw is not None else None
+
+    def _row_before(self, key: Value, id: Value, v: Value) -> bytes | None:
+        """The document as the version before left it, where the archive proves that."""
+        number = number_of(v)
+        if not self._place.whole or self.layout.profile.numbering != "next" or number is None or number < 2:
+            return None
+        previous = whole_number(number - 1, v)
+        row = self.rows.row(id, previous)
+        if row is None or self.ledger.changed_in_place(id, previous):
+            return None
+        return self.rows.document(row, key)
+
+    # --- what is remembered
+
+    def _remember(self, key: Value, raw: bytes | None) -> None:
+        old = self._states.pop(key, None)
+        self._size -= len(old) if old is not None else 0
+        if raw is None:
+            return
+        self._states[key] = raw
+        self._size += len(raw)
+        while len(self._states) > REMEMBERED or self._size > REMEMBERED_BYTES:
+            _, gone = self._states.popitem(last=False)
+            self._size -= len(gone)
+
+    def _forget(self) -> None:
+        self._states.clear()
+        self._size = 0
+
+    def _news(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
+        """Keep what could not be archived; whether it is to be told, once in the life of this feeder."""
+        if (id, v, what) in self._told:
+            return False
+        self.ledger.note(id, v, what, detail)
+        self._told.add((id, v, what))
+        return True
+
+    def _fed(
+        self, outcome: Literal["applied", "conflict", "refused"], id: Value | None, v: Value | None, detail: str
+    ) -> Fed:
+        return Fed(outcome, self.ns, detail, id, v, self.lag())
+
+    def _word(self, detail: str) -> Fed:
+        return Fed("note", self.ns, detail, lag=self.lag())

@@ -1,0 +1,124 @@
+"""An event of a change stream, and what an update did to a document that is known exactly."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from model import canonical as c
+from model.canonical import Path, Value
+from model.errors import Unreadable
+
+
+@dataclass(frozen=True)
+class Event:
+    """One change of one document; or, without ``key``, one of the collection."""
+
+    kind: str  # insert, update, replace, delete, drop, rename, invalidate, …
+    token: bytes
+    at: dt.datetime
+    key: Value | None  # the document's _id
+    document: bytes | None  # after the change; with an update perhaps as it was later
+    updated: tuple[tuple[str, Value], ...] = ()
+    removed: tuple[str, ...] = ()
+    truncated: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """The top-level fields that an update changed."""
+        paths = (*(path for path, _ in self.updated), *self.removed, *(path for path, _ in self.truncated))
+        return frozenset(path.partition(".")[0] for path in paths)
+
+    def set_to(self, name: str) -> Value | None:
+        """What an update set a top-level field to; None where it did not."""
+        return next((value for path, value in self.updated if path == name), None)
+
+    def applied(self, before: bytes) -> bytes | None:
+        """The document that the update made of ``before``; None where that cannot be told for certain."""
+        try:
+            after = before
+            for path, length in self.truncated:
+                steps = _steps(after, path)
+                array = None if steps is None else c.get(after, steps)
+                if steps is None or array is None or array.type != c.ARRAY:
+                    return None
+                after = c.put(after, steps, c.array(c.items(array)[:length]))
+            for path in self.removed:
+                steps = _steps(after, path)
+                if steps is None or isinstance(steps[-1], int):
+                    return None
+                after = c.drop(after, steps)
+            for path, value in self.updated:
+                steps = _steps(after, path)
+                if steps is None:
+                    return None
+                after = c.put(after, steps, value)
+            return after
+        except Unreadable:
+            return None
+
+
+def _steps(raw: bytes, dotted: str) -> Path | None:
+    """The path that an update's dotted name stands for in a document; None where it may stand for several."""
+    here = Value(c.OBJECT, raw)
+    steps: list[str | int] = []
+    parts = dotted.split(".")
+    for i, part in enumerate(parts):
+        if here.type == c.ARRAY:
+            if not part.isdigit() or int(part) > len(c.items(here)):
+                return None
+            steps.append(int(part))
+        elif here.type == c.OBJECT and part:
+            names = [name for name, _ in c.fields(here.data)]
+            rest = ".".join(parts[i:])
+            if len(set(names)) != len(names) or any("." in name and rest.startswith(name) for name in names):
+                return None
+            steps.append(part)
+        else:
+            return None
+        if i < len(parts) - 1:
+            inner = c.get(here.data, (part,)) if here.type == c.OBJECT else _element(here, int(part))
+            if inner is None:
+                return None  # the parent is not there: then this is not the document that was changed
+            here = inner
+    return tuple(steps)
+
+
+def _element(array: Value, at: int) -> Value | None:
+    items = c.items(array)
+    return items[at] if at < len(items) else None
+
+
+def read(raw: bytes) -> Event:
+    """The event that a server sent."""
+    found = dict(c.fields(raw))
+    key = c.get(raw, ("documentKey", "_id"))
+    full = found.get("fullDocument")
+    description = found.get("updateDescription")
+    said = dict(c.fields(description.data)) if description is not None and description.type == c.OBJECT else {}
+    return Event(
+        kind=str(found["operationType"].python()),
+        token=found["_id"].data,
+        at=_time(found),
+        key=key,
+        document=full.data if full is not None and full.type == c.OBJECT else None,
+        updated=tuple(c.fields(said["updatedFields"].data)) if "updatedFields" in said else (),
+        removed=tuple(str(each.python()) for each in c.items(said["removedFields"])) if "removedFields" in said else (),
+        truncated=tuple(_cut(each) for each in c.items(said["truncatedArrays"])) if "truncatedArrays" in said else (),
+    )
+
+
+def _cut(entry: Value) -> tuple[str, int]:
+    parts = dict(c.fields(entry.data))
+    return str(parts["field"].python()), int(parts["newSize"].python())
+
+
+def _time(found: dict[str, Value]) -> dt.datetime:
+    wall, cluster = found.get("wallTime"), found.get("clusterTime")
+    if wall is not None and wall.type == c.DATE:
+        at = wall.python()
+        if isinstance(at, dt.datetime):
+            return at
+    if cluster is not None and cluster.type == c.TIMESTAMP:
+        return dt.datetime.fromtimestamp(int.from_bytes(cluster.data[4:], "little"), dt.UTC)
+    return dt.datetime.now(dt.UTC)

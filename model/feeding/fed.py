@@ -1,0 +1,24 @@
+"""What a feeder did or found, as it is told to people and programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from model.canonical import Value
+
+
+@dataclass(frozen=True)
+class Fed:
+    """A version that was archived, one that could not be, or a word on how the feed stands.
+
+    ``conflict``: the archive holds something else under this version, and it was left alone. ``refused``: the version
+    cannot be archived, now or later.
+    """
+
+    outcome: Literal["applied", "conflict", "refused", "note"]
+    ns: str
+    detail: str
+    id: Value | None = None
+    v: Value | None = None  # where several versions are meant, the last of them
+    lag: float | None = None  # seconds between the last event dealt with and now; 0 once none waits; None by polling

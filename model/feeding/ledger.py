@@ -1,0 +1,139 @@
+"""What a feeder keeps beside the archive, in ``<archive>_feed``: where it stands, and what it could not archive.
+
+It is kept there and not with the person who runs the feeder: whoever goes on, on whatever computer, goes on from there;
+a backup that holds the archive holds the place that belongs to it; and every reader can tell how far it has come. On
+one replica set both are written in one order, so a failover that takes back rows takes back the place behind them too.
+
+The place is one document, ``{_id: <ns>, token, at, saved, way, whole, _w}``, and moves by swaps on its token ``_w``.
+Two feeders on one collection do no harm: each moves it only behind what it has dealt with, at worst back. A version
+that can never be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bson import ObjectId
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.errors import Refused, Unreachable
+from model.resilient import End, Port, Write, run
+
+SUFFIX = "_feed"
+What = Literal["changed in place", "another content", "lost"]
+_NULL = Value(c.NULL, b"")
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far a feed has come."""
+
+    token: bytes | None = None  # None: by polling, or before the first event
+    at: dt.datetime | None = None  # of the last event dealt with
+    saved: dt.datetime | None = None
+    way: str = "stream"  # or polling
+    whole: bool = False  # caught up since the last gap: what the archive holds is what was there
+
+
+class Ledger:
+    """The feed's own collection, as far as it is about one collection."""
+
+    def __init__(self, server: Port, ns: str, archive: str) -> None:
+        self.server, self.about = server, ns
+        self.ns = archive + SUFFIX
+        self._key = Value.of(ns)
+        self._mark: Value | None = None
+
+    def read(self) -> Place | None:
+        """The place that was kept last; None where none was."""
+        raw = self._raw()
+        self._mark = None if raw is None else c.get(raw, ("_w",))
+        if raw is None:
+            return None
+        token = c.get(raw, ("token",))
+        return Place(
+            token.data if token is not None and token.type == c.OBJECT else None,
+            _date(c.get(raw, ("at",))),
+            _date(c.get(raw, ("saved",))),
+            str(value.python()) if (value := c.get(raw, ("way",))) is not None else "stream",
+            c.get(raw, ("whole",)) == Value.of(True),
+        )
+
+    def _raw(self) -> bytes | None:
+        return next(iter(self.server.find(self.ns, guards.by_id(self._key), limit=1)), None)
+
+    def save(self, place: Place) -> bool:
+        """Keep a place; False where another feeder has moved it meanwhile, which is seen then."""
+        mine = Value.of(ObjectId())
+        fields = {
+            "token": _NULL if place.token is None else Value.document(place.token),
+            "at": Value.of(place.at),
+            "saved": Value.of(dt.datetime.now(dt.UTC)),
+            "way": Value.of(place.way),
+            "whole": Value.of(place.whole),
+            "_w": mine,
+        }
+        if self._mark is None:
+            write = Write(self.ns, "insert", {}, c.document([("_id", self._key), *fields.items()]), "where the feed is")
+        else:
+            where = guards.by_id(self._key) | guards.exact("_w", self._mark)
+            write = Write(self.ns, "update", where, {"$set": fields}, "where the feed is")
+        end = run(self.server, write, lambda: self._is(mine))
+        if end.kind == "applied":
+            self._mark = mine
+            return True
+        if end.kind == "conflict":
+            self.read()
+            return False
+        raise trouble(end)
+
+    def _is(self, mark: Value) -> bool:
+        raw = self._raw()
+        return raw is not None and c.get(raw, ("_w",)) == mark
+
+    # --- what could not be archived
+
+    def note(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
+        """Keep that a version is not in the archive, and why; whether that is news."""
+        key = self._note_key(id, v, what)
+        raw = c.document([("_id", key), ("at", Value.of(dt.datetime.now(dt.UTC))), ("detail", Value.of(detail))])
+        write = Write(self.ns, "insert", {}, raw, "what could not be archived")
+        end = run(self.server, write, lambda: self._noted(key))
+        if end.kind in ("applied", "conflict"):
+            return end.kind == "applied"
+        raise trouble(end)
+
+    def changed_in_place(self, id: Value, v: Value) -> bool:
+        """Whether this version, or one that is not known, was changed without a new number."""
+        return any(self._noted(self._note_key(id, version, "changed in place")) for version in (v, None))
+
+    def _note_key(self, id: Value | None, v: Value | None, what: What) -> Value:
+        parts = [("ns", self._key), ("id", id or _NULL), ("v", v or _NULL), ("what", Value.of(what))]
+        return Value.document(c.document(parts))
+
+    def _noted(self, key: Value) -> bool:
+        return (
+            next(iter(self.server.find(self.ns, guards.by_id(key), projection={"_id": 1}, limit=1)), None) is not None
+        )
+
+
+def place_of_feed(server: Port, ns: str, archive: str) -> Place | None:
+    """How far the feed of a collection has come, for those who only look; None where nothing was kept."""
+    return Ledger(server, ns, archive).read()
+
+
+def trouble(end: End) -> Refused:
+    """A write that did not go through, as an error to raise; unknown ones can be tried again."""
+    error = end.reply.error if end.reply is not None else None
+    if end.kind == "unknown":
+        return Unreachable(end.sentence or "The server did not say how a write ended; try again.")
+    return error or Refused(end.sentence)
+
+
+def _date(value: Value | None) -> dt.datetime | None:
+    at: Any = value.python() if value is not None and value.type == c.DATE else None
+    return at if isinstance(at, dt.datetime) else None

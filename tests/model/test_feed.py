@@ -1,0 +1,395 @@
+"""The feeder: what it archives, what it cannot, and that it may be killed anywhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pymongo
+import pytest
+from bson import Int64
+
+from model.errors import Refused
+from tests.model.faults import Dead, FaultyServer
+from tests.model.feed_ground import NS, Ground, Killed, ground, notes, outcomes
+
+
+@pytest.fixture
+def here() -> Iterator[Ground]:
+    with ground() as made:
+        yield made
+
+
+# --- what it archives
+
+
+def test_every_version_is_archived_once_in_the_order_they_were_made(here: Ground) -> None:
+    assert outcomes(here.feed()) == []
+    here.orders.insert_one({"_id": "A", "v": 1, "total": 10})
+    assert outcomes(here.feed()) == [("applied", 1)]
+    for total in (20, 30):
+        here.edit("A", total=total)
+        assert outcomes(here.feed()) == [("applied", total // 10)]
+    here.orders.replace_one({"_id": "A"}, {"v": 4, "sum": 1})
+    assert outcomes(here.feed()) == [("applied", 4)]
+    assert outcomes(here.feed()) == []
+    assert here.archived() == [
+        ("A", 1, {"total": 10}),
+        ("A", 2, {"total": 20}),
+        ("A", 3, {"total": 30}),
+        ("A", 4, {"sum": 1}),
+    ]
+
+
+def test_a_version_that_was_overwritten_before_it_was_read_is_rebuilt_from_its_event(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "lines": [{"n": 1}, {"n": 2}], "to": {"city": "Kiel", "zip": 1}})
+    here.orders.update_one({"_id": "A"}, {"$set": {"lines.1.n": 7, "to.city": "Ulm", "zeta": 1}, "$inc": {"v": 1}})
+    here.orders.update_one({"_id": "A"}, {"$unset": {"to.zip": 1}, "$pop": {"lines": -1}, "$inc": {"v": 1}})
+    here.edit("A", last=Int64(1))
+    here.orders.delete_one({"_id": "A"})
+    assert outcomes(here.feed()) == [("applied", number) for number in (1, 2, 3, 4)]
+    assert [content for _, _, content in here.archived()] == [
+        {"lines": [{"n": 1}, {"n": 2}], "to": {"city": "Kiel", "zip": 1}},
+        {"lines": [{"n": 1}, {"n": 7}], "to": {"city": "Ulm", "zip": 1}, "zeta": 1},
+        {"lines": [{"n": 7}], "to": {"city": "Ulm"}, "zeta": 1},
+        {"lines": [{"n": 7}], "to": {"city": "Ulm"}, "zeta": 1, "last": 1},
+    ]
+
+
+def test_rebuilding_goes_on_from_the_archive_after_a_restart(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    assert outcomes(here.feed()) == [("applied", 1)]
+    here.edit("A", n=2)
+    here.edit("A", n=3)
+    assert outcomes(here.feed()) == [("applied", 2), ("applied", 3)]
+    assert [content["n"] for _, _, content in here.archived()] == [1, 2, 3]
+
+
+def test_nothing_is_rebuilt_from_a_version_that_was_changed_in_place(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.feed()
+    here.orders.update_one({"_id": "A"}, {"$set": {"m": 5}})
+    assert outcomes(here.feed()) == [("conflict", 1)]
+    here.edit("A", n=2)
+    here.edit("A", n=3)
+    fed = here.feed()
+    assert outcomes(fed) == [("refused", 2), ("applied", 3)]
+    assert "v2 of A was overwritten before it could be read" in fed[-2].detail
+    assert [(v, content) for _, v, content in here.archived()] == [(1, {"n": 1}), (3, {"n": 3, "m": 5})]
+
+
+def test_with_the_images_that_a_collection_keeps_every_version_is_read_as_it_was(here: Ground) -> None:
+    here.client.shop.create_collection("orders", changeStreamPreAndPostImages={"enabled": True})
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.feed()
+    here.orders.update_one({"_id": "A"}, {"$set": {"m": 5}})
+    here.edit("A", n=2)
+    here.edit("A", n=3)
+    assert outcomes(here.feed()) == [("conflict", 1), ("applied", 2), ("applied", 3)]
+    assert [content for _, _, content in here.archived()] == [{"n": 1}, {"n": 2, "m": 5}, {"n": 3, "m": 5}]
+
+
+def test_documents_with_an_id_of_their_own_are_archived_under_it(here: Ground) -> None:
+    here.fields = {"id": "no", "archive_id": "of", "version": "rev", "token": ""}
+    here.feed()
+    here.orders.insert_one({"_id": 1, "no": "A", "rev": 1, "n": 1})
+    for n in (2, 3):
+        here.orders.update_one({"_id": 1}, {"$set": {"n": n}, "$inc": {"rev": 1}})
+    assert outcomes(here.feed()) == [("applied", 1), ("applied", 2), ("applied", 3)]
+    rows = list(here.archive.find({}, {"_id": 0}, sort=[("rev", 1)]))
+    assert rows == [{"of": "A", "rev": n, "n": n} for n in (1, 2, 3)]
+
+
+# --- what it does not
+
+
+def test_what_changed_without_a_new_version_is_told_and_not_written_over(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.feed()
+    here.orders.update_one({"_id": "A"}, {"$set": {"n": 2}})
+    fed = here.feed()
+    assert outcomes(fed) == [("conflict", 1)]
+    assert "changed in place (n) without a new version" in fed[-1].detail
+    here.orders.replace_one({"_id": "A"}, {"v": 1, "n": 3})
+    fed = here.feed()
+    assert outcomes(fed) == [("conflict", 1)]
+    assert "holds another v1 of A" in fed[-1].detail
+    assert here.archived() == [("A", 1, {"n": 1})]
+    assert here.noted() == ["another content", "changed in place"]
+
+
+def test_a_write_to_the_layouts_own_fields_alone_is_no_change_of_the_content(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.orders.update_one({"_id": "A"}, {"$set": {"_w": "another"}})
+    assert outcomes(here.feed()) == [("applied", 1)]
+
+
+@pytest.mark.parametrize("v", ["1", 1.0, None])
+def test_a_document_without_a_version_is_told_and_passed_over(here: Ground, v: Any) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": v})
+    here.orders.insert_one({"_id": "B", "v": 1})
+    assert [outcome for outcome, _ in outcomes(here.feed())] == ["refused", "applied"]
+    assert [id for id, _, _ in here.archived()] == ["B"]
+
+
+def test_an_archive_with_rows_and_no_unique_index_is_refused(here: Ground) -> None:
+    here.archive.insert_one({"docId": "A", "v": 1})
+    with pytest.raises(Refused, match=r"createIndex\(\{docId: 1, v: 1\}, \{unique: true\}\)"):
+        here.feed()
+    assert here.ledger.count_documents({}) == 0
+
+
+def test_an_archived_version_with_the_same_content_is_done_already(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.archive.insert_one({"docId": "A", "v": 1, "n": 1, "_w": "somebody else's"})
+    assert outcomes(here.feed()) == []
+    assert len(here.archived()) == 1
+
+
+# --- where it begins, and what it missed
+
+
+def test_the_first_run_archives_what_is_current_and_says_what_was_before(here: Ground) -> None:
+    here.orders.insert_many([{"_id": "A", "v": 1}, {"_id": "B", "v": 7}, {"_id": "C", "v": 3}])
+    here.archive.create_index([("docId", 1), ("v", 1)], unique=True)
+    here.archive.insert_one({"docId": "C", "v": 1})
+    fed = here.feed()
+    assert sorted(outcomes(fed)) == [("applied", 1), ("applied", 3), ("applied", 7), ("refused", 2)]
+    assert "Earlier versions of one document were there before the archive was fed." in notes(fed)
+
+
+def test_a_lost_resume_point_is_told_and_made_up_for_by_comparing() -> None:
+    with ground(history=20) as here:
+        here.feed()
+        here.orders.insert_many([{"_id": "A", "v": 1, "n": 1}, {"_id": "B", "v": 1}])
+        here.feed()
+        for n in range(2, 30):
+            here.edit("A", n=n)
+        here.orders.insert_one({"_id": "C", "v": 1})
+        fed = here.feed()
+        assert "does not go back to where the feed stood" in notes(fed)
+        assert outcomes(fed) == [("refused", 28), ("applied", 29), ("applied", 1)]
+        assert "v2 to v28 of A were overwritten while nobody watched" in fed[1].detail
+        here.edit("A", n=30)
+        assert outcomes(here.feed()) == [("applied", 30)]
+
+
+def test_a_feeder_that_falls_behind_while_it_runs_goes_on_by_comparing() -> None:
+    with ground(history=20) as here:
+        here.feed()
+        stop, seen = threading.Event(), []
+        for fed in here.feeding(once=False, stop=stop):
+            seen.append(fed)
+            if "is fed from the change stream" in fed.detail:
+                here.orders.insert_one({"_id": "A", "v": 1})
+                here.client.shop.others.insert_many([{} for _ in range(40)])
+            if fed.outcome == "applied":
+                stop.set()
+        assert "Comparing instead" in notes(seen)
+        assert outcomes(seen) == [("applied", 1)]
+
+
+def test_a_collection_that_is_dropped_keeps_its_archive_and_is_followed_on(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.orders.drop()
+    here.orders.insert_one({"_id": "B", "v": 1})
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 2})
+    first, second = here.feed(), here.feed()
+    assert outcomes(first) == [("applied", 1)]
+    assert "was dropped" in notes(first)
+    assert outcomes(second) == [("applied", 1), ("conflict", 1)]
+    assert here.archived() == [("A", 1, {"n": 1}), ("B", 1, {})]
+
+
+def test_a_quiet_collection_does_not_lose_its_place_while_others_change() -> None:
+    with ground(history=20) as here:
+        here.feed()
+        for _ in range(3):
+            here.client.shop.others.insert_many([{} for _ in range(15)])
+            assert "Comparing" not in notes(here.feed())
+
+
+# --- polling
+
+
+def test_without_change_streams_it_polls_and_says_what_that_misses() -> None:
+    with ground(replica_set="") as here:
+        here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+        fed = here.feed()
+        assert "has no change streams" in notes(fed)
+        assert "come and go between two looks are missed" in notes(fed)
+        assert outcomes(fed) == [("applied", 1)]
+        here.edit("A", n=2)
+        assert outcomes(here.feed()) == [("applied", 2)]
+        here.edit("A", n=3)
+        here.edit("A", n=4)
+        fed = here.feed()
+        assert outcomes(fed) == [("refused", 3), ("applied", 4)]
+        assert all(each.lag is None for each in fed)
+        here.orders.update_one({"_id": "A"}, {"$set": {"n": 5}})
+        assert outcomes(here.feed()) == [("conflict", 4)]
+        assert here.archived() == [("A", 1, {"n": 1}), ("A", 2, {"n": 2}), ("A", 4, {"n": 4})]
+
+
+def test_the_java_server_is_fed_by_polling(java_uri: str) -> None:
+    from model.feed import feed
+    from model.layouts.stream import Stream
+    from model.profile import stated
+    from model.resilient import Server
+
+    with Server.connect(java_uri) as server, pymongo.MongoClient[Any](java_uri) as client:
+        client.drop_database("palimpsest_feed")
+        things = client.palimpsest_feed.things
+        profile = stated("palimpsest_feed.things", "stream", archive="palimpsest_feed.past")
+        try:
+            for number in (1, 2):
+                things.replace_one({"_id": "A"}, {"v": number, "n": number}, upsert=True)
+                fed = list(feed(server, [Stream(server, profile)], once=True))
+                assert outcomes(fed) == [("applied", number)]
+                assert outcomes(list(feed(server, [Stream(server, profile)], once=True))) == []
+        finally:
+            client.drop_database("palimpsest_feed")
+
+
+# --- dying, and doubt
+
+
+def act(here: Ground) -> None:
+    """A story with everything in it: new, edited, overtaken, changed in place, deleted, dropped documents."""
+    here.orders.insert_many([{"_id": id, "v": 1, "n": 1} for id in "AB"])
+    for n in (2, 3, 4):
+        here.edit("A", n=n)
+    here.orders.replace_one({"_id": "B"}, {"v": 2, "n": 2})
+    here.orders.update_one({"_id": "B"}, {"$set": {"m": 1}})
+    here.orders.delete_one({"_id": "B"})
+    here.orders.insert_one({"_id": "C", "v": 1})
+
+
+STORY = [("A", 1, {"n": 1}), ("A", 2, {"n": 2}), ("A", 3, {"n": 3}), ("A", 4, {"n": 4})]
+STORY += [("B", 1, {"n": 1}), ("B", 2, {"n": 2}), ("C", 1, {})]
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_feeder_that_dies_at_any_write_is_made_up_for_by_the_next(behind: bool) -> None:
+    write = 0
+    while True:
+        write += 1
+        with ground() as here:
+            here.feed()
+            act(here)
+            port = Killed(here.server, write, behind)
+            try:
+                here.feed(port)
+            except Dead:
+                pass
+            else:
+                break
+            rows = {row["_id"]: row for row in here.archive.find()}
+            here.feed()
+            assert here.archived() == STORY, f"killed at write {write}"
+            assert all(here.archive.find_one(id) == row for id, row in rows.items()), "history was rewritten"
+            assert {note["_id"]["what"] for note in here.ledger.find({"_id": {"$type": "object"}})} == {
+                "changed in place"
+            }
+    assert write == len(STORY) + 3  # the rows, one note and the place
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_dying_while_a_lost_place_is_made_up_for_forgets_no_gap(behind: bool) -> None:
+    write = 0
+    while True:
+        write += 1
+        with ground(history=5) as here:
+            here.feed()
+            here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+            here.feed()
+            for n in range(2, 12):
+                here.edit("A", n=n)
+            here.orders.insert_one({"_id": "B", "v": 1})
+            try:
+                here.feed(Killed(here.server, write, behind))
+            except Dead:
+                pass
+            else:
+                break
+            here.feed()
+            assert [(id, v) for id, v, _ in here.archived()] == [("A", 1), ("A", 11), ("B", 1)]
+            (note,) = here.ledger.find({"_id": {"$type": "object"}})
+            assert (note["_id"]["id"], note["_id"]["v"], note["_id"]["what"]) == ("A", 10, "lost")
+    assert write > 4
+
+
+def test_the_place_never_passes_an_event_that_is_not_archived(here: Ground) -> None:
+    """Behind each write the place that is kept has only events before it that are in the archive or noted."""
+    here.feed()
+    act(here)
+    port = Killed(here.server, 10_000, False)
+    list(here.feeding(port))
+    order = [write.ns for write in port.sent]
+    assert order[-1] == here.ledger.full_name
+    assert order.count(here.archive.full_name) == len(STORY)
+
+
+@pytest.mark.parametrize("fault", ["never", "lost"])
+def test_a_write_in_doubt_is_looked_for_and_not_done_twice(here: Ground, fault: Any) -> None:
+    class Doubtful(FaultyServer):
+        def changes(self, *given: Any) -> Any:
+            return self.server.changes(*given)
+
+    here.feed()
+    act(here)
+    port = Doubtful(here.server, [fault, "none"] * 40)
+    here.feed(port)
+    assert here.archived() == STORY
+
+
+def test_two_feeders_at_once_archive_each_version_once(here: Ground) -> None:
+    here.feed()
+    act(here)
+    feeders = [here.feeding(), here.feeding()]
+    said = []
+    while feeders:
+        for feeder in list(feeders):
+            fed = next(feeder, None)
+            said.append(fed)
+            if fed is None:
+                feeders.remove(feeder)
+    assert here.archived() == STORY
+    assert sum(fed is not None and fed.outcome == "applied" for fed in said) == len(STORY)
+    assert outcomes(here.feed()) == []
+
+
+def test_a_stopped_feeder_keeps_its_place(here: Ground) -> None:
+    here.feed()
+    act(here)
+    stop = threading.Event()
+    for fed in here.feeding(once=False, stop=stop):
+        if fed.outcome == "applied" and len(here.archived()) == 4:
+            stop.set()
+    assert here.archived() == [*STORY[:3], STORY[4]]
+    kept = here.ledger.find_one({"_id": NS})
+    assert kept is not None
+    with here.orders.watch(start_after=kept["token"], max_await_time_ms=1) as stream:
+        first = stream.try_next()
+    assert first is not None
+    assert first["documentKey"]["_id"] == "A"
+    here.feed()
+    assert here.archived() == STORY
+
+
+def test_the_lag_is_that_of_the_last_event_and_none_once_nothing_waits(here: Ground) -> None:
+    here.feed()
+    act(here)
+    fed = here.feed()
+    assert all(each.lag is not None and 0 <= each.lag < 60 for each in fed)
+    assert here.feed()[-1].lag is not None
