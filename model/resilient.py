@@ -7,6 +7,7 @@ What an error of the driver means is in :mod:`model.meanings`.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -45,6 +46,7 @@ SCRATCH = "palimpsest_check_"
 FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
 BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
+GENTLE_MOST = 200
 NAMESPACE_NOT_FOUND, MAX_TIME_EXPIRED = 26, 50
 GRACE = 1.0  # seconds beyond the time-out in which it is found out how a write in doubt ended
 
@@ -178,6 +180,8 @@ class Server:
         self._name = name
         self._facts: ServerFacts | None = None
         self._largest: dict[tuple[str, bool], int] = {}
+        self._from_secondary = False
+        self._most = BATCH_MOST
         self.read_only = read_only
 
     @classmethod
@@ -202,6 +206,12 @@ class Server:
             client.close()
             raise
         return server
+
+    def gentle(self) -> Server:
+        """The same connection for long reads on production: small batches, and from a secondary where there is one."""
+        other = copy.copy(self)
+        other._from_secondary, other._most = True, GENTLE_MOST
+        return other
 
     def close(self) -> None:
         """Let go of the connection; a second call does nothing."""
@@ -351,8 +361,9 @@ class Server:
         self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, limit: int = 0
     ) -> Iterator[bytes]:
         key = (ns, projected)
+        reads = ReadPreference.SECONDARY_PREFERRED if self._from_secondary else ReadPreference.PRIMARY
         largest = self._largest.get(key, 0)
-        first = 200 if few else _batch(largest, 20 if projected else FIRST_BATCH)
+        first = 200 if few else min(self._most, _batch(largest, 20 if projected else FIRST_BATCH))
         if limit:
             first = min(first, limit)
         name = next(iter(command))
@@ -366,7 +377,7 @@ class Server:
             body["cursor"] = {"batchSize": first}
         try:
             cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
-                SON(body), read_preference=ReadPreference.PRIMARY, codec_options=RAW
+                SON(body), read_preference=reads, codec_options=RAW
             )
             with cursor:
                 size = first
@@ -376,7 +387,7 @@ class Server:
                     raw = bytes(row.raw)
                     if len(raw) > largest:
                         largest = self._largest[key] = len(raw)
-                    if (wanted := min(_batch(largest, FIRST_BATCH), size * 8)) != size:
+                    if (wanted := min(_batch(largest, FIRST_BATCH), size * 8, self._most)) != size:
                         size = wanted
                         cursor.batch_size(size)
                     yield raw

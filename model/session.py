@@ -60,6 +60,7 @@ from model.records import (
     no_checkpoint,
 )
 from model.repair import Repairs
+from model.scan import Mark, Pace, Scan
 from model.sending import sending
 from model.trust import Measured, Trust
 
@@ -437,6 +438,24 @@ class Session:
         """Create the index that :meth:`missing_index` speaks of, once duplicates are ruled out."""
         self._check_allowed()
         return self._writer.create_index(ns)
+
+    # --- what should not be
+
+    def scan(
+        self,
+        places: Sequence[str] = (),
+        ids: Sequence[Value] | None = None,
+        pace: Pace = "fast",
+        checkpoint: Checkpoint = no_checkpoint,
+        now: dt.datetime | None = None,
+        mark: Mark | None = None,
+    ) -> Scan:
+        """Look for damage in some collections or databases, in all, or in some documents of one collection.
+
+        Iterate over it for each ``Finding`` and each ``Unchecked`` as it becomes known; its ``summary`` tells what was
+        done, its ``mark`` where another scan may go on. "gentle" is the pace for production.
+        """
+        return Scan(self._catalogue, self._opened.server, places, ids, pace, checkpoint, now, mark)
 
     # --- counters in two steps
 

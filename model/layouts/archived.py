@@ -18,6 +18,9 @@ from model.canonical import Value
 from model.errors import NotFound
 from model.layouts import numbering
 from model.layouts.base import Stamp
+from model.layouts.checks.archives import with_archive
+from model.layouts.checks.chains import Chains, Part
+from model.layouts.checks.facts import Reader
 from model.layouts.current import CurrentDocument
 from model.layouts.fields import (
     Own,
@@ -127,6 +130,17 @@ class WithArchive(CurrentDocument):
         for raw in self._rows({self.profile.archive_id: {"$eq": id}, self.profile.version: {"$eq": v}}, id):
             return self._row_version(raw)
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns} or {self.archive}.")
+
+    @property
+    def check(self) -> Chains:
+        """Current documents joined with the archive's rows by id."""
+        p = self.profile
+        parts = (
+            Part(self.ns, Reader(self.own, p, p.id)),
+            Part(self.archive, Reader(self.row_own, p, p.archive_id, archived=True)),
+        )
+        gap = "R1" if self.holds_current else "A4"
+        return Chains(self.server, p, parts, with_archive, gap, self.holds_current)
 
     # --- in miniature
 

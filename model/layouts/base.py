@@ -19,12 +19,15 @@ from model import guards
 from model.canonical import Value
 from model.collection import CollectionProfile
 from model.errors import NotFound, Refused
+from model.findings import Finding, Unchecked
 from model.guards import Abilities
 from model.layouts import edits, ids
+from model.layouts.checks.check import Check
+from model.layouts.checks.reading import Reading
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import unreadable, version_damage
 from model.names import id_name, version_name
-from model.records import Outcome, Outline, Row, Version
+from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
 from model.resilient import End, Port, Terms, Write, run
 
 
@@ -166,6 +169,28 @@ class Layout(ABC):
         if self.numbered and version.v is not None and version_damage(version.v):
             return f"The version of this document is a {version.v.kind} and no whole number; mend that before editing."
         return ""
+
+    # --- looking for what should not be
+
+    @property
+    @abstractmethod
+    def check(self) -> Check:
+        """What looks for this layout's kinds of damage."""
+
+    def findings(
+        self,
+        ids: Sequence[Value] | None = None,
+        now: dt.datetime | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+        reading: Reading | None = None,
+    ) -> Iterator[Finding | Unchecked]:
+        """What is wrong with some documents, or with all of them, and what was not looked at.
+
+        Streaming, in memory that does not grow with the collection. ``now`` decides what is inside the grace period;
+        ``reading`` says from where and how hard a scan reads, and is told how far it is.
+        """
+        reading = reading or Reading(self.server, checkpoint)
+        return self.check.findings(ids, now or _now(), reading)
 
     # --- writing
 

@@ -26,6 +26,10 @@ from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import foldedpage, numbering, repeated
 from model.layouts.base import Stamp
+from model.layouts.checks.chains import Chains, Part
+from model.layouts.checks.facts import Reader
+from model.layouts.checks.judging import Draft
+from model.layouts.checks.own import own_documents
 from model.layouts.edits import check_size
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, compose, content_hash, number_of, own_of, place_of
@@ -170,6 +174,19 @@ class Deltas(Inserted):
                 yield outlined(outline.id, list(self.history(outline.id)))
             except Refused:
                 yield outline
+
+    @property
+    def check(self) -> Chains:
+        """The deltas of each document, by id; where they carry hashes, the states that these are of."""
+        p = self.profile
+        reader = Reader(self.own, replace(p, hash=""), p.id, beside=p.removed)
+        return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
+
+    def _wrong_hashes(self, id: Value) -> list[Draft]:
+        wrong = [each for each in self.history(id) if each.detail.startswith("hash")]
+        versions = tuple(each.v for each in wrong if each.v is not None)
+        said = ", ".join(f"{version_name(each.v)}: {each.detail}" for each in wrong)
+        return [Draft("H1", id, versions, said, "rebuild-hash", ())] if wrong else []
 
     # --- lists
 

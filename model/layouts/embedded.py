@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bson import ObjectId
@@ -26,6 +27,9 @@ from model.canonical import Value
 from model.errors import NotFound, Unreadable
 from model.layouts import edits, numbering, single
 from model.layouts.base import Stamp
+from model.layouts.checks.facts import Reader
+from model.layouts.checks.inside import embedded_chain
+from model.layouts.checks.single import Documents
 from model.layouts.current import CurrentDocument, with_own
 from model.layouts.edits import check_size
 from model.layouts.evidence import Proposal, Sample
@@ -101,6 +105,12 @@ class Embedded(CurrentDocument):
             return c.items(found) if found is not None and found.type == c.ARRAY else []
         except Unreadable:
             return []
+
+    @property
+    def check(self) -> Documents:
+        """Each document by itself: the chain in its array."""
+        judge = partial(embedded_chain, Reader(self.own, self.profile, ""))
+        return Documents(self.server, self.profile, Reader(Own(self.profile.id), self.profile, self.profile.id), judge)
 
     # --- lists
 

@@ -28,6 +28,9 @@ from model.canonical import Value
 from model.errors import Refused
 from model.layouts import repeated
 from model.layouts.base import Stamp
+from model.layouts.checks.chains import Chains, Part
+from model.layouts.checks.facts import Reader
+from model.layouts.checks.own import flagged
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, own_of, place_of
 from model.layouts.inminiature import is_flagged, outlines
@@ -63,6 +66,12 @@ class Flagged(Inserted):
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions, and whether just the newest carries the flag."""
         return outlines(self.server, self.profile, self.own, ids, self.stored, self.profile.current)
+
+    @property
+    def check(self) -> Chains:
+        """As the others whose versions are documents, and whether just the newest carries the flag."""
+        p = self.profile
+        return Chains(self.server, p, (Part(self.ns, Reader(self.own, p, p.id, flag=p.current)),), flagged)
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The insert, then the flag taken from the base; :meth:`swap` takes it from whatever else carries it."""

@@ -26,6 +26,8 @@ from model.errors import Refused
 from model.guards import Abilities
 from model.layouts import edits, single
 from model.layouts.base import Stamp
+from model.layouts.checks.facts import Reader
+from model.layouts.checks.single import Documents
 from model.layouts.current import CurrentDocument
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, content_hash
@@ -80,6 +82,11 @@ class Hashed(CurrentDocument):
                 found[id] = self._made(raw, contents=False)
         for id in ids:
             yield outlined(id, [found[id]] if id in found else [])
+
+    @property
+    def check(self) -> Documents:
+        """Each document by itself: its hash, and who else has it."""
+        return Documents(self.server, self.profile, Reader(self.own, self.profile, self.profile.id), shared=True)
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The one guarded update."""

@@ -20,6 +20,9 @@ from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts import numbering
 from model.layouts.base import Layout, Stamp
+from model.layouts.checks.chains import Chains, Part
+from model.layouts.checks.facts import Reader
+from model.layouts.checks.own import own_documents
 from model.layouts.current import with_own
 from model.layouts.fields import Own, legible, made_version, number_of, place_of, time_of, unreadable
 from model.layouts.gaps import newest_first, with_gaps
@@ -116,6 +119,12 @@ class OwnDocuments(Layout):
             if _same(v, c.get(raw, (self.profile.version,))):
                 return self._made(raw)
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    @property
+    def check(self) -> Chains:
+        """The versions of each document, by id."""
+        p = self.profile
+        return Chains(self.server, p, (Part(self.ns, Reader(self.own, p, p.id)),), own_documents)
 
     # --- lists
 

@@ -21,6 +21,8 @@ from model.canonical import Value
 from model.collection import CollectionProfile
 from model.guards import Abilities
 from model.layouts.base import Stamp
+from model.layouts.checks.facts import Reader
+from model.layouts.checks.single import Documents
 from model.layouts.current import CurrentDocument
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own
@@ -57,6 +59,11 @@ class Plain(CurrentDocument):
         """One mark each, for documents that are there; contents are not read."""
         for id in ids:
             yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])
+
+    @property
+    def check(self) -> Documents:
+        """Each document by itself: whether it can be read."""
+        return Documents(self.server, self.profile, Reader(self.own, self.profile, self.profile.id))
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The one guarded update."""

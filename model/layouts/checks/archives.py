@@ -1,0 +1,126 @@
+"""A current document and its archive: phantoms, residues, gaps, orphans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.layouts.checks.facts import Fact, place, right_type
+from model.layouts.checks.judging import (
+    Draft,
+    Ground,
+    gap,
+    hashes,
+    listed,
+    newest,
+    numbered,
+    times,
+    twice,
+    wrong_types,
+)
+from model.layouts.fields import number_of
+from model.layouts.gaps import LOSS
+from model.names import version_name
+
+
+def with_archive(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+    """What is wrong with one document and its rows in the archive."""
+    drafts: list[Draft] = []
+    if (wrong := wrong_types(facts, ground)) is not None:
+        drafts.append(wrong)
+    placed = numbered(facts, ground)
+    rows = [(at, fact) for at, fact in placed if fact.archived]
+    currents = [fact for fact in facts if not fact.archived]
+    if not currents:
+        drafts.append(_orphan(facts, rows))
+        below = rows
+    else:
+        drafts += _several(currents)
+        current = max(currents, key=lambda fact: _place(fact, ground))
+        top = place(current.v, ground.dated)
+        below = rows if top is None else [(at, fact) for at, fact in rows if at < top]
+        if top is not None:
+            drafts += _above(current, top, rows, ground)
+            drafts += _beside(current, top, rows, ground)
+            drafts += _missing(current, top, rows, ground)
+        placed = [*below, (top, current)] if top is not None else below
+    if ground.dated:
+        drafts += times(below, ground)
+    else:
+        drafts += twice(below, ground)
+        drafts += times(placed, ground)
+    drafts += hashes(facts)
+    return drafts
+
+
+def _place(fact: Fact, ground: Ground) -> int:
+    at = place(fact.v, ground.dated)
+    return -(2**63) if at is None else at
+
+
+def _orphan(facts: Sequence[Fact], rows: Sequence[tuple[int, Fact]]) -> Draft:
+    versions = tuple(dict.fromkeys(fact.v for _, fact in rows if fact.v is not None))
+    several = f"{len(versions):,} versions" if len(versions) != 1 else "one version"
+    top = rows[-1][1] if rows else facts[-1]
+    said = f"{several} of a document that is gone, up to {version_name(top.v)}"
+    whole = bool(rows) and (len(rows) == 1 or rows[-2][0] != rows[-1][0])
+    return Draft("A5", top.id, versions, said, "restore-document" if whole else None, (top,), newest([top]))
+
+
+def _several(currents: Sequence[Fact]) -> list[Draft]:
+    if len(currents) < 2:
+        return []
+    versions = tuple(dict.fromkeys(fact.v for fact in currents if fact.v is not None))
+    same = len({(number_of(fact.v), fact.digest) for fact in currents}) == 1
+    said = f"{len(currents)} current documents have this id, {'equal' if same else 'with different contents'}"
+    repair = "remove-duplicate" if same else None
+    return [Draft("V1", currents[0].id, versions, said, repair, tuple(currents), newest(currents))]
+
+
+def _above(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
+    above = [fact for at, fact in rows if at > top and right_type(fact.v, ground.dated)]
+    if not above:
+        return []
+    versions = tuple(dict.fromkeys(fact.v for fact in above if fact.v is not None))
+    said = f"{listed([version_name(v) for v in versions], 6)} above current {version_name(current.v)}"
+    at = newest(above)
+    rests_on = (current, *above)
+    return [Draft("A3", current.id, versions, said, "remove-phantom", rests_on, at, ground.is_young(at))]
+
+
+def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
+    """A1 and A2: what the archive holds under the current version's number."""
+    beside = [(at, fact) for at, fact in rows if at == top and right_type(fact.v, ground.dated)]
+    same = [fact for _, fact in beside]
+    if not same or not right_type(current.v, ground.dated):
+        return []
+    assert current.v is not None
+    equal = all(fact.digest == current.digest for fact in same)
+    rests_on = (current, *same)
+    at = newest(same)
+    name, young = version_name(current.v), ground.is_young(at)
+    if ground.holds_current:
+        if not equal:
+            said = f"the archive holds {name} with another content: it was changed without a new version"
+            return [Draft("R1", current.id, (current.v,), said, None, rests_on, at)]
+        return [] if ground.dated else list(twice(beside, ground))
+    if equal:
+        said = f"the archive holds current {name} too, with the same content"
+        return [Draft("A1", current.id, (current.v,), said, None if young else "remove-residue", rests_on, at, young)]
+    said = f"the archive holds current {name} with another content"
+    return [Draft("A2", current.id, (current.v,), said, "save-as-version", rests_on, at, young)]
+
+
+def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
+    present = [at for at, _ in rows]
+    earlier = [] if ground.dated else gap(present, top, [current], ground)
+    if not ground.holds_current or current.v is None or top in present:
+        return earlier
+    name = version_name(current.v)
+    at = newest([current])
+    if earlier:
+        said = f"{earlier[0].detail.removesuffix(f' missing: {LOSS}')} and current {name} missing"
+        return [Draft("R1", current.id, (*earlier[0].versions, current.v), said, None, (current,), at)]
+    said = f"current {name} is not archived"
+    if rows and rows[-1][0] < top:
+        said += f", the archive ends at {version_name(rows[-1][1].v)}"
+    return [Draft("R1", current.id, (current.v,), said, "archive-current", (current,), at, ground.is_young(at))]

@@ -1,0 +1,273 @@
+"""Histories in several stored documents, looked at one after the other in the order of their ids.
+
+What the reading finds is read once more, and fresh, before it is told: another program may have been in the middle of
+an edit, and a secondary may have been behind. Without an index the facts are sorted here, on disk where they are many.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from model import canonical as c
+from model.canonical import Value
+from model.collection import CollectionProfile
+from model.errors import Unreadable
+from model.findings import Evidence, Finding, Unchecked
+from model.guards import by_id
+from model.layouts.checks.damage import damage_of
+from model.layouts.checks.facts import Fact, Reader
+from model.layouts.checks.judging import Draft, Ground, is_dated
+from model.layouts.checks.reading import BrokenOff, OtherOrder, Reading, Run, all_of, by_ids, is_indexed, runs
+from model.layouts.checks.reorder import in_another_order
+from model.layouts.checks.spool import Spool
+from model.layouts.fields import legible_field
+from model.names import version_name
+from model.resilient import Port
+
+TOGETHER, FACTS_TOGETHER = 50, 5_000  # documents that are read again in one query, and their versions
+SAMPLED = 100  # versions that tell whether they are dates
+GAPS = ("V2", "A4", "D1", "E1", "R1")
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the collections that a history is in."""
+
+    ns: str
+    reader: Reader
+
+
+@dataclass
+class Chains:
+    """The check of a layout whose histories are several stored documents each."""
+
+    server: Port  # for what has to be fresh
+    profile: CollectionProfile
+    parts: Sequence[Part]
+    judge: Callable[[Sequence[Fact], Ground], list[Draft]]
+    gap: str = "V2"
+    holds_current: bool = False
+    beyond: Callable[[Value], list[Draft]] | None = None
+    """Asked about documents that carry hashes, where a hash is not that of one stored document's content."""
+
+    _spotted: list[Finding] = field(default_factory=list)
+    _left_out: dict[str, int] = field(default_factory=dict)
+
+    def findings(
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+    ) -> Iterator[Finding | Unchecked]:
+        """What is wrong with some documents, or with all of them; findings come as the reading goes on."""
+        self._spotted, self._left_out = [], {}
+        ground = self._ground(now)
+        if ids is not None:
+            yield from self._examined(ids, ground, True)
+            yield from self._noted()
+            return
+        told: set[tuple[str, Value | None, tuple[Value, ...]]] = set()
+        try:
+            if all(is_indexed(self.server, part.ns, part.reader.id) for part in self.parts):
+                for finding in self._in_order(ground, reading):
+                    if isinstance(finding, Finding):
+                        told.add((finding.code, finding.id, finding.versions))
+                    yield finding
+                yield from self._noted()
+                return
+        except OtherOrder:
+            self._spotted, self._left_out, reading.last = [], {}, None
+        for finding in self._sorted_here(ground, reading):
+            if isinstance(finding, Unchecked) or (finding.code, finding.id, finding.versions) not in told:
+                yield finding
+        yield from self._noted()
+
+    def _ground(self, now: dt.datetime) -> Ground:
+        p = self.profile
+        found = self.server.find(p.ns, projection={p.version: 1}, limit=SAMPLED)
+        versions = [v for raw in found if (v := legible_field(raw, p.version)) is not None]
+        return Ground(p, now, is_dated(versions, p), self.gap, self.holds_current)
+
+    # --- reading
+
+    def _take(self, part: Part) -> Callable[[bytes], tuple[Value, Fact] | None]:
+        def take(raw: bytes) -> tuple[Value, Fact] | None:
+            if damage := damage_of(raw):
+                self._spotted.append(unreadable(self.profile.ns, part.ns, raw, damage))
+            id = part.reader.id_of(raw)
+            if id is None or id.type == c.ARRAY:
+                why = f"have no {part.reader.id}" if id is None else f"have an array as {part.reader.id}"
+                self._left_out[why] = self._left_out.get(why, 0) + 1
+                return None
+            fact = part.reader.fact(id, raw)
+            if fact.damaged:
+                self._left_out["do not decode"] = self._left_out.get("do not decode", 0) + 1
+            return id, fact
+
+        return take
+
+    def _in_order(self, ground: Ground, reading: Reading) -> Iterator[Finding | Unchecked]:
+        waiting: dict[Value, int] = {}
+        last: Value | None = None
+        try:
+            for items in self._joined(reading):
+                for id, facts in grouped(items).items():
+                    if self._suspect(facts, ground):
+                        waiting[id] = len(facts)
+                    last = id
+                yield from self._drained()
+                if len(waiting) >= TOGETHER or sum(waiting.values()) >= FACTS_TOGETHER:
+                    yield from self._examined(list(waiting), ground)
+                    waiting = {}
+                if not waiting:
+                    reading.last = last
+        except BrokenOff as error:
+            yield Unchecked(self.profile.ns, str(error))
+        yield from self._examined(list(waiting), ground)
+        yield from self._drained()
+
+    def _joined(self, reading: Reading) -> Iterator[list[tuple[Value, Fact]]]:
+        sources: list[Iterator[Run[Fact]]] = [
+            runs(reading, part.ns, part.reader.id, self._take(part), reading.after) for part in self.parts
+        ]
+        heads = [next(source, None) for source in sources]
+        while left := [head.key for head in heads if head is not None]:
+            try:
+                least = min(left)
+            except TypeError:
+                raise OtherOrder from None
+            items: list[tuple[Value, Fact]] = []
+            for at, head in enumerate(heads):
+                if head is not None and head.key == least:
+                    items += head.items
+                    heads[at] = next(sources[at], None)
+            yield items
+
+    def _sorted_here(self, ground: Ground, reading: Reading) -> Iterator[Finding | Unchecked]:
+        with Spool() as spool:
+            for part in self.parts:
+                take = self._take(part)
+                try:
+                    for raw in all_of(reading, part.ns):
+                        if (taken := take(raw)) is not None:
+                            spool.add(bytes((taken[0].type,)) + taken[0].data, taken[1].packed())
+                        yield from self._drained()
+                except BrokenOff as error:
+                    yield Unchecked(self.profile.ns, str(error))
+                    return
+            suspects = (id for id, facts in map(_of_group, spool.groups()) if self._suspect(facts, ground))
+            while chunk := list(islice(suspects, TOGETHER)):
+                yield from self._examined(chunk, ground)
+
+    def _suspect(self, facts: Sequence[Fact], ground: Ground) -> bool:
+        return bool(self._judged(facts, ground)) or (self.beyond is not None and any(f.carries_hash for f in facts))
+
+    def _judged(self, facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+        drafts = self.judge(facts, ground)
+        if any(fact.damaged and fact.v is None for fact in facts):
+            drafts = [each for each in drafts if each.code not in GAPS]  # what is missing may be what does not decode
+        return drafts
+
+    # --- telling
+
+    def _examined(self, ids: Sequence[Value], ground: Ground, anew: bool = False) -> Iterator[Finding | Unchecked]:
+        """What is wrong with some documents, read fresh; ``anew``: they have not been read before."""
+        left = list(ids)
+        for attempt in range(TRIES):
+            if not left:
+                return
+            facts: dict[Value, list[Fact]] = {id: [] for id in left}
+            for part in self.parts:
+                take = self._take(part)
+                for id, raw in by_ids(self.server, part.ns, part.reader.id, left):
+                    if anew and not attempt:
+                        take(raw)
+                    facts[id].append(part.reader.fact(id, raw))
+            moved: list[Value] = []
+            for id in left:
+                yield from self._drained()
+                if not facts[id]:
+                    continue
+                drafts = self._judged(facts[id], ground)
+                if self.beyond is not None and any(fact.carries_hash for fact in facts[id]):
+                    drafts += [] if any(each.code == "D1" for each in drafts) else self.beyond(id)
+                found = [self._fetched(draft) for draft in drafts]
+                if None in found:
+                    moved.append(id)
+                else:
+                    yield from (finding for finding in found if finding is not None)
+            left = moved
+        for id in left:
+            yield Unchecked(self.profile.ns, "It was being written each time that it was looked at.", id)
+
+    def _fetched(self, draft: Draft) -> Finding | None:
+        """The finding with its stored documents; None where these have changed meanwhile."""
+        evidence: list[Evidence] = []
+        said = draft.detail
+        for fact in draft.rests_on:
+            part = next(each for each in self.parts if each.reader.archived == fact.archived)
+            raw = next(iter(self.server.find(part.ns, by_id(fact.physical), limit=1)), None)
+            if raw is None or part.reader.fact(fact.id, raw) != fact:
+                return None
+            evidence.append(Evidence(part.ns, self._name(fact), raw, fact.v))
+            if draft.code == "H1" and fact.sealed == "hash differs":
+                of = replace(self.profile, ns=part.ns)
+                if in_another_order(self.server, of, part.reader.own, raw):
+                    said = said.replace(
+                        f"{version_name(fact.v)}: hash differs",
+                        f"{version_name(fact.v)}: hash differs in field order only",
+                    )
+        return finding(self.profile.ns, draft, said, tuple(evidence))
+
+    def _name(self, fact: Fact) -> str:
+        if len(self.parts) == 1:
+            return version_name(fact.v)
+        return f"{version_name(fact.v)} in the archive" if fact.archived else f"{version_name(fact.v)} in the document"
+
+    def _drained(self) -> Iterator[Finding]:
+        spotted, self._spotted = self._spotted, []
+        yield from spotted
+
+    def _noted(self) -> Iterator[Unchecked]:
+        for why, count in self._left_out.items():
+            yield Unchecked(self.profile.ns, left_out(count, why))
+
+
+def left_out(count: int, why: str) -> str:
+    """A sentence on documents of which only the bytes were looked at."""
+    if count == 1:
+        why = why.replace("have ", "has ").replace("do not", "does not")
+    return f"{count:,} document{'s' if count != 1 else ''} {why}, so only the bytes were looked at."
+
+
+def grouped(items: Sequence[tuple[Value, Fact]]) -> dict[Value, list[Fact]]:
+    """Facts by their exact id."""
+    found: dict[Value, list[Fact]] = {}
+    for id, fact in items:
+        found.setdefault(id, []).append(fact)
+    return found
+
+
+def _of_group(group: tuple[bytes, Iterator[tuple[object, ...]]]) -> tuple[Value, list[Fact]]:
+    key, rows = group
+    return Value(key[0], key[1:]), [Fact.unpacked(row) for row in rows]
+
+
+def unreadable(ns: str, stored: str, raw: bytes, damage: str) -> Finding:
+    """The finding of class B1 for a stored document."""
+    try:
+        id = c.get(raw, ("_id",))
+    except Unreadable:
+        id = None
+    where = "" if ns == stored else f" (in {stored})"
+    name = "in the document" if ns == stored else "in the archive"
+    return Finding("B1", ns, id, (), f"{damage}{where}", None, (Evidence(stored, name, raw),))
+
+
+def finding(ns: str, draft: Draft, detail: str, evidence: tuple[Evidence, ...]) -> Finding:
+    """A finding; what rests on a document that would not survive being written has no repair."""
+    repair = draft.repair
+    if repair is not None and any(damage_of(each.raw) for each in evidence):
+        repair, detail = None, f"{detail}; it is not to be written, see B1"
+    return Finding(draft.code, ns, draft.id, draft.versions, detail, repair, evidence, draft.at, draft.young)

@@ -1,0 +1,145 @@
+"""What a scan keeps of a stored version: a few dozen bytes that tell whether something is wrong with it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from bson import ObjectId
+
+from model import canonical as c
+from model.canonical import Value
+from model.collection import CollectionProfile
+from model.errors import Unreadable
+from model.layouts.fields import WHOLE_NUMBERS, Own, content_hash, legible, number_of
+from model.layouts.inminiature import is_flagged
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A stored version without its content."""
+
+    id: Value
+    physical: Value
+    archived: bool  # a row of the archive
+    v: Value | None
+    digest: bytes  # of the content; equal where the contents are
+    sealed: str = ""  # what is wrong with the stored hash, "" where nothing is or none is stored
+    carries_hash: bool = False
+    flagged: bool = False
+    at: int | None = None  # milliseconds, by the profile's `at`
+    made: bytes = b""  # the ObjectId that tells when it was written: its own `_id`, else its token
+    damaged: bool = False  # it does not decode, so that only what stands before the damage is known
+
+    @property
+    def number(self) -> int | None:
+        """What the version counts as: "3" and 3.0 count as 3."""
+        return number_of(self.v)
+
+    @property
+    def written(self) -> dt.datetime | None:
+        """When, by its ObjectId; None where nothing tells."""
+        return ObjectId(self.made).generation_time if self.made else None
+
+    def packed(self) -> tuple[Any, ...]:
+        """As plain values, to be put down on disk."""
+        v = self.v
+        return (
+            self.id.type, self.id.data, self.physical.type, self.physical.data, self.archived,
+            None if v is None else (v.type, v.data), self.digest, self.sealed, self.carries_hash, self.flagged, self.at,
+            self.made, self.damaged,
+        )  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, row: tuple[Any, ...]) -> Fact:
+        """The inverse of :meth:`packed`."""
+        v = None if row[5] is None else Value(*row[5])
+        return cls(Value(row[0], row[1]), Value(row[2], row[3]), row[4], v, *row[6:])
+
+
+def right_type(v: Value | None, dated: bool) -> bool:
+    """Whether a version has the type that versions of its collection have."""
+    return v is not None and (v.type == c.DATE if dated else v.type in WHOLE_NUMBERS)
+
+
+def place(v: Value | None, dated: bool) -> int | None:
+    """Where a version stands among the others: its number, or a date's milliseconds in a collection of dates."""
+    if dated:
+        return int.from_bytes(v.data, "little", signed=True) if v is not None and v.type == c.DATE else None
+    return number_of(v)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Makes facts of the stored documents of one collection."""
+
+    own: Own
+    profile: CollectionProfile
+    id: str  # the name of the document's id in here
+    archived: bool = False
+    flag: str = ""
+    beside: str = ""  # a field that counts as content although the layout keeps it: removed paths
+
+    def id_of(self, raw: bytes) -> Value | None:
+        """The document's id, as far as it can be read."""
+        try:
+            return c.get(raw, (self.id,))
+        except Unreadable:
+            return None
+
+    def fact(self, id: Value, raw: bytes) -> Fact:
+        """The fact of a document."""
+        p, own = self.profile, self.own
+        try:
+            kept, content = self._split(raw)
+        except Unreadable:
+            found = legible(raw)
+            whole = blake2b(raw, digest_size=16).digest()
+            v = found.get(own.version) if own.version else None
+            return Fact(id, found.get("_id", id), self.archived, v, whole, damaged=True)
+        physical = kept.get("_id", id)
+        sealed, stored = "", kept.get(p.hash) if p.hash else None
+        if stored is not None:
+            sealed = hash_trouble(stored, content, p)
+        at = kept.get(own.at) if own.at else None
+        made = physical if physical.type == c.OBJECT_ID else kept.get(own.token) if own.token else None
+        digest = blake2b(content, digest_size=16)
+        if self.beside and (beside := kept.get(self.beside)) is not None:
+            digest.update(beside.data)
+        return Fact(
+            id,
+            physical,
+            self.archived,
+            kept.get(own.version) if own.version else None,
+            digest.digest(),
+            sealed,
+            stored is not None,
+            bool(self.flag) and is_flagged(kept.get(self.flag)),
+            int.from_bytes(at.data, "little", signed=True) if at is not None and at.type == c.DATE else None,
+            made.data if made is not None and made.type == c.OBJECT_ID else b"",
+        )
+
+    def _split(self, raw: bytes) -> tuple[dict[str, Value], bytes]:
+        """The layout's own fields by name, and the content; in one walk."""
+        names = self.own.names
+        kept: dict[str, Value] = {}
+        parts: list[bytes] = []
+        begin = 4
+        for name, kind, a, b in c.elements(raw):
+            told = c.name_of(name)
+            if told in names:
+                kept.setdefault(told, Value(kind, raw[a:b]))
+                parts.append(raw[begin : a - len(name) - 2])
+                begin = b
+        parts.append(raw[begin:-1])
+        body = b"".join(parts)
+        return kept, (len(body) + 5).to_bytes(4, "little") + body + b"\x00"
+
+
+def hash_trouble(stored: Value, content: bytes, profile: CollectionProfile) -> str:
+    """What is wrong with a stored hash, in a few words; "" where it is the content's."""
+    if stored.type != c.STRING:
+        return f"hash is a {stored.kind}"
+    return "" if stored.data[4:-1] == content_hash(content, profile, stored).encode() else "hash differs"

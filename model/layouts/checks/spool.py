@@ -1,0 +1,64 @@
+"""Sorting more rows than memory should hold: runs put down in temporary files, then merged."""
+
+from __future__ import annotations
+
+import heapq
+import marshal
+import tempfile
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from types import TracebackType
+from typing import IO, Any, Self, TypeAlias
+
+Row: TypeAlias = tuple[Any, ...]
+
+TOGETHER = 50_000
+"""Rows that are sorted in memory; what one run on disk holds."""
+
+
+class Spool:
+    """Rows under keys of bytes, to be had back grouped by key; a context manager that forgets its files."""
+
+    def __init__(self, together: int = TOGETHER) -> None:
+        self._together = together
+        self._rows: list[tuple[bytes, Row]] = []
+        self._runs: list[IO[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        for run in self._runs:
+            run.close()
+        self._rows, self._runs = [], []
+
+    def add(self, key: bytes, row: Row) -> None:
+        """One more row, of plain values."""
+        self._rows.append((key, row))
+        if len(self._rows) >= self._together:
+            self._put_down()
+
+    def _put_down(self) -> None:
+        self._rows.sort(key=itemgetter(0))
+        run = tempfile.TemporaryFile(prefix="palimpsest-")  # noqa: SIM115 - closed with the spool
+        self._runs.append(run)
+        for pair in self._rows:
+            marshal.dump(pair, run)
+        run.seek(0)
+        self._rows = []
+
+    def groups(self) -> Iterator[tuple[bytes, Iterator[Row]]]:
+        """Each key with its rows, in the order in which they came; a group is used up before the next one."""
+        self._rows.sort(key=itemgetter(0))
+        parts = [*map(_back, self._runs), iter(self._rows)]
+        for key, pairs in groupby(heapq.merge(*parts, key=itemgetter(0)), key=itemgetter(0)):
+            yield key, (row for _, row in pairs)
+
+
+def _back(run: IO[bytes]) -> Iterator[tuple[bytes, Row]]:
+    while True:
+        try:
+            yield marshal.load(run)
+        except EOFError:
+            return
