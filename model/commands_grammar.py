@@ -89,6 +89,13 @@ def parser() -> Parser:
     made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
     _options(made)
 
+    made = command("repair", "carry out a plan that a scan has written, or say what that would do")
+    made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    report = "keep a report too: FILE.html or FILE.json"
+    made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
+    _options(made)
+
     made = command("cleanup", "finish the pending tokens that their writers left behind")
     made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
     made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
@@ -106,7 +113,7 @@ def parser() -> Parser:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
 
     made = command("undo", "the guarded inverse of an entry of the journal", source=False)
-    made.add_argument("entry", metavar="ENTRY")
+    made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
     made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
     _options(made)
     return top

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from model import text
 from model.canonical import Path, Value
 from model.commands_read import choose_layout, document, open_session
+from model.commands_repair import undo_run
 from model.connections import needs_password
 from model.errors import Refused, Unreadable
 from model.journal import Journal
@@ -202,7 +203,9 @@ def _entry_json(entry: Entry) -> str:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """The guarded inverse of an entry."""
+    """The guarded inverse of an entry, or of a whole run of repairs."""
+    if args.entry.startswith("run-"):
+        return undo_run(args)
     record = Journal().record(args.entry)
     if not record.entry.undoable:
         refused = f"Entry {args.entry} cannot be undone. {record.entry.why_not}"

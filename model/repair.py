@@ -98,13 +98,18 @@ class Repairs:
 
     # --- the way back
 
-    def undo(self, run: str, checkpoint: Checkpoint = no_checkpoint, only: int | None = None) -> Iterator[Outcome]:
+    def undo(
+        self, run: str, checkpoint: Checkpoint = no_checkpoint, only: int | None = None, elsewhere: bool = False
+    ) -> Iterator[Outcome]:
         """Take back what a run wrote, or one item of it: its last write first, each guarded by what it left.
 
-        An outcome for each write; what is undone already is left out. Raises ``NotFound``.
+        An outcome for each write; what is undone already is left out. ``elsewhere``: a person says that this source is
+        the run's, although it is written otherwise. Raises ``NotFound`` and ``Refused``.
         """
         self._allowed()
         records = self._to_undo(run, only)
+        for record in records[:1]:
+            self._check_entry(record, elsewhere)
         again = self._running(Plan("", self._writer.source, self._now()), checkpoint)
 
         def undone() -> Iterator[Outcome]:
@@ -139,11 +144,15 @@ class Repairs:
         """Take back one write of a repair."""
         self._allowed()
         record = self._writer.journal.record(entry)
-        if record.entry.source != self._writer.source and not elsewhere:
-            raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to undo it.")
+        self._check_entry(record, elsewhere)
         if not record.entry.undoable:
             raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
         return self._undone(self._running(Plan("", self._writer.source, self._now()), no_checkpoint), record)
+
+    def _check_entry(self, record: Record, elsewhere: bool) -> None:
+        entry = record.entry
+        if entry.source != self._writer.source and not elsewhere:
+            raise Refused(f"Entry {entry.id} was written to {entry.source}; open that source to undo it.")
 
     def _undone(self, again: Running, record: Record) -> Outcome:
         prepared = undoing.back(again.ground, record)
