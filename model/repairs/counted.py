@@ -9,12 +9,14 @@ from model import canonical as c
 from model import pending, text
 from model.canonical import Path, Value
 from model.errors import Refused
+from model.layouts.base import Layout
 from model.layouts.fields import number_of, whole_number
 from model.names import id_name
 from model.pending import Counters
 from model.plan import Item
 from model.records import PendingToken
 from model.repairs.steps import Change, Ground, Prepared, Step, nothing, refused
+from model.scanning.sequences import Sequences, Target
 
 # --- S1
 
@@ -33,10 +35,10 @@ def raise_counter(ground: Ground, item: Item) -> Prepared:
     now = number_of(seq)
     if seq is None or now is None or seq.type == c.STRING:
         return refused(f"The counter {id_name(name)} is no number; say by an edit what it is.")
-    target = p.targets.get(str(name.python())) if name.type == c.STRING else None
+    target = _target(ground, item, layout)
     if target is None:
         return refused(f"It is not known which field the counter {id_name(name)} numbers; state it in a profile.")
-    highest = max(_numbers(ground, *target), default=None)
+    highest = max(_numbers(ground, target.ns, ".".join(target.path)), default=None)
     if highest is None or highest <= now:
         return nothing(f"The counter {id_name(name)} is not behind any more.")
     right = Value.of(float(highest)) if seq.type == c.DOUBLE else whole_number(highest, seq)
@@ -49,6 +51,17 @@ def raise_counter(ground: Ground, item: Item) -> Prepared:
         (step,),
         "One update with $max, which never lowers a counter, and which applies only if the counter is as it was seen.",
     )
+
+
+def _target(ground: Ground, item: Item, layout: Layout) -> Target | None:
+    name = item.finding.id
+    others = {seen.ns: ground.layouts(seen.ns).profile for seen in item.seen if seen.ns != layout.ns}
+    stated = layout.profile.targets.get(str(name.python())) if name is not None and name.type == c.STRING else None
+    if stated is not None and stated[0] not in others:
+        others[stated[0]] = ground.layouts(stated[0]).profile
+    if name is None or name.type != c.STRING:
+        return None
+    return Sequences(ground.server, layout.profile, others).target(str(name.python()))
 
 
 def _numbers(ground: Ground, ns: str, field: str) -> Iterator[int]:
@@ -101,14 +114,15 @@ def take_out_token(ground: Ground, item: Item) -> Prepared:
 
 def _tokens(ground: Ground, item: Item, applied: bool) -> Prepared:
     layout, id = ground.layouts(item.finding.ns), item.finding.id
-    of = pending.counters(ground.server, layout.profile)
     raw = ground.at(layout.ns, item.seen[0].id) if item.seen else None
     if raw is None or id is None:
         return nothing("The document is gone.")
+    of = pending.within(pending.counters(ground.server, layout.profile), raw)
     found = [token for token in pending.tokens_of(raw, of, ground.now()) if token.applied is applied]
-    wanted = [token for token in found if applied or token.stale]
-    if trouble := next((token.problem for token in wanted if token.problem), ""):
-        return refused(trouble)
+    due = [token for token in found if applied or token.stale]
+    wanted = [token for token in due if not token.problem]
+    if due and not wanted:
+        return refused(due[0].problem)
     if not wanted:
         return nothing("No token of it is left to settle.")
     steps: list[Step] = []
