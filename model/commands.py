@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from model import commands_chain, commands_check, commands_read, commands_repair, commands_write, connections
+from model import commands_chain, commands_check, commands_read, commands_repair, commands_scan, commands_write, connections
 from model.commands_grammar import parser
 from model.errors import Cancelled, Refused
 from model.printing import drop_output, fill_closed
@@ -35,6 +35,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "edit": commands_write.edit,
     "restore": commands_write.restore,
     "cleanup": commands_write.cleanup,
+    "scan": commands_scan.scan,
     "repair": commands_repair.repair,
     "check": commands_check.check,
     "journal": commands_write.journal,

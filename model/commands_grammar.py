@@ -89,6 +89,15 @@ def parser() -> Parser:
     made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
     _options(made)
 
+    made = command("scan", "look for versions that block edits, are missing, doubled or unfinished")
+    made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
+    made.add_argument("--id", metavar="ID", action="append", default=[], dest="ids", help="only this document of NS")
+    made.add_argument(
+        "--gentle", action="store_true", help="small batches with rests, from a secondary: for production"
+    )
+    made.add_argument("--plan", metavar="FILE", help="write what can be done about it, for `palimpsest repair`")
+    _options(made)
+
     made = command("repair", "carry out a plan that a scan has written, or say what that would do")
     made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")

@@ -34,6 +34,8 @@ def _json(value: object) -> str:
         value = Value.of(value)
     if isinstance(value, Value):
         return text.value_text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_json, value))}]"
     return json.dumps(value, ensure_ascii=False)
 
 
