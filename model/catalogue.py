@@ -19,7 +19,7 @@ from model.diff import Diff, changed_fields, diff
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
-from model.layouts.listed import fields_of
+from model.layouts.listed import info_of
 from model.names import id_name, split, version_name
 from model.profile import Profile
 from model.records import Checkpoint, CollectionInfo, Page, Version, no_checkpoint
@@ -85,7 +85,7 @@ class Catalogue:
         db, _ = split(ns)
         stated = self._profile.get(ns) if self._profile else None
         if stated is not None:
-            info = CollectionInfo(ns, stated.layout, fields_of(stated), None, 1.0, "The profile states it.")
+            info = info_of(stated, None, 1.0, recognise.STATED)
             with self._lock:
                 return self._known.setdefault(ns, (info, stated))
         for _ in self.collections(db):
@@ -103,14 +103,9 @@ class Catalogue:
         info, _ = self.known(ns)
         profile = recognise.profile_for(self._port, info, name)
         others = tuple(dict.fromkeys((*info.alternatives, info.layout)))
-        picked = replace(
-            info,
-            layout=name,
-            fields=fields_of(profile),
-            confidence=1.0,
-            why="Picked by hand.",
-            alternatives=tuple(other for other in others if other != name),
-        )
+        likely = tuple(other for other in others if other != name)
+        made = info_of(profile, info.documents, 1.0, "Picked by hand.", likely)
+        picked = replace(made, ns=ns, belongs_to=info.belongs_to)
         with self._lock:
             self._picked[ns] = (picked, profile)
             self._bound.pop(ns, None)

@@ -39,6 +39,14 @@ class CollectionInfo:
     why: str
     belongs_to: str | None = None  # an archive's ns names the ns of the current documents
     alternatives: tuple[str, ...] = ()  # other layouts that fit as well
+    about: str = ""  # what the layout is, in a few words
+    where: str = ""  # where this collection's versions are, in a few words
+    numbering: str = ""  # how versions get their numbers and what that promises; "" where they have none
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether its documents have numbered versions."""
+        return "version" in self.fields and self.belongs_to is None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 
 from PySide6.QtCore import QModelIndex
 
-from gui.browse.querybar import WITH_HISTORY
 from gui.look import preferences, wording
 from gui.look.cells import Badge, Cell, Index, Span, plain, value
 from gui.paging import RowsModel
@@ -30,10 +29,9 @@ WIDTHS = {"id": 150, "version": 72, "at": 168, "size": 104, "health": 260, "fiel
 
 def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
     """The columns that a layout fills."""
-    layout = "plain" if info is None or info.belongs_to is not None else info.layout
-    if layout in WITH_HISTORY:
+    if info is not None and info.keeps_history:
         return ("id", "version", "history", "at", "size", "health")
-    if layout == "hashed":
+    if info is not None and "hash" in info.fields and info.belongs_to is None:
         return ("id", "version", "preview", "at", "size", "health")
     return ("id", "preview", "size", "health")
 

@@ -26,7 +26,6 @@ from model.errors import Refused
 from model.records import CollectionInfo
 
 REMEMBERED = 20
-WITH_HISTORY = frozenset(("versions", "flagged", "embedded", "archive", "deltas", "stream"))
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class QueryBar(QWidget):
     def set_info(self, info: CollectionInfo | None) -> None:
         """Fit the bar to a collection's layout."""
         self._roles = info.fields if info is not None else {}
-        layered = info is not None and info.layout in WITH_HISTORY and info.belongs_to is None
+        layered = info is not None and info.keeps_history
         self._current.setVisible(layered)
         self._any.setVisible(layered)
 

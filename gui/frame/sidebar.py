@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 
 from gui import messages, tasks
 from gui.frame.sideparts import ENTRIES, EntryButton, Tree
-from gui.frame.tree import LAYOUTS, Node, TreeModel, plan
+from gui.frame.tree import Node, TreeModel, plan
 from gui.look import preferences, theme
 from gui.look.states import hair, tool, words
 from model.records import CollectionInfo
@@ -356,13 +356,13 @@ class Sidebar(QWidget):
             menu.addAction("Copy the name", partial(QGuiApplication.clipboard().setText, info.ns))
             if info.belongs_to is None:
                 layouts = menu.addMenu("Layout")
-                likely = [info.layout, *info.alternatives]
-                for name in [*likely, *(name for name in LAYOUTS if name not in likely)]:
-                    words_for = f"{name}: {LAYOUTS[name]}" if name in LAYOUTS else name
-                    action = layouts.addAction(words_for, partial(self.set_layout, session, info.ns, name))
+                likely, known = [info.layout, *info.alternatives], session.layouts
+                for name in [*likely, *(name for name in known if name not in likely)]:
+                    said = f"{name}: {known[name]}"
+                    action = layouts.addAction(said, partial(self.set_layout, session, info.ns, name))
                     action.setCheckable(True)
                     action.setChecked(name == info.layout)
-                    if name == likely[-1] and len(LAYOUTS) > len(likely):
+                    if name == likely[-1] and len(known) > len(likely):
                         layouts.addSeparator()
         elif node.session is not None and node.kind == "connection":
             menu.addAction("Read the collections again", partial(self.read, node.session))

@@ -17,20 +17,6 @@ NODE = int(Qt.ItemDataRole.UserRole) + 2
 
 Kind = Literal["connection", "database", "collection", "message"]
 
-LAYOUTS = {
-    "versions": "a document for every version",
-    "flagged": "a document for every version, the newest carries a flag",
-    "embedded": "the current version and earlier ones in one document",
-    "archive": "earlier versions in a second collection",
-    "deltas": "each version holds only what changed",
-    "stream": "an archive fed by a change stream",
-    "hashed": "the version is a hash of the content",
-    "plain": "no versions recognised",
-    "sequence": "numbers handed out one by one",
-    "processed": "operations applied once, by a list of tokens",
-    "pending": "counters changed in two steps, by tokens",
-}
-
 
 @dataclass(eq=False)
 class Node:
@@ -198,7 +184,7 @@ class TreeModel(CellModel):
             icon_token="acc" if here else "text2",
             badges=(Badge(info.layout),),
             badges_right=True,
-            tip=f"{info.layout}: {LAYOUTS.get(info.layout, '')}\n{info.why}{counted}{also}".strip(),
+            tip=f"{info.layout}: {info.about}\n{info.why}{counted}{also}".strip(),
             accessible=f"collection {node.name}, layout {info.layout}",
         )
 

@@ -20,6 +20,7 @@ from model.layouts.patterns import PATTERNS, Pattern
 from model.layouts.plain import Plain
 from model.layouts.stream import Stream
 from model.layouts.versions import Versions
+from model.records import CollectionInfo
 from model.resilient import Port
 
 LAYOUTS: dict[str, type[Layout]] = {
@@ -56,6 +57,22 @@ def fields_of(profile: CollectionProfile) -> dict[str, str]:
     """Role to field name, only those that this layout uses and that have a name."""
     roles = (*declared(profile.layout).roles, "at", "author")
     return {role: name for role in roles if (name := str(getattr(profile, role)))}
+
+
+def info_of(
+    profile: CollectionProfile,
+    documents: int | None,
+    confidence: float,
+    why: str,
+    alternatives: tuple[str, ...] = (),
+) -> CollectionInfo:
+    """What people are told of a collection with this profile."""
+    kind, fields = declared(profile.layout), fields_of(profile)
+    archive = profile.archive.partition(".")[2]
+    where = (kind.where or kind.about).format_map({"hash": "a field", **fields, "archive": archive or profile.archive})
+    return CollectionInfo(
+        profile.ns, profile.layout, fields, documents, confidence, why, None, alternatives, kind.about, where
+    )
 
 
 def has_archive(layout: str) -> bool:

@@ -18,7 +18,7 @@ from model.errors import NotAllowed, Refused, Unreadable
 from model.layouts import repeated
 from model.layouts.evidence import WITHIN_MS, Proposal, Sample, gently, share, take
 from model.layouts.fits import is_version_name
-from model.layouts.listed import LAYOUTS, bind, declared, fields_of, has_archive, stated
+from model.layouts.listed import LAYOUTS, bind, declared, has_archive, info_of, stated
 from model.layouts.paired import is_past_of, pair
 from model.layouts.patterns import PATTERNS, Pattern
 from model.layouts.plain import Plain
@@ -70,7 +70,7 @@ def recognise(
         steps.next()
         if ns in stated_ones:
             each = stated_ones[ns]
-            yield CollectionInfo(ns, each.layout, fields_of(each), _count(server, ns), 1.0, STATED), each
+            yield info_of(each, _count(server, ns), 1.0, STATED), each
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
@@ -156,16 +156,9 @@ def _second_half(
     count = found.sample.count if found and found.sample else _count(server, ns)
     proposal = proposals.get(of.ns)
     what = "every version" if LAYOUTS[of.layout].holds_current else "the earlier versions"
-    info = CollectionInfo(
-        ns,
-        of.layout,
-        fields_of(of),
-        count,
-        proposal.confidence if proposal else 1.0,
-        f"Holds {what} of {of.ns.partition('.')[2]}.",
-        belongs_to=of.ns,
-    )
-    return info, CollectionProfile(ns, token="")
+    sure = proposal.confidence if proposal else 1.0
+    info = info_of(of, count, sure, f"Holds {what} of {of.ns.partition('.')[2]}.")
+    return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="")
 
 
 def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[CollectionInfo, CollectionProfile]:
@@ -175,17 +168,14 @@ def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[Colle
             found.kind, f"Of the kind {found.kind}, which holds no documents of its own."
         )
         made = CollectionProfile(found.ns, token="")
-        return CollectionInfo(found.ns, "plain", fields_of(made), None, 0.0 if found.trouble else 1.0, why), made
+        return info_of(made, None, 0.0 if found.trouble else 1.0, why), made
     made_by = paired or _alone(server, sample) or _nothing(sample)
     profile = made_by.profile
     why = made_by.why
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
-    info = CollectionInfo(
-        sample.ns, profile.layout, fields_of(profile), sample.count, made_by.confidence, why, alternatives=others
-    )
-    return info, profile
+    return info_of(profile, sample.count, made_by.confidence, why, others), profile
 
 
 def _alone(server: Port, sample: Sample) -> Proposal | None:
