@@ -17,7 +17,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from model import commands_chain, commands_check, commands_read, commands_repair, commands_scan, commands_write, connections
+from model import (
+    commands_chain,
+    commands_check,
+    commands_feed,
+    commands_read,
+    commands_repair,
+    commands_scan,
+    commands_write,
+    connections,
+)
 from model.commands_grammar import parser
 from model.errors import Cancelled, Refused
 from model.printing import drop_output, fill_closed
@@ -37,6 +46,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "cleanup": commands_write.cleanup,
     "scan": commands_scan.scan,
     "repair": commands_repair.repair,
+    "feed": commands_feed.feed,
     "check": commands_check.check,
     "journal": commands_write.journal,
     "undo": commands_write.undo,

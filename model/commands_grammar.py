@@ -111,6 +111,14 @@ def parser() -> Parser:
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _options(made)
 
+    made = command("feed", "keep the archives of stream collections up to date, from change streams or by polling")
+    made.add_argument("ns", metavar="NS", nargs="?", help="this collection instead of all that the profile states")
+    made.add_argument("--once", action="store_true", help="catch up and end; without it this runs until it is stopped")
+    made.add_argument(
+        "--every", metavar="AGE", type=_age, default="10s", help="how often to look, by polling; else 10s"
+    )
+    _options(made)
+
     made = command("check", "what the server really guarantees, measured in a scratch database")
     made.add_argument("--quick", action="store_true", help="only swaps and unique indexes")
     allow = made.add_mutually_exclusive_group()

@@ -10,7 +10,7 @@ H1       3  contracts: K-204117 v9; invoices: 202600417, and 202600583 in field 
 A2       2  contracts: K-204236, K-204251
 A4, V2   4  contracts (A4): K-204112, K-204117, K-118240; claims (V2): C-2026-00112
 A5       1  contracts: K-204099
-T1       2  stats: three tokens of 2025-10-31, two of 2025-12-31 on a document that was never counted
+T1       2  stats: three tokens of 2025-10-31 and a young one, two of 2025-12-31 on a document that was never counted
 A1       1  contracts: K-204262
 ======  ==  =====================================================================================================
 

@@ -1,7 +1,7 @@
 """What the insurer counts, and how: agents (plain), a counter collection, two-step counters, apply-once lists.
 
 Five tokens in ``stats`` were never finished, three of one day and two of another, whose first event of the day never
-completed, so that it has no count yet (T1). One token is minutes old.
+completed, so that it has no count yet (T1). Beside the three stands one that is minutes old: a call that is booked late.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from model.local.sample.people import FAMILY, GIVEN, phone
 
 STALE = {"2025-10-31 calls": 3, "2025-12-31 portal": 2}
 NEVER_COUNTED = "2025-12-31 portal"
+BOOKED_LATE = "2025-10-31 calls"
 REGIONS = ("Altona", "Eimsbüttel", "Nord", "Wandsbek", "Harburg", "Mitte")
 YOUNG = 4 * 60  # seconds
 Document = dict[str, Any]
@@ -76,7 +77,8 @@ def stats(now: int) -> Iterator[bytes]:
         "pending": [],
         "applied": [oid(now - 9 * YOUNG, 20, 1)],
     }
-    made.setdefault(today, fresh)["pending"] = [oid(now - YOUNG, 30, 9)]
+    made.setdefault(today, fresh)
+    made[BOOKED_LATE]["pending"].append(oid(now - YOUNG, 30, 9))
     for id in sorted(made):
         yield encode({"_id": id, **made[id]})
 
