@@ -48,7 +48,8 @@ def _plan(session: Session, path: str, kept: Sequence[Finding | Unchecked]) -> s
 
 def _rows(findings: Iterator[Finding], progress: Progress) -> int:
     count = 0
-    for count, each in enumerate(findings, 1):
+    for each in findings:
+        count += 1
         progress.make_way()
         row = {"class": each.code, "ns": each.ns, "id": each.id, "versions": list(each.versions)}
         print(json_row(**row, detail=each.detail, repair=each.repair), flush=True)

@@ -81,7 +81,7 @@ def missing_below(present: Iterable[int], top: int) -> tuple[tuple[Value, ...], 
     for number in [*sorted({n for n in present if 0 < n < top}), top]:
         if number > before + 1:
             first, last = before + 1, number - 1
-            words.append(f"v{first}" if first == last else f"v{first} to v{last}")
+            words.append(f"v{first}" if first == last else f"v{first}{', v' if last == first + 1 else ' to v'}{last}")
             if last - first < ONE_BY_ONE and len(numbers) < ONE_BY_ONE:
                 numbers.extend(range(first, last + 1))
             else:

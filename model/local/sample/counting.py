@@ -1,7 +1,8 @@
 """What the insurer counts, and how: agents (plain), a counter collection, two-step counters, apply-once lists.
 
 Five tokens in ``stats`` were never finished, three of one day and two of another, whose first event of the day never
-completed, so that it has no count yet (T1). Beside the three stands one that is minutes old: a call that is booked late.
+completed, so that it has no count yet (T1). Beside the three stands one that is minutes
+old: a call that is booked late.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from bson.int64 import Int64
 
 from model.canonical import encode
-from model.local.sample.ground import Dice, date, local, midnight, money, oid
+from model.local.sample.ground import Dice, local, midnight, money, oid
 from model.local.sample.histories import CLAIMS, FIRST_INVOICE, INVOICES
 from model.local.sample.people import FAMILY, GIVEN, phone
 
@@ -69,15 +70,6 @@ def stats(now: int) -> Iterator[bytes]:
         begins = local(f"{id[:10]} 18:40")
         made[id]["pending"] = [oid(begins + i * 397, 30, i) for i in range(tokens)]
     del made[NEVER_COUNTED]["count"], made[NEVER_COUNTED]["applied"]
-    today = f"{date(now).date().isoformat()} calls"
-    fresh = {
-        "day": midnight(today[:10]),
-        "kind": "calls",
-        "count": 1,
-        "pending": [],
-        "applied": [oid(now - 9 * YOUNG, 20, 1)],
-    }
-    made.setdefault(today, fresh)
     made[BOOKED_LATE]["pending"].append(oid(now - YOUNG, 30, 9))
     for id in sorted(made):
         yield encode({"_id": id, **made[id]})
