@@ -24,7 +24,7 @@ from model.layouts.base import Layout, Stamp
 from model.layouts.fields import content_hash
 from model.names import id_name, version_name
 from model.profile import CollectionProfile
-from model.records import Outcome, PendingToken
+from model.records import Outcome, PendingToken, Version
 from model.resilient import Port, run
 
 TRIES = 20
@@ -66,10 +66,10 @@ class Once:
         return counters.Counter(ns, _value(name), field)
 
     def _draw(self, of: counters.Counter, above: int = 0, create: bool = False) -> Outcome:
-        raw = counters.read(self._port, of)
-        if raw is None and not create:
-            return Outcome("refused", of.ns, of.name, counters.missing(of))
         try:
+            raw = counters.read(self._port, of)
+            if raw is None and not create:
+                raise NotFound(counters.missing(of))
             number, _ = counters.following(of, raw, above)
         except Refused as error:
             return Outcome("refused", of.ns, of.name, str(error))
@@ -297,8 +297,13 @@ class Once:
         self.check()
         layout, raw = self._catalogue.layout(ns), _raw(content)
         place = None if id is None else _value(id)
-        if place is not None and (there := self._same(layout, place, raw)) is not None:
-            return there
+        try:
+            if place is not None and (there := self._same(layout.version(place), ns, place, raw)) is not None:
+                return there
+        except NotFound:
+            pass
+        except Refused as error:
+            return Outcome("refused", ns, place, str(error))
         return self.writer.create(ns, raw, place)
 
     def update(
@@ -312,28 +317,27 @@ class Once:
         layout, raw, place = self._catalogue.layout(ns), _raw(content), _value(id)
         try:
             current = layout.version(place)
-        except NotFound as error:
+            if (there := self._same(current, ns, place, raw)) is not None:
+                return there
+            meant = self._meant(ns, place, base)
+        except Refused as error:
             return Outcome("refused", ns, place, str(error))
-        if (there := self._same(layout, place, raw)) is not None:
-            return there
-        try:
-            meant = self._catalogue.find_version(ns, place, base)
-        except NotFound:
-            meant = None
         if meant is None or meant != current.v:
             said = f"{id_name(place)} is at {version_name(current.v)}, not at the base of this; nothing was written."
             return Outcome("conflict", ns, place, said)
         return self.writer.save(ns, place, current, raw)
 
-    def _same(self, layout: Layout, id: Value, content: bytes) -> Outcome | None:
+    def _meant(self, ns: str, id: Value, base: Value | object) -> Value | None:
         try:
-            current = layout.version(id)
+            return self._catalogue.find_version(ns, id, base)
         except NotFound:
             return None
-        if current.content != layout.signed(content, self.writer.author):
+
+    def _same(self, current: Version, ns: str, id: Value, content: bytes) -> Outcome | None:
+        if current.content != self._catalogue.layout(ns).signed(content, self.writer.author):
             return None
         said = f"{id_name(id)} holds just this content already; nothing was written."
-        return Outcome("skipped", layout.ns, id, said, current.v)
+        return Outcome("skipped", ns, id, said, current.v)
 
     def hash_of(self, ns: str, content: bytes | Mapping[str, object]) -> str:
         """The hash that a content gets in a collection, hex; types and the order of fields count."""

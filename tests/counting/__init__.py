@@ -1,0 +1,1 @@
+"""Numbers, counts and entries under faults, on the scheduler of the simulation."""

@@ -1,0 +1,102 @@
+"""A slice of the counting schedules with fresh seeds, which it prints; ``python -m tests.counting`` runs all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from model import counters, pending, processed
+from model.records import PendingToken
+from model.resilient import End, Port, Write
+from tests.counting.published import PUBLISHED
+from tests.counting.subjects import SUBJECTS
+from tests.counting.tally import CREW
+from tests.simulation.schedule import Crew
+
+SECONDS = 1.6  # for each subject
+FEWEST = 15
+FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    made = Crew(CREW)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_nothing_is_counted_twice_or_lost_whatever_happens_to_four_writers(subject: str, crew: Crew) -> None:
+    until, seed = time.monotonic() + SECONDS, FIRST
+    while time.monotonic() < until or seed < FIRST + FEWEST:
+        result = SUBJECTS[subject](seed, crew)
+        assert not result.wrong, f'python -m tests.counting --subject "{subject}" --seed {seed}: {result.wrong}'
+        seed += 1
+    print(f"{subject}: seeds {FIRST} to {seed - 1}")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_same_schedules_convict_each_published_form(name: str, crew: Crew) -> None:
+    wrong = sum(bool(PUBLISHED[name](seed, crew).wrong) for seed in range(FIRST, FIRST + 150))
+    print(f"{name}: wrong on {wrong} of 150 seeds from {FIRST}")
+    assert wrong >= 2, "at least 5 % are expected; 2 of 150 leaves room for chance"
+
+
+def test_a_seed_gives_the_same_schedule_again(crew: Crew) -> None:
+    for subject in SUBJECTS.values():
+        first, again = (subject(FIRST, crew, True) for _ in range(2))
+        assert (first.wrong, first.kinds, first.steps) == (again.wrong, again.kinds, again.steps)
+        assert len(first.trace) > 8, first.trace
+
+
+def _convicted(subject: str, crew: Crew, seeds: int = 200) -> bool:
+    return any(SUBJECTS[subject](seed, crew).wrong for seed in range(FIRST, FIRST + seeds))
+
+
+def test_they_convict_a_step_one_that_forgets_what_was_applied(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = pending.step_one
+
+    def forgetful(token: PendingToken, of: pending.Counters) -> Write:
+        write = sound(token, of)
+        return Write(write.ns, write.kind, {"_id": token.id, of.pending: {"$ne": token.token}}, write.body)
+
+    monkeypatch.setattr(pending, "step_one", forgetful)
+    assert _convicted("two-step counts", crew, 400)
+
+
+def _without_guard(write: Write) -> Write:
+    return Write(write.ns, write.kind, {"_id": write.filter["_id"], "nothing": {"$exists": False}}, write.body)
+
+
+@pytest.mark.parametrize(
+    ("subject", "module", "name"),
+    [("sequence", counters, "following"), ("apply once", processed, "forth"), ("cleanup", pending, "step_two")],
+)
+def test_they_convict_a_write_without_its_guard(
+    subject: str, module: Any, name: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = getattr(module, name)
+
+    def unguarded(*args: Any) -> Any:
+        made = sound(*args)
+        if isinstance(made, Write):
+            return _without_guard(made)
+        number, write = made
+        return number, _without_guard(write) if write.kind == "update" else write
+
+    monkeypatch.setattr(module, name, unguarded)
+    assert _convicted(subject, crew)
+
+
+def test_they_convict_one_who_takes_doubt_for_failure(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hasty(server: Port, write: Write, landed: object) -> End:
+        reply = server.send(write)
+        return End("applied" if reply.applied == "yes" else "refused", reply=reply)
+
+    monkeypatch.setattr(processed, "run", hasty)
+    monkeypatch.setattr(pending, "run", hasty)
+    assert _convicted("two-step counts", crew)
