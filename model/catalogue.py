@@ -76,6 +76,10 @@ class Catalogue:
         """One collection; raises ``NotFound``."""
         return self.known(ns)[0]
 
+    def stated(self, layout: str) -> list[str]:
+        """The collections that the profile states in a layout."""
+        return [each.ns for each in self._profile.collections if each.layout == layout] if self._profile else []
+
     def known(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
         """One collection and the names of its fields, from what is known where possible."""
         with self._lock:

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from model.errors import Refused, Unreachable
 from model.feeding.collection import CollectionFeed, FeedPort
 from model.feeding.fed import Fed
+from model.layouts.base import Layout
 from model.layouts.stream import Stream
 
-__all__ = ["EVERY", "Fed", "feed"]
+__all__ = ["EVERY", "Fed", "fed_layouts", "feed"]
 
 EVERY = 10.0
 """Seconds between two looks, by polling."""
@@ -59,6 +60,21 @@ def feed(
     finally:
         for turn in turns:
             turn.feed.close()
+
+
+def fed_layouts(found: Iterable[Layout]) -> list[Stream]:
+    """The layouts that can be fed; raises ``Refused`` for one that cannot, and where there is none."""
+    layouts = []
+    for layout in found:
+        if not isinstance(layout, Stream):
+            raise Refused(
+                f"{layout.ns} is taken for {layout.name}, and only stream collections are fed: state it as stream in "
+                "the profile, or say --layout stream."
+            )
+        layouts.append(layout)
+    if not layouts:
+        raise Refused('No collection is stated as stream: name one, or give --profile FILE with layout = "stream".')
+    return layouts
 
 
 class _Turn:

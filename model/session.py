@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import getpass
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
@@ -36,6 +37,7 @@ from model.connections import (
 from model.drafts import Drafts
 from model.edit import Conflict
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.feed import EVERY, Fed, fed_layouts, feed
 from model.journal import Journal
 from model.journalled import Writer
 from model.layouts import listed
@@ -520,6 +522,14 @@ class Session:
     def once(self) -> Once:
         """Numbers, counts, apply-once entries and hashed documents: writes that may be repeated and count once."""
         return Once(self._writer, self._check_allowed)
+
+    def feed(
+        self, ns: str | None = None, once: bool = False, every: float = EVERY, stop: threading.Event | None = None
+    ) -> Iterator[Fed]:
+        """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` says."""
+        self._check_allowed()
+        names = [ns] if ns is not None else self._catalogue.stated("stream")
+        return feed(self._opened.server, fed_layouts(map(self._catalogue.layout, names)), once, every, stop)
 
     # --- the way back
 
