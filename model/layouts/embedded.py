@@ -24,37 +24,31 @@ from bson import ObjectId
 from model import canonical as c
 from model import guards
 from model.canonical import Value
-from model.errors import NotFound, Unreadable
 from model.layouts import edits, numbering, single
 from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
 from model.layouts.checks.inside import embedded_chain
 from model.layouts.checks.single import Documents
-from model.layouts.current import CurrentDocument, with_own
+from model.layouts.current import with_own
 from model.layouts.edits import check_size
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import (
     Own,
     compose,
-    hash_damage,
     legible,
     legible_field,
-    made_version,
-    number_of,
-    place_of,
     time_of,
     unreadable,
 )
-from model.layouts.fields import version_damage as damage_of_type
-from model.layouts.gaps import newest_first, outlined, with_gaps
-from model.names import id_name, version_name
-from model.records import Outline, Row, Stored, Version
+from model.layouts.within import HoldsItsPast
+from model.names import version_name
+from model.records import Row, Version
 from model.resilient import Port, Terms, Write, bson_of
 
 LOGICAL = ("$and", "$or", "$nor")
 
 
-class Embedded(CurrentDocument):
+class Embedded(HoldsItsPast):
     """Documents that hold their own history."""
 
     name = "embedded"
@@ -99,12 +93,8 @@ class Embedded(CurrentDocument):
         found = legible_field(raw, self.profile.current)
         return found.data if found is not None and found.type == c.OBJECT else c.EMPTY
 
-    def _previous(self, raw: bytes) -> list[Value]:
-        found = legible_field(raw, self.profile.prev)
-        try:
-            return c.items(found) if found is not None and found.type == c.ARRAY else []
-        except Unreadable:
-            return []
+    def _path(self, name: str) -> str:
+        return f"{self.profile.current}.{name}"
 
     @property
     def check(self) -> Documents:
@@ -176,85 +166,6 @@ class Embedded(CurrentDocument):
             version = replace(version, state="damaged", detail=f"has no {self.profile.current}")
         return replace(version, current=True, raw=raw if contents else None)
 
-    def _part(self, version: bytes, stored: Stored, contents: bool = True) -> Version:
-        return made_version(version, self.own, self.profile, stored, False, contents, (self.profile.token,))
-
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
-        """The current version, then the array from its end."""
-        raw = self._raw(id)
-        current = self._made(raw)
-        for version in with_gaps(self._ordered(current, self._previous(raw))):
-            yield version if contents else replace(version, content=None, raw=None)
-
-    def _ordered(self, current: Version, previous: Sequence[Value]) -> Iterator[Version]:
-        yield current
-        parts = [self._part(value.data if value.type == c.OBJECT else c.EMPTY, "prev") for value in previous]
-        in_order = sorted(parts, key=lambda part: -(place_of(part.v) or 0))
-        seen = {place_of(current.v)}
-        for part in newest_first(in_order):
-            place = place_of(part.v)
-            if place is not None and place in seen and part.state == "present":
-                part = replace(part, state="damaged", detail="stored twice")
-            elif place is not None and part.state == "present" and (top := place_of(current.v)) and place > top:
-                part = replace(part, state="damaged", detail="above the current version")
-            seen.add(place)
-            yield part
-
-    def version(self, id: Value, v: Value | None = None) -> Version:
-        """The current version, or one out of the array."""
-        raw = self._raw(id)
-        current = self._made(raw)
-        if v is None or _same(v, current.v):
-            return current
-        for value in self._previous(raw):
-            if value.type == c.OBJECT and _same(v, legible_field(value.data, self.profile.version)):
-                return self._part(value.data, "prev")
-        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
-
-    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The numbers inside the documents; contents are read only where a hash can be checked."""
-        if not ids:
-            return
-        p = self.profile
-        names = [name for name in (p.version, p.hash) if name]
-        keys = {p.id: 1} | {f"{part}.{name}": 1 for part in (p.current, p.prev) for name in names}
-        found: dict[Value, bytes] = {}
-        for raw in self.server.find(self.ns, {p.id: {"$in": list(ids)}}, projection=keys):
-            id = c.get(raw, (p.id,))
-            if id is not None:
-                found[id] = raw
-        for id in ids:
-            raw = found.get(id, b"")
-            yield outlined(id, [] if not raw else list(with_gaps(self._lightly(id, raw))))
-
-    def _lightly(self, id: Value, raw: bytes) -> Iterator[Version]:
-        p = self.profile
-        if p.hash and any(
-            part.type == c.OBJECT and legible_field(part.data, p.hash) is not None
-            for part in (Value.document(self._current(raw)), *self._previous(raw))
-        ):
-            raw = self._raw(id)
-            return self._ordered(self._made(raw), self._previous(raw))
-        current = self._light(self._current(raw), "document")
-        parts = [
-            self._light(value.data if value.type == c.OBJECT else c.EMPTY, "prev") for value in self._previous(raw)
-        ]
-        return self._in_light(replace(current, current=True), parts)
-
-    def _light(self, version: bytes, stored: Stored) -> Version:
-        v = legible_field(version, self.profile.version)
-        damage = damage_of_type(v) or hash_damage(c.EMPTY, c.EMPTY, self.profile)
-        return Version(v, None, None, stored, "damaged" if damage else "present", False, None, None, damage)
-
-    def _in_light(self, current: Version, parts: list[Version]) -> Iterator[Version]:
-        yield current
-        seen = {place_of(current.v)}
-        for part in sorted(parts, key=lambda part: -(place_of(part.v) or 0)):
-            place = place_of(part.v)
-            twice = place is not None and place in seen and part.state == "present"
-            seen.add(place)
-            yield replace(part, state="damaged", detail="stored twice") if twice else part
-
     def identity(self, version: Version) -> bytes:
         """Version and token of the current sub-document; the whole document where that carries no token."""
         raw = version.raw or c.EMPTY
@@ -306,13 +217,6 @@ class Embedded(CurrentDocument):
             where = whole | where | {p.current: whole[p.current]}
         return Write(self.ns, "update", where, body, note)
 
-    def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
-        proposed = numbering.following(base.v, self.profile, stamp.at)
-        return numbering.draw(self.server, self.profile, id, proposed)
-
-    def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
-        return numbering.draw(self.server, self.profile, id, numbering.first(self.profile, stamp.at))
-
     def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         p = self.profile
         values = {p.version: v} if v is not None else {}
@@ -330,23 +234,6 @@ class Embedded(CurrentDocument):
         p = self.profile
         return bool(p.token) and c.get(raw, (p.current, p.token)) == Value.of(token)
 
-    def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
-        if now is None:
-            return None
-        p = self.profile
-        previous = [value.data for value in self._previous(now) if value.type == c.OBJECT]
-        if any(c.get(each, (p.token,)) == Value.of(token) for each in previous):
-            return True
-        number = number_of(base.v) if base is not None else None
-        if number is None:
-            return False
-        numbers = {number_of(c.get(each, (p.version,))) for each in (self._current(now), *previous)}
-        return False if number + 1 in numbers or number_of(c.get(now, (p.current, p.version))) == number else None
-
 
 def _keeps(projection: Terms) -> bool:
     return any(bool(v.python() if isinstance(v, Value) else v) for name, v in projection.items() if name != "_id")
-
-
-def _same(a: Value, b: Value | None) -> bool:
-    return a == b or (number_of(a) is not None and number_of(a) == number_of(b))
