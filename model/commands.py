@@ -1,7 +1,8 @@
 """The command line, without Qt and without a display: ``palimpsest COMMAND …``.
 
 Exit 0 is success, 1 a difference, a conflict or something skipped, 2 trouble (one sentence on standard error), 3 an
-outcome that is not known. Nothing is written without ``--apply``, save by ``edit``, ``restore`` and ``undo``.
+outcome that is not known. Nothing is written without ``--apply``, save by the commands that are named after a write:
+``edit``, ``restore``, ``undo``, ``next``, ``insert``, ``count`` and ``process``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import NoReturn
 from model import (
     commands_chain,
     commands_check,
+    commands_cleanup,
     commands_feed,
+    commands_once,
     commands_read,
     commands_repair,
     commands_scan,
@@ -43,11 +46,15 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "bisect": commands_chain.bisect,
     "edit": commands_write.edit,
     "restore": commands_write.restore,
-    "cleanup": commands_write.cleanup,
+    "cleanup": commands_cleanup.cleanup,
     "scan": commands_scan.scan,
     "repair": commands_repair.repair,
     "feed": commands_feed.feed,
     "check": commands_check.check,
+    "next": commands_once.next_number,
+    "insert": commands_once.insert,
+    "count": commands_once.count,
+    "process": commands_once.process,
     "journal": commands_write.journal,
     "undo": commands_write.undo,
 }

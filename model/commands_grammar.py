@@ -126,6 +126,42 @@ def parser() -> Parser:
     allow.add_argument("--refuse-edits", action="store_true", help="take --allow-edits back")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
 
+    made = command("next", "the next number of a counter, handed out to nobody else")
+    made.add_argument("ns", metavar="NS", help="the collection of the counters")
+    made.add_argument("counter", metavar="COUNTER", help="the counter's name")
+    made.add_argument("--create", action="store_true", help="make a counter that is not there; it begins with 1")
+    _options(made)
+
+    made = command("insert", "a new document, under an id or the next number; the same one again is skipped")
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("document", metavar="DOCUMENT", help="its content as Extended JSON, or - to read that")
+    made.add_argument("--id", metavar="ID", help="its id, plain or Extended JSON; else it gets an ObjectId")
+    made.add_argument("--next", action="store_true", help="its id is the number after the highest")
+    made.add_argument("--field", metavar="FIELD", help="the number goes here instead; needs a unique index")
+    made.add_argument(
+        "--counter", metavar="NS:NAME", help="the number comes from this counter, and is never used again"
+    )
+    _options(made)
+
+    made = command("count", "raise a two-step counter once for a token, however often this is repeated")
+    _document(made)
+    made.add_argument(
+        "token", metavar="TOKEN", nargs="?", help="what tells this event from others; else a new ObjectId"
+    )
+    made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; for a new token")
+    made.add_argument("--owner", metavar="NAME", help="who counts, kept in a new token")
+    made.add_argument("--create", action="store_true", help="make a document that is not there")
+    _options(made)
+
+    made = command("process", "raise a total once for an entry of an apply-once list")
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("key", metavar="KEY", help="what the document is found by, plain or Extended JSON")
+    made.add_argument("entry", metavar="ENTRY", help="what is dealt with: it goes into the list, and counts once")
+    made.add_argument("--field", metavar="FIELD", help="the total; else the profile's counter")
+    made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; 1 unless said otherwise")
+    made.add_argument("--create", action="store_true", help="make a document that is not there")
+    _options(made)
+
     made = command("journal", "what was written from here", source=False)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
 

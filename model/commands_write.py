@@ -1,10 +1,10 @@
-"""Commands that write: edit, restore, cleanup and undo; and the journal of what they wrote."""
+"""Commands that write: edit, restore and undo; and the journal of what they wrote."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from model import text
 from model.canonical import Path, Value
@@ -14,9 +14,8 @@ from model.connections import needs_password
 from model.errors import Refused, Unreadable
 from model.journal import Journal
 from model.names import id_name
-from model.pending import effect, token_name
-from model.printing import Progress, drop_output, json_row, moment, table
-from model.records import Entry, Outcome, PendingToken
+from model.printing import drop_output, json_row, moment, table
+from model.records import Entry, Outcome
 from model.session import Session
 from model.sources import with_kept_password
 
@@ -71,14 +70,15 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
             outcome = Outcome("refused", args.ns, id, str(error))
         # What is in memory is gone with this process, so there is nothing to undo afterwards.
         hint = f" (palimpsest undo {outcome.entry})" if outcome.kind == "applied" and not session.is_local else ""
-    return _report(outcome, args.json, hint)
+    return report(outcome, args.json, hint)
 
 
-def _report(outcome: Outcome, as_json: bool, hint: str = "") -> int:
+def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = False) -> int:
+    """Print how a write ended, and the exit status that says the same."""
     said = f"{outcome.kind}: {outcome.detail}{hint}"
     try:
         if as_json:
-            print(_outcome_json(outcome), flush=True)
+            print(outcome_json(outcome, with_value), flush=True)
         elif outcome.kind != "refused":
             print(said, flush=True)
     except OSError:
@@ -90,69 +90,10 @@ def _report(outcome: Outcome, as_json: bool, hint: str = "") -> int:
     return EXITS[outcome.kind]
 
 
-def _outcome_json(outcome: Outcome) -> str:
-    return json_row(outcome=outcome.kind, ns=outcome.ns, id=outcome.id, detail=outcome.detail)
-
-
-def cleanup(args: argparse.Namespace) -> int:
-    """Finish the tokens that are old enough, or say what that would do."""
-    with open_session(args) as session, Progress("Looking at token") as progress:
-        places: list[str | None] = list(args.ns) or [None]
-        tokens: list[PendingToken] = []
-        young = 0
-        for ns in places:
-            for token in session.pending(ns, checkpoint=progress):
-                old = token.stale if args.older_than is None else session.is_older(token, args.older_than)
-                if old or token.applied:
-                    tokens.append(token)
-                else:
-                    young += 1
-        # An age that was given is a person's word, also where it is shorter than the grace period.
-        confirmed = args.older_than is not None
-        outcomes = session.finish(tokens, progress, confirmed) if args.apply else map(_planned, tokens)
-        kinds = _print_outcomes(outcomes, args, progress)
-    if not args.json:
-        print(_cleanup_summary(kinds, young, args.apply))
-    if "unknown" in kinds:
-        return 3
-    return 1 if any(kind != "applied" for kind in kinds) and (args.apply or "refused" in kinds) else 0
-
-
-def _planned(token: PendingToken) -> Outcome:
-    who = f"Token {token_name(token.token)} of {id_name(token.id)}"
-    if token.problem:
-        return Outcome("refused", token.ns, token.id, f"{who} cannot be finished: {token.problem}")
-    return Outcome("skipped", token.ns, token.id, f"{who} {effect(token)}; nothing was written.")
-
-
-def _print_outcomes(outcomes: Iterable[Outcome], args: argparse.Namespace, progress: Progress) -> list[str]:
-    kinds: list[str] = []
-
-    def noted() -> Iterator[Outcome]:
-        for outcome in outcomes:
-            kinds.append(outcome.kind)
-            yield outcome
-
-    if args.json:
-        for outcome in noted():
-            progress.make_way()
-            print(_outcome_json(outcome), flush=True)
-    else:
-        planned = "skipped" if args.apply else "would"
-        rows = ((planned if o.kind == "skipped" else o.kind, o.ns, o.detail) for o in noted())
-        table(("Outcome", "Collection", "Detail"), rows, progress=progress)
-    return kinds
-
-
-def _cleanup_summary(kinds: Sequence[str], young: int, applied: bool) -> str:
-    left = f" {young:,} younger {'was' if young == 1 else 'were'} left alone." if young else ""
-    if not kinds:
-        return f"No token is old enough to finish.{left}"
-    if not applied:
-        tokens = "stale token" if len(kinds) == 1 else "stale tokens"
-        return f"{len(kinds):,} {tokens}; nothing was written, --apply finishes them.{left}"
-    counts = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
-    return f"{counts}.{left}"
+def outcome_json(outcome: Outcome, with_value: bool = False) -> str:
+    """The row of an outcome; with the number that was handed out, or the counter as it is now."""
+    row: dict[str, object] = {"outcome": outcome.kind, "ns": outcome.ns, "id": outcome.id, "detail": outcome.detail}
+    return json_row(**row, value=outcome.value) if with_value else json_row(**row)
 
 
 # --- the journal
@@ -209,7 +150,7 @@ def undo(args: argparse.Namespace) -> int:
     record = Journal().record(args.entry)
     if not record.entry.undoable:
         refused = f"Entry {args.entry} cannot be undone. {record.entry.why_not}"
-        return _report(Outcome("refused", record.entry.ns, record.document, refused), args.json)
+        return report(Outcome("refused", record.entry.ns, record.document, refused), args.json)
     args.ns = record.entry.ns
     if args.source is None and needs_password(with_kept_password(record.entry.source)):
         raise Refused(f"{record.entry.source} wants a password that is not kept here; give --source URI with it.")
@@ -219,4 +160,4 @@ def undo(args: argparse.Namespace) -> int:
             outcome = session.undo(args.entry, elsewhere=args.source is not None)
         except Refused as error:
             outcome = Outcome("refused", args.ns, record.document, str(error))
-    return _report(outcome, args.json)
+    return report(outcome, args.json)

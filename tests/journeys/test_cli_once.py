@@ -1,0 +1,223 @@
+"""The commands that count once, and the nightly job with its lock, as scripts and schedulers call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+from bson import ObjectId
+
+from model import commands
+from model.lock import Held, held
+
+Db = pymongo.database.Database
+Run = Callable[..., tuple[int, str, str]]
+OLD = ObjectId("650000000000000000000000")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command here; exit status, standard output, standard error."""
+
+    def called(*argv: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = commands.main(list(argv))
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return called
+
+
+@pytest.fixture
+def rows(run: Run) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
+    """Run a command with --json; exit status and rows."""
+
+    def called(*argv: str) -> tuple[int, list[dict[str, Any]]]:
+        status, out, _ = run(*argv, "--json")
+        return status, [json.loads(line) for line in out.splitlines()]
+
+    return called
+
+
+@pytest.fixture
+def source(server_uri: str, database: Db) -> str:
+    database["counters"].insert_many([{"_id": "orders", "seq": 41}, {"_id": "letters", "seq": 7}])
+    database["stats"].insert_many(
+        [
+            {"_id": "2020-07-04", "count": 42, "pending": [OLD], "applied": []},
+            {"_id": "2020-07-05", "count": 3, "pending": [], "applied": [ObjectId()]},
+        ]
+    )
+    database["teams"].insert_many(
+        [{"_id": name, "wins": 1, "processed": ["germany-2006"]} for name in ("Spain", "Italy", "France")]
+    )
+    return server_uri
+
+
+@pytest.fixture
+def db(database_name: str) -> str:
+    return database_name
+
+
+def test_next_prints_the_number_and_moves_the_counter(rows: Any, run: Run, source: str, database: Db, db: str) -> None:
+    status, (row,) = rows("next", source, f"{db}.counters", "orders")
+    assert (status, row["outcome"], row["value"]) == (0, "applied", {"$numberInt": "42"})
+    assert list(row) == ["outcome", "ns", "id", "detail", "value"]
+    assert run("next", source, f"{db}.counters", "orders")[1] == "applied: orders handed out 43.\n"
+    assert database["counters"].find_one({"_id": "orders"}) == {"_id": "orders", "seq": 43}
+
+
+def test_next_makes_a_counter_only_when_it_is_told_to(run: Run, rows: Any, source: str, db: str) -> None:
+    status, out, err = run("next", source, f"{db}.counters", "ordres")
+    assert (status, out) == (2, "")
+    assert "ordres" in err
+    status, (row,) = rows("next", source, f"{db}.counters", "parcels", "--create")
+    assert (status, row["value"]) == (0, {"$numberInt": "1"})
+
+
+def test_count_with_a_token_counts_once(rows: Any, source: str, database: Db, db: str) -> None:
+    ends = [rows("count", source, f"{db}.stats", "2020-07-04", "order-7") for _ in range(2)]
+    assert [(status, row["outcome"]) for status, (row,) in ends] == [(0, "applied"), (0, "skipped")]
+    assert database["stats"].find_one({"_id": "2020-07-04"})["count"] == 43
+    assert rows("count", source, f"{db}.stats", "2020-07-06", "--by", "3", "--create")[0] == 0
+    assert database["stats"].find_one({"_id": "2020-07-06"})["count"] == 3
+    assert rows("count", source, f"{db}.stats", "2020-07-09")[0] == 2
+    assert rows("count", source, f"{db}.stats", "2020-07-04", str(OLD))[0] == 0, "the digits that the window shows"
+    assert database["stats"].find_one({"_id": "2020-07-04"})["pending"] == []
+
+
+def test_process_applies_an_entry_once(rows: Any, run: Run, source: str, database: Db, db: str) -> None:
+    teams = f"{db}.teams"
+    where = (source, teams, "Spain", "south-africa-2010", "--field", "wins")
+    assert [rows("process", *where)[1][0]["outcome"] for _ in range(2)] == ["applied", "skipped"]
+    stored = database["teams"].find_one({"_id": "Spain"})
+    assert (stored["wins"], stored["processed"]) == (2, ["germany-2006", "south-africa-2010"])
+    assert "say which field is the total (wins)" in run("process", source, teams, "Spain", "brasil-2014")[2]
+    assert rows("process", source, teams, "Uruguay", "1930", "--field", "wins")[0] == 2
+    assert rows("process", source, teams, "Uruguay", '"1930"', "--field", "wins", "--create")[0] == 0
+    assert database["teams"].find_one({"_id": "Uruguay"}) == {"_id": "Uruguay", "wins": 1, "processed": ["1930"]}
+
+
+def test_insert_takes_an_id_or_the_next_number(
+    rows: Any, run: Run, source: str, database: Db, db: str, tmp_path: Path
+) -> None:
+    users = f"{db}.users"
+    database["users"].insert_one({"_id": 7, "name": "Ann"})
+    status, (row,) = rows("insert", source, users, '{"name": "Ted R."}', "--next")
+    assert (status, row["value"], row["id"]) == (0, {"$numberInt": "8"}, {"$numberInt": "8"})
+    numbered = ("--next", "--counter", f"{db}.counters:orders")
+    assert rows("insert", source, users, '{"name": "Grace H."}', *numbered)[1][0]["value"] == {"$numberInt": "42"}
+    for expected in ("applied", "skipped"):
+        assert rows("insert", source, users, '{"name": "Bob"}', "--id", "bob")[1][0]["outcome"] == expected
+    assert rows("insert", source, users, '{"name": "Rob"}', "--id", "bob")[0] == 2
+    for wrong in (("--id", "1", "--next"), ("--field", "n"), ("--next", "--counter", "orders")):
+        assert run("insert", source, users, "{}", *wrong)[0] == 2
+    assert {each["_id"] for each in database["users"].find()} == {7, 8, 42, "bob"}
+
+
+def test_what_was_written_is_in_the_journal_and_can_be_undone(
+    rows: Any, run: Run, source: str, database: Db, db: str
+) -> None:
+    run("process", source, f"{db}.teams", "Spain", "south-africa-2010", "--field", "wins", "--by", "4")
+    entry = rows("journal")[1][0]
+    assert (entry["action"], entry["outcome"], entry["undoable"]) == ("apply once", "applied", True)
+    assert run("undo", entry["entry"])[0] == 0
+    assert database["teams"].find_one({"_id": "Spain"}) == {"_id": "Spain", "wins": 1, "processed": ["germany-2006"]}
+
+
+def test_a_hashed_document_is_inserted_and_edited_by_its_hash(
+    rows: Any, source: str, database: Db, db: str, tmp_path: Path
+) -> None:
+    profile = tmp_path / "p.toml"
+    profile.write_text(f'[[collection]]\nns = "{db}.carts"\nlayout = "hashed"\n')
+    stated = ("--profile", str(profile))
+    status, (row,) = rows("insert", source, f"{db}.carts", '{"a": 1, "gone": 2}', "--id", "cart", *stated)
+    assert (status, row["outcome"]) == (0, "applied")
+    base = database["carts"].find_one()["_versioned_id"]
+    edit = ("edit", source, f"{db}.carts", "cart", "--base", base, "--set", "a=2", "--unset", "gone", *stated)
+    assert [rows(*edit)[0] for _ in range(2)] == [0, 1]
+    assert set(database["carts"].find_one()) == {"_id", "a", "_versioned_id", "_w"}
+
+
+# --- the nightly job
+
+
+def test_the_report_of_a_cleanup_says_what_a_mail_must(run: Run, source: str, database: Db, db: str) -> None:
+    status, out, err = run("cleanup", source, f"{db}.stats", "--apply")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("Cleanup of mongodb://")
+    assert "UTC" in lines[0]
+    assert "was finished: count is 43 now" in out
+    assert lines[-1] == "1 applied."
+
+
+def test_a_second_cleanup_says_that_another_is_at_work_and_does_nothing(
+    run: Run, rows: Any, source: str, database: Db, db: str, home: Path
+) -> None:
+    from model.session import Session
+
+    with Session.open(source) as session:
+        known = session.source
+    with held("cleanup", known):
+        status, out, err = run("cleanup", source, f"{db}.stats", "--apply")
+        assert (status, err) == (0, "")
+        assert f"process {os.getpid()}" in out
+        assert "did nothing" in out
+        assert rows("cleanup", source, f"{db}.stats", "--apply")[1][0]["outcome"] == "skipped"
+        assert rows("cleanup", source, f"{db}.stats")[1][0]["detail"].endswith("nothing was written."), (
+            "a dry run reads"
+        )
+    assert database["stats"].find_one({"_id": "2020-07-04"})["count"] == 42
+    assert rows("cleanup", source, f"{db}.stats", "--apply")[1][0]["outcome"] == "applied"
+
+
+DIES = "import os; from model.lock import held; lock = held('cleanup', 'a source'); lock.__enter__(); os._exit(9)"
+HOLDS = (
+    "import sys; from model.lock import held\n"
+    "with held('cleanup', 'a source'): print('held', flush=True); sys.stdin.readline()"
+)
+
+
+def test_the_lock_of_a_dead_process_stops_nobody_and_is_told_of(home: Path) -> None:
+    with held("cleanup", "a source") as before:
+        assert before is None
+    dead = subprocess.run([sys.executable, "-c", DIES], check=False)
+    assert dead.returncode == 9
+    with held("cleanup", "a source") as before:
+        assert before is not None
+        assert before.pid != os.getpid()
+    with held("cleanup", "a source") as before:
+        assert before is None, "a run that ended leaves nothing to tell"
+
+
+def test_the_lock_of_a_living_process_stops_its_own_work_and_source_alone(home: Path) -> None:
+    living = subprocess.Popen([sys.executable, "-c", HOLDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert living.stdout is not None
+    assert living.stdout.readline() == "held\n"
+    with pytest.raises(Held, match=f"process {living.pid} "), held("cleanup", "a source"):
+        pass
+    with held("cleanup", "another source"), held("feed", "a source"):
+        pass
+    living.communicate("\n", timeout=20)
+    with held("cleanup", "a source"):
+        pass
+
+
+def test_a_report_tells_of_a_run_that_did_not_end(run: Run, source: str, db: str, home: Path) -> None:
+    from model.session import Session
+
+    with Session.open(source) as session:
+        known = session.source
+    code = DIES.replace("'a source'", repr(known))
+    subprocess.run([sys.executable, "-c", code], check=False)
+    _, out, _ = run("cleanup", source, f"{db}.stats", "--apply")
+    assert "did not end properly" in out
+    assert "1 applied." in out
