@@ -16,6 +16,7 @@ from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
 from model.layouts.flagged import Flagged
 from model.layouts.hashed import Hashed
+from model.layouts.nested import Nested
 from model.layouts.patterns import PATTERNS, Pattern
 from model.layouts.plain import Plain
 from model.layouts.stream import Stream
@@ -27,6 +28,7 @@ LAYOUTS: dict[str, type[Layout]] = {
     each.name: each
     for each in (
         Embedded,
+        Nested,
         Versions,
         Flagged,
         Deltas,

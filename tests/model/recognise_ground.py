@@ -160,6 +160,14 @@ def embedded(database: Db, names: Names) -> None:
         database[names.things].insert_one({"_id": f"K-{number}", names.current: told[-1], names.prev: told[:-1]})
 
 
+def nested(database: Db, names: Names) -> None:
+    """Documents that hold what they were, as Mongoid::Versioning writes them: with a null for the earlier ones' _id."""
+    for number, most in story():
+        told = [{**stamped(names, number, v), **content(number, v)} for v in range(1, most + 1)]
+        past = [{"_id": None, **each} for each in told[:-1]]
+        database[names.things].insert_one({"_id": f"K-{number}", **told[-1], **({names.prev: past} if past else {})})
+
+
 def archive(database: Db, names: Names, fed: bool = False, index: bool = True) -> None:
     """Current documents and their past in two collections; the current version too where a stream feeds it."""
     things, past = database[names.things], database[names.past]

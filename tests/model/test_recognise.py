@@ -11,7 +11,7 @@ from bson import ObjectId
 
 from model import canonical as c
 from model.errors import NotAllowed, Refused
-from model.layouts.recognise import bind, profile_for, recognise
+from model.layouts.recognise import LAYOUTS, bind, profile_for, recognise
 from model.profile import Profile, stated
 from model.resilient import Server
 from tests.model import recognise_ground as ground
@@ -73,6 +73,23 @@ def test_a_document_with_its_past_inside_is_embedded(server: Server, database: D
     expected = {"id": "_id", **stamps(names), "current": names.current, "prev": names.prev}
     assert (info.layout, dict(info.fields)) == ("embedded", expected)
     assert info.confidence > 0.9
+
+
+def test_a_document_that_holds_what_it_was_is_nested(server: Server, database: Db, names: Names) -> None:
+    ground.nested(database, names)
+    info, _ = known(server, database.name)[names.things]
+    assert (info.layout, dict(info.fields)) == ("nested", {"id": "_id", **stamps(names), "prev": names.prev})
+    assert info.confidence > 0.9
+    assert not info.alternatives
+
+
+def test_lists_of_things_beside_a_version_are_no_nested_history(server: Server, database: Db) -> None:
+    lines = [{"v": n, "article": f"A{n}", "price": 3 * n} for n in range(1, 4)]
+    replies = [{"version": n, "text": "so it is", "by": "Jonas", "read": True} for n in (1, 2)]
+    for number in range(8):
+        database["orders"].insert_one({"_id": number, "v": 4, "customer": "Marta", "total": 7, "lines": lines})
+        database["posts"].insert_one({"_id": number, "version": 3, "title": "x", "body": "y", "versions": replies})
+    assert {info.layout for info, _ in known(server, database.name).values()} == {"plain"}
 
 
 @pytest.mark.parametrize("index", [True, False], ids=["index", "no index"])
@@ -246,6 +263,7 @@ def test_picking_the_layout_in_use_keeps_its_names(server: Server, database: Db)
 
 PICKED: dict[str, tuple[Callable[[Db, Names], None], dict[str, str]]] = {
     "embedded": (ground.embedded, {"current": "current", "prev": "prev"}),
+    "nested": (ground.nested, {"prev": "prev", "version": "version"}),
     "archive": (ground.archive, {"archive_id": "id", "version": "version"}),
     "stream": (ground.archive, {"archive_id": "id", "version": "version"}),
     "hashed": (ground.hashed, {"hash": "hash"}),
@@ -266,7 +284,7 @@ def test_every_history_can_be_picked_back(server: Server, database: Db, names: N
     }
 
 
-@pytest.mark.parametrize("layout", ["versions", "flagged", "deltas", "embedded", "archive", "stream", "hashed"])
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "plain"])
 def test_a_layout_that_cannot_be_is_refused_with_the_reason(server: Server, database: Db, layout: str) -> None:
     database["people"].insert_many([{"_id": f"p{n}", "name": f"Name {n}"} for n in range(6)])
     info, _ = known(server, database.name)["people"]
@@ -279,7 +297,7 @@ def test_an_empty_collection_may_become_any_layout(server: Server, database: Db)
     info, _ = known(server, database.name)["fresh"]
     assert (info.layout, info.confidence < 0.5) == ("plain", True)
     assert "empty" in info.why
-    for layout in ("versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "plain"):
+    for layout in LAYOUTS:
         assert profile_for(server, info, layout).layout == layout
 
 

@@ -16,7 +16,7 @@ import pymongo
 from tests.processes.swarm import lines, run
 from tests.servers import java_server
 
-LAYOUTS = ("archive", "versions", "flagged", "embedded", "deltas")
+LAYOUTS = ("archive", "versions", "flagged", "embedded", "nested", "deltas")
 
 
 def main() -> int:

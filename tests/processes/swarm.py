@@ -46,6 +46,8 @@ def prepare(database: Db, layout: str) -> None:
         things.insert_one({"_id": "K-1", **first, "v": 1, "_w": ObjectId()})
     elif layout == "embedded":
         things.insert_one({"_id": "K-1", "current": {"v": 1, "_w": ObjectId(), **first}, "prev": []})
+    elif layout == "nested":
+        things.insert_one({"_id": "K-1", "v": 1, "_w": ObjectId(), **first})
     else:
         things.create_index([("docId", 1), ("v", 1)], unique=True)
         flag = {"current": True} if layout == "flagged" else {}
@@ -57,6 +59,8 @@ def versions(database: Db, layout: str) -> list[Doc]:
     things = list(database["things"].find())
     if layout == "embedded":
         return [*things[0]["prev"], things[0]["current"]]
+    if layout == "nested":
+        return [*things[0].get("versions", ()), things[0]]
     if layout == "archive":
         past = list(database["things_past"].find({"v": {"$ne": things[0]["v"]}}))
         return sorted([*past, *things], key=lambda doc: int(doc["v"]))
@@ -76,6 +80,7 @@ def run(
     profile = home / "layouts.toml"
     lines = ["[[collection]]", f'ns = "{ns}"', f'layout = "{layout}"']
     lines += [f'archive = "{ns}_past"'] if layout == "archive" else []
+    lines += ['version = "v"'] if layout == "nested" else []
     lines += ['id = "docId"'] if layout in ("versions", "flagged", "deltas") else []
     profile.write_text("\n".join(lines) + "\n", encoding="utf-8")
     parts = urlsplit(uri)

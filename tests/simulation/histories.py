@@ -70,6 +70,11 @@ def _embedded(machine: Machine, p: CollectionProfile) -> list[Entry]:
     return [_entry(part, p) for part in (*doc[p.prev], doc[p.current])]
 
 
+def _nested(machine: Machine, p: CollectionProfile) -> list[Entry]:
+    (doc,) = _decoded(machine.documents(p.ns))
+    return [_entry(part, p, p.prev) for part in (*doc.get(p.prev, ()), doc)]
+
+
 def _archive(machine: Machine, p: CollectionProfile) -> list[Entry]:
     (current,) = (_entry(doc, p) for doc in _decoded(machine.documents(p.ns)))
     rows = [_entry(doc, p, p.archive_id) for doc in _by_number(_decoded(machine.documents(p.archive)), p)]
@@ -88,6 +93,7 @@ _READERS: dict[str, Callable[[Machine, CollectionProfile], list[Entry]]] = {
     "versions": _own_documents,
     "flagged": _own_documents,
     "embedded": _embedded,
+    "nested": _nested,
     "archive": _archive,
     "deltas": _deltas,
     "stream": _archive,

@@ -1,0 +1,226 @@
+"""``nested``: the current version is the document itself, which holds earlier ones whole in an array under a field.
+
+This is how Mongoid::Versioning keeps them, of which the names are the defaults.
+
+Stored: ``{_id, version, …, versions: [{version, …}, …]}``, oldest first; an element is the whole document as it was,
+without the array and its ``_id`` (Mongoid leaves a null there, which counts as nothing). Index: the one on ``_id``.
+Lists never read the array. An application that keeps only the latest few leaves a gap below them.
+
+The swap, one write: filter ``_id``, version and token, by type, and what the edit replaces; ``$push`` of the version
+that was read onto the array, and operators that name only what changed. A change that operators cannot say replaces the
+document, array and all; the filter then holds all that was read.
+
+Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
+document and in the array; it is nowhere and the next version has another: not applied. A document that would outgrow
+16 MB is refused by the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.collection import CollectionProfile
+from model.errors import Refused
+from model.layouts import edits, numbering
+from model.layouts.base import Stamp
+from model.layouts.checks.facts import Reader
+from model.layouts.checks.inside import embedded_chain
+from model.layouts.checks.judging import Draft, Ground
+from model.layouts.checks.single import Documents
+from model.layouts.current import with_own
+from model.layouts.edits import Whole, check_size
+from model.layouts.evidence import Chain, Document, Proposal, Sample, chain_of, of
+from model.layouts.fields import Own, compose, legible_field, own_of
+from model.layouts.fits import is_version_name, version_fields
+from model.layouts.hints import BEFORE, bare
+from model.layouts.single import inner
+from model.layouts.stamps import stamps
+from model.layouts.within import HoldsItsPast
+from model.names import version_name
+from model.records import Row, Version
+from model.resilient import Port, Terms, Write
+
+
+class Nested(HoldsItsPast):
+    """Documents that hold what they were."""
+
+    name = "nested"
+    about = "the current version at the top of a document, earlier ones in an array inside it"
+    where = "earlier versions in {prev}"
+    roles = ("id", "version", "token", "prev")
+    defaults: ClassVar[Mapping[str, str]] = {"version": "version", "prev": "versions"}
+    lacks = "no version, and no array of earlier states of the same document, were found in it."
+
+    @classmethod
+    def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
+        """An array whose elements are of the document's own kind, with lower versions."""
+        found = [
+            made for prev in _arrays(sample) for name in version_fields(sample) if (made := _told(sample, name, prev))
+        ]
+        return max(found, key=lambda each: each.confidence, default=None)
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """What is proposed, else the likeliest version with the array that is named as one."""
+        version = next(iter(version_fields(sample)), "")
+        named = [name for name in _arrays(sample) if bare(name) in BEFORE]
+        if (made := cls.proposed(server, sample)) is not None or not version:
+            return made
+        found = stamps([], sample.documents, {"_id", version})
+        prev = named[0] if named else cls.defaults["prev"]
+        profile = CollectionProfile(sample.ns, cls.name, version=version, prev=prev, token=found.token, at=found.at)
+        return Proposal(profile, 0.3, "")
+
+    # --- reading
+
+    @property
+    def own(self) -> Own:
+        """The names at the top, the array among them."""
+        return own_of(self.profile, self.profile.prev)
+
+    def document(self, raw: bytes) -> bytes:
+        """The document without the array."""
+        return c.without(raw, [self.profile.prev])
+
+    def _current(self, raw: bytes) -> bytes:
+        return raw
+
+    def _path(self, name: str) -> str:
+        return name
+
+    def page(
+        self,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+    ) -> Iterator[Row]:
+        """The documents that match, without their arrays."""
+        p = self.profile
+        fields = dict(with_own(projection, replace(self.own, others=())) or {})
+        if p.version not in fields:  # it names what to leave out, or nothing
+            fields[p.prev] = 0
+        found = self.server.find(self.ns, self._where(filter, any_version), sort or {p.id: 1}, fields, skip, limit)
+        return (self._row(raw) for raw in found)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match."""
+        return self.server.count(self.ns, self._where(filter, any_version), max_ms)
+
+    def _where(self, filter: Terms | None, any_version: bool) -> Terms | None:
+        if filter and any_version:
+            return {"$or": [filter, {self.profile.prev: {"$elemMatch": filter}}]}
+        return filter
+
+    @property
+    def check(self) -> Documents:
+        """Each document by itself: judged as if its current version stood in a sub-document beside the array."""
+        reader = Reader(replace(self.own, others=()), self.profile, "")
+        return Documents(
+            self.server, self.profile, Reader(Own(self.profile.id), self.profile, self.profile.id), _judge(reader)
+        )
+
+    # --- writing
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+        """The one guarded update of the document and its array."""
+        v = v or numbering.following(base.v, self.profile, stamp.at)
+        return [self._swap_write(base, content, self._own_values(base, content, stamp, v), "the swap")]
+
+    def explain(self, base: Version) -> str:
+        """What one update does, and its guard."""
+        p = self.profile
+        token = f" and {p.token} is unchanged" if p.token else ""
+        return (
+            f"One update copies {version_name(base.v)} to the end of {p.prev} and changes the document. It applies "
+            f"only if {p.version} is still {version_name(base.v).removeprefix('v')}{token}."
+        )
+
+    def _swap_write(self, base: Version, content: bytes, values: Mapping[str, Value | None], note: str) -> Write:
+        raw, old = self._check(base)
+        p, physical = self.profile, c.get(raw, ("_id",))
+        assert physical is not None
+        self._refuse_dots(raw, content)
+        past = c.get(raw, (p.prev,))
+        if past is not None and past.type != c.ARRAY:
+            raise Refused(f"{p.prev} is a {past.kind} and no list of earlier versions; mend that before editing.")
+        was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
+        where = guards.by_id(physical)
+        check_size(raw + was.data + content)
+        edit = edits.operators(old, content, self._is_mongodb())
+        if edit is not None:
+            body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
+            return Write(self.ns, "update", where | self._guard(base) | self._replaced(edit), body, note)
+        after = c.array([*(c.items(past) if past is not None else []), was])
+        whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
+        where |= self._guard_whole(base, physical, len(whole.raw))
+        return Write(self.ns, whole.kind, where, whole.body, note)
+
+
+# --- being recognised
+
+
+def _arrays(sample: Sample) -> list[str]:
+    return [name for name, shape in sample.shapes.items() if shape.share(c.ARRAY) >= 0.3]
+
+
+def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
+    """The proposal with these two fields; None where the elements are no earlier states of their document."""
+    chains: list[Chain] = []
+    alike = follow = 0.0
+    for document in sample.documents:
+        past = inner(document.get(prev))
+        if past and (place := document.place(version)) is not None:
+            chain = chain_of([*past, document], version)
+            before = max((p for each in past if (p := each.place(version)) is not None), default=place)
+            chains.append(chain)
+            alike += _overlap(past[-1], document, prev)
+            follow += before < place and len(chain.documents) == len(past) + 1
+    if not chains or alike < 0.6 * len(chains) or follow < 0.8 * len(chains):
+        return None
+    dense = sum(each.places[-1] - each.places[-2] == 1 for each in chains if len(each.places) > 1)
+    dated = sample.shapes[version].share(c.DATE) > 0.5
+    if not is_version_name(version) and (dense < 0.8 * len(chains) or dated):
+        return None
+    found = stamps(chains, [d for each in chains for d in each.documents], {"_id", version, prev})
+    confidence = 0.7 + 0.15 * follow / len(chains) + 0.1 * alike / len(chains) + (0.03 if bare(prev) in BEFORE else 0)
+    confidence -= 0.15 if len(chains) < 2 and bare(prev) not in BEFORE else 0
+    whole = f"{'have' if len(chains) > 1 else 'has'} any"
+    why = f"The elements of {prev} have the shape of the document itself, and a {version} below its own in "
+    why += f"{of(round(follow), len(chains), 'document')} that {whole}{'; ' + found.said if found.said else ''}."
+    profile = CollectionProfile(
+        sample.ns,
+        "nested",
+        version=version,
+        prev=prev,
+        token=found.token,
+        hash=found.hash,
+        at=found.at,
+        author=found.author,
+        numbering="time" if dated else "next",
+    )
+    return Proposal(profile, round(min(confidence, 0.98), 2), why)
+
+
+def _overlap(past: Document, now: Document, prev: str) -> float:
+    """How much of the fields the latest earlier state and the document have in common."""
+    ours, theirs = set(now.fields) - {"_id", prev}, set(past.fields) - {"_id", prev}
+    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
+
+
+def _judge(reader: Reader) -> Any:
+    def judged(raw: bytes, id: Value, ground: Ground) -> list[Draft]:
+        p = ground.profile
+        past = legible_field(raw, p.prev)
+        parts = [(p.current, Value.document(c.without(raw, [p.prev])))] + ([(p.prev, past)] if past is not None else [])
+        drafts = embedded_chain(reader, c.document(parts), id, ground)
+        return [replace(each, repair=None) for each in drafts]  # the repair is that of another layout's array
+
+    return judged
