@@ -102,6 +102,7 @@ class CollectionFeed:
             yield from self._compare(first=kept is None)
             self._place = Place(stream.token, self._place.at)
             self._keep()
+            yield self._word(f"{self.rows.ns} is fed from the change stream from now on.")
         else:
             at = f" of {self._place.at:%Y-%m-%d %H:%M:%S} UTC" if self._place.at else ""
             yield self._word(f"{self.rows.ns} is fed from the change stream, going on behind the event{at}.")
