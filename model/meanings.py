@@ -231,6 +231,8 @@ def _connecting(error: Exception, uri: str) -> Refused:
         if error.code == NOT_ALLOWED:
             return NotAllowed(f"{host} wants a user name and password for this, or another user.")
         return Unreachable(f"{host} answers with an error: {said(error)}.")
+    if isinstance(error, e.ProtocolError | bson.errors.BSONError):
+        return Unreachable(f"What answers at {host} is no MongoDB server; check host and port.")
     if isinstance(error, e.ServerSelectionTimeoutError | e.AutoReconnect):
         return _no_server(text, host, secured=bool(re.search("(tls|ssl)=true", uri.lower())))
     if isinstance(error, e.ConfigurationError | OSError):
@@ -306,9 +308,10 @@ def _reading(error: Exception, uri: str) -> Refused:
             how = "is too busy" if known in (_BUSY, _IN_THE_WAY) else "is changing over or shutting down"
             return Unreachable(f"{host} {how}; try again in a moment.")
         return Refused(f"The server does not accept the query: {said(error)}.")
-    if isinstance(error, bson.errors.BSONError | e.ProtocolError):
-        return Unreachable(f"The answer of {host} could not be read; try again.")
-    return Refused(f"The query cannot be sent: {_plain(str(error))}.")
+    refused_here = isinstance(error, bson.errors.BSONError | e.PyMongoError | OverflowError)
+    if refused_here and not isinstance(error, bson.errors.InvalidBSON | e.ProtocolError):
+        return Refused(f"The query cannot be sent: {_plain(str(error))}.")
+    return Unreachable(f"The answer of {host} could not be read; try again.")
 
 
 def _no_secret(error: Refused, uri: str) -> Refused:

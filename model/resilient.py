@@ -22,7 +22,7 @@ from bson.son import SON
 from pymongo.collection import Collection
 from pymongo.command_cursor import CommandCursor
 from pymongo.database import Database
-from pymongo.errors import ExecutionTimeout, OperationFailure, PyMongoError
+from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, PyMongoError
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
@@ -236,10 +236,12 @@ class Server:
             admin.command("ping")
         except PyMongoError as error:
             raise cannot_connect(error, self._uri) from None
+        except Exception as error:  # out of a malformed answer
+            raise cannot_connect(ProtocolError(type(error).__name__), self._uri) from None
         milliseconds = round((time.perf_counter() - started) * 1000)
         try:
             build: Mapping[str, Any] = admin.command("buildInfo")
-        except PyMongoError:
+        except Exception:  # refused, or malformed: nothing depends on it
             build = {}
         seen = self._client.topology_description
         nodes = [d for d in seen.server_descriptions().values() if d.is_server_type_known]
@@ -264,8 +266,8 @@ class Server:
     def databases(self) -> list[str]:
         """The databases this user may see, without ``admin``, ``config`` and ``local``."""
         try:
-            names = self._client.list_database_names()
-        except PyMongoError as error:
+            names = [str(name) for name in self._client.list_database_names()]
+        except Exception as error:
             given = self._client.get_default_database(default="").name if _names_a_database(self._uri) else ""
             if given and isinstance(error, OperationFailure) and error.code == 13:
                 return [given]
@@ -276,11 +278,14 @@ class Server:
         """Name, type ("collection", "view", …) and options of each collection of a database, by name."""
         rows = self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)
         found = [decode(raw) for raw in rows]
-        return sorted(
-            (str(row["name"]), str(row.get("type", "collection")), dict(row.get("options") or {}))
-            for row in found
-            if not str(row["name"]).startswith("system.")
-        )
+        try:
+            return sorted(
+                (str(row["name"]), str(row.get("type", "collection")), dict(row.get("options") or {}))
+                for row in found
+                if not str(row["name"]).startswith("system.")
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._trouble(error) from None
 
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
@@ -334,7 +339,7 @@ class Server:
             if error.code == NAMESPACE_NOT_FOUND:
                 return 0
             raise self._trouble(error) from None
-        except (PyMongoError, BSONError) as error:
+        except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error) from None
 
     def estimated_count(self, ns: str) -> int | None:
@@ -353,7 +358,7 @@ class Server:
         looked = "whenAvailable" if images else "updateLookup"
         try:
             stream = self._collection(ns).watch(full_document=looked, start_after=place, max_await_time_ms=wait_ms)
-        except (PyMongoError, BSONError) as error:
+        except Exception as error:  # a malformed answer makes the driver raise anything
             raise watching.said(error, self._trouble, self.facts().topology == "standalone") from None
         return watching.Changes(stream, self._trouble)
 
@@ -395,7 +400,7 @@ class Server:
             if error.code == NAMESPACE_NOT_FOUND:
                 raise _NoSuchNamespace(f"There is no collection {ns}.") from None
             raise self._trouble(error) from None
-        except (PyMongoError, BSONError) as error:
+        except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error) from None
 
     def _database(self, ns: str) -> Database[RawBSONDocument]:
@@ -425,7 +430,7 @@ class Server:
         try:
             plain: CodecOptions[dict[str, Any]] = CodecOptions()
             return self._client.get_database(db).command(SON(_parts(command)), session=session, codec_options=plain)
-        except (PyMongoError, BSONError) as error:
+        except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error) from None
 
     # --- writing

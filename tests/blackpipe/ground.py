@@ -1,0 +1,161 @@
+"""What the operations work on: a document of three versions in each layout, and how it looks to plain PyMongo."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bson
+import pymongo
+from bson import ObjectId
+
+from model.canonical import Value
+from model.session import Session
+from tests.blackpipe.pipe import PATIENCE, BlackPipe, Plan
+
+DB = "pipe"
+NS, PAST, STATS = f"{DB}.things", f"{DB}.things_past", f"{DB}.stats"
+ID, OTHER = Value.of("K-1"), Value.of("K-2")
+HELD_APART = ("versions", "flagged", "deltas")  # a document for every version
+OLD = [ObjectId(f"5f00000000000000000000{n:02x}") for n in range(4)]
+NUMBERS = "numbers"  # what hands out numbers may be ahead of the versions
+State = list[tuple[str, str]]
+
+
+def profile(layout: str, numbering: str) -> str:
+    """The profile of the one collection, as a team would state it."""
+    if layout == "pending":
+        return f'[[collection]]\nns = "{STATS}"\nlayout = "pending"\ncounter = "count"\n'
+    lines = ["[[collection]]", f'ns = "{NS}"', f'layout = "{layout}"']
+    if layout in HELD_APART:
+        lines.append('id = "docId"')
+    if layout in ("archive", "stream"):
+        lines.append(f'archive = "{PAST}"')
+    if layout == "deltas":
+        lines.append('removed = "gone"')
+    if numbering:
+        lines.append(f'numbering = "{numbering}"')
+    return "\n".join(lines) + "\n"
+
+
+@dataclass
+class Ground:
+    """A pipe, a session of the product that goes through it, and eyes of their own."""
+
+    pipe: BlackPipe
+    session: Session
+    eyes: pymongo.MongoClient[dict[str, Any]]
+    home: Path
+    layout: str
+    numbering: str = ""
+    kept: dict[str, tuple[list[bytes], list[Any]]] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """An empty database with the indexes that writing needs, and an empty journal."""
+        self.pipe.plan = Plan()
+        self.pipe.settle()
+        self.pipe.store.drop(DB)
+        for file in self.home.glob("journal.sqlite3*"):
+            file.unlink()
+        if self.layout in HELD_APART:
+            self.pipe.index(NS, [("docId", 1), ("v", 1)], unique=True)
+        if self.layout == "archive":
+            self.pipe.index(PAST, [("docId", 1), ("v", 1)], unique=True)
+
+    def keep(self) -> None:
+        """Remember documents, indexes and journal as they are."""
+        self.kept = {}
+        for coll in self.pipe.store.collections(DB):
+            indexes = [index for name, index in coll.indexes.items() if name != "_id_"]
+            self.kept[coll.ns] = (list(coll.docs.values()), [(i.keys, i.unique) for i in indexes])
+        journal = self.home / "journal.sqlite3"
+        if journal.exists():
+            shutil.copy(journal, self.home / "kept")
+
+    def again(self) -> None:
+        """All as it was kept."""
+        self.pipe.store.drop(DB)
+        for ns, (docs, indexes) in self.kept.items():
+            self.pipe.load(ns, docs)
+            for keys, unique in indexes:
+                self.pipe.index(ns, keys, unique)
+        for file in self.home.glob("journal.sqlite3*"):
+            file.unlink()
+        if (self.home / "kept").exists():
+            shutil.copy(self.home / "kept", self.home / "journal.sqlite3")
+
+    def state(self) -> State:
+        """What plain PyMongo finds, without what differs from run to run or may stay behind."""
+        database = self.eyes[DB]
+        found: dict[str, list[dict[str, Any]]] = {
+            name: list(database[name].find()) for name in database.list_collection_names() if name != NUMBERS
+        }
+        if self.layout == "archive":
+            found["things_past"] = _without_residue(found.get("things", []), found.get("things_past", []))
+        if self.layout == "flagged":
+            found["things"] = _flagged_above(found.get("things", []))
+        rows = [(name, _plain(doc, self.numbering)) for name, docs in found.items() for doc in docs]
+        for name in found:
+            for index in database[name].list_indexes():
+                if index.get("unique"):
+                    rows.append((name, f"unique {dict(index['key'])}"))
+        return sorted(rows)
+
+
+def _plain(doc: dict[str, Any], numbering: str) -> str:
+    doc = {name: value for name, value in doc.items() if not name.startswith("_w")}
+    if isinstance(doc.get("_id"), ObjectId):
+        del doc["_id"]
+    for part in ("current", "prev"):
+        inner = doc.get(part)
+        if isinstance(inner, dict):
+            doc[part] = {name: value for name, value in inner.items() if name != "_w"}
+        if isinstance(inner, list):
+            doc[part] = [{name: value for name, value in each.items() if name != "_w"} for each in inner]
+    if numbering and isinstance(doc.get("v"), int):
+        doc["v"] = min(doc["v"], 4)  # a number that was drawn and not used leaves a gap
+    return repr(sorted(doc.items()))
+
+
+def _content(doc: dict[str, Any]) -> bytes:
+    return bson.encode({name: value for name, value in doc.items() if name not in ("_id", "docId", "v", "_w")})
+
+
+def _without_residue(now: list[dict[str, Any]], past: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The archive without a copy of what is current still: the next edit absorbs it."""
+    current = {(doc["_id"], doc["v"]): _content(doc) for doc in now}
+    return [row for row in past if current.get((row["docId"], row["v"])) != _content(row)]
+
+
+def _flagged_above(docs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the flags below the newest version: the next edit takes them away."""
+    top = {doc["docId"]: max(d["v"] for d in docs if d["docId"] == doc["docId"]) for doc in docs}
+    return [
+        {name: value for name, value in doc.items() if name != "current" or doc["v"] == top[doc["docId"]]}
+        for doc in docs
+    ]
+
+
+@contextmanager
+def ground(layout: str, numbering: str = "", replica_set: bool = False) -> Iterator[Ground]:
+    """Everything for one layout on one kind of server."""
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with (
+        tempfile.TemporaryDirectory(dir=shared) as folder,
+        BlackPipe(**({"replica_set": "rs0"} if replica_set else {})) as pipe,
+        pymongo.MongoClient[dict[str, Any]](pipe.uri) as eyes,
+    ):
+        home = Path(folder)
+        stated = home / "profile.toml"
+        stated.write_text(profile(layout, numbering), "utf-8")
+        wait = int(PATIENCE * 1000)
+        limits = f"&socketTimeoutMS={wait}&connectTimeoutMS={2 * wait}&serverSelectionTimeoutMS={2 * wait}"
+        pipe.load(STATS if layout == "pending" else NS, [])
+        with Session.open(pipe.uri + limits, profile=stated, home=home) as session:
+            yield Ground(pipe, session, eyes, home, layout, numbering)
