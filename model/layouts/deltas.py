@@ -28,7 +28,6 @@ from model.layouts import foldedpage, numbering, repeated
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.judging import Draft
 from model.layouts.checks.own import own_documents
 from model.layouts.edits import check_size
 from model.layouts.evidence import Proposal, Sample
@@ -182,11 +181,9 @@ class Deltas(Inserted):
         reader = Reader(self.own, replace(p, hash=""), p.id, beside=p.removed)
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
 
-    def _wrong_hashes(self, id: Value) -> list[Draft]:
+    def _wrong_hashes(self, id: Value) -> dict[Value, str]:
         wrong = [each for each in self.history(id) if each.detail.startswith("hash")]
-        versions = tuple(each.v for each in wrong if each.v is not None)
-        said = ", ".join(f"{version_name(each.v)}: {each.detail}" for each in wrong)
-        return [Draft("H1", id, versions, said, "rebuild-hash", ())] if wrong else []
+        return {each.v: each.detail for each in wrong if each.v is not None}
 
     # --- lists
 

@@ -19,9 +19,9 @@ from model.findings import Evidence, Finding, Unchecked
 from model.guards import by_id
 from model.layouts.checks.damage import damage_of
 from model.layouts.checks.facts import Fact, Reader
-from model.layouts.checks.judging import Draft, Ground, is_dated
+from model.layouts.checks.judging import Draft, Ground, is_dated, listed, newest
 from model.layouts.checks.reading import BrokenOff, OtherOrder, Reading, Run, all_of, by_ids, is_indexed, runs
-from model.layouts.checks.reorder import in_another_order
+from model.layouts.checks.reorder import Orders
 from model.layouts.checks.spool import Spool
 from model.layouts.fields import legible_field
 from model.names import version_name
@@ -51,11 +51,12 @@ class Chains:
     judge: Callable[[Sequence[Fact], Ground], list[Draft]]
     gap: str = "V2"
     holds_current: bool = False
-    beyond: Callable[[Value], list[Draft]] | None = None
-    """Asked about documents that carry hashes, where a hash is not that of one stored document's content."""
+    beyond: Callable[[Value], dict[Value, str]] | None = None
+    """Where a hash is not that of one stored document's content: the versions whose hash is wrong, and what of it."""
 
     _spotted: list[Finding] = field(default_factory=list)
     _left_out: dict[str, int] = field(default_factory=dict)
+    _orders: dict[str, Orders] = field(default_factory=dict)
 
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
@@ -191,7 +192,7 @@ class Chains:
                     continue
                 drafts = self._judged(facts[id], ground)
                 if self.beyond is not None and any(fact.carries_hash for fact in facts[id]):
-                    drafts += [] if any(each.code == "D1" for each in drafts) else self.beyond(id)
+                    drafts += [] if any(each.code == "D1" for each in drafts) else self._states(id, facts[id])
                 found = [self._fetched(draft) for draft in drafts]
                 if None in found:
                     moved.append(id)
@@ -200,6 +201,15 @@ class Chains:
             left = moved
         for id in left:
             yield Unchecked(self.profile.ns, "It was being written each time that it was looked at.", id)
+
+    def _states(self, id: Value, facts: Sequence[Fact]) -> list[Draft]:
+        """H1, where hashes are those of the states that versions lead to."""
+        assert self.beyond is not None
+        said = self.beyond(id)
+        wrong = [fact for fact in facts if fact.v is not None and fact.v in said]
+        words = listed([f"{version_name(fact.v)}: {said[fact.v]}" for fact in wrong if fact.v is not None], 5)
+        versions = tuple(fact.v for fact in wrong if fact.v is not None)
+        return [Draft("H1", id, versions, words, "rebuild-hash", tuple(wrong), newest(wrong))] if wrong else []
 
     def _fetched(self, draft: Draft) -> Finding | None:
         """The finding with its stored documents; None where these have changed meanwhile."""
@@ -211,14 +221,15 @@ class Chains:
             if raw is None or part.reader.fact(fact.id, raw) != fact:
                 return None
             evidence.append(Evidence(part.ns, self._name(fact), raw, fact.v))
-            if draft.code == "H1" and fact.sealed == "hash differs":
-                of = replace(self.profile, ns=part.ns)
-                if in_another_order(self.server, of, part.reader.own, raw):
-                    said = said.replace(
-                        f"{version_name(fact.v)}: hash differs",
-                        f"{version_name(fact.v)}: hash differs in field order only",
-                    )
+            if draft.code == "H1" and fact.sealed == "hash differs" and self._order_of(part).explain(raw):
+                told = f"{version_name(fact.v)}: hash differs"
+                said = said.replace(told, f"{told} in field order only")
         return finding(self.profile.ns, draft, said, tuple(evidence))
+
+    def _order_of(self, part: Part) -> Orders:
+        if part.ns not in self._orders:
+            self._orders[part.ns] = Orders(self.server, replace(self.profile, ns=part.ns), part.reader.own)
+        return self._orders[part.ns]
 
     def _name(self, fact: Fact) -> str:
         if len(self.parts) == 1:

@@ -100,8 +100,8 @@ class Reader:
             v = found.get(own.version) if own.version else None
             return Fact(id, found.get("_id", id), self.archived, v, whole, damaged=True)
         physical = kept.get("_id", id)
-        sealed, stored = "", kept.get(p.hash) if p.hash else None
-        if stored is not None:
+        sealed, stored = "", kept.get(own.hash) if own.hash else None
+        if stored is not None and p.hash:
             sealed = hash_trouble(stored, content, p)
         at = kept.get(own.at) if own.at else None
         made = physical if physical.type == c.OBJECT_ID else kept.get(own.token) if own.token else None

@@ -55,7 +55,7 @@ def flagged(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
         said = f"{listed([version_name(fact.v) for fact in raised], 6)} carry {name}"
     else:
         said = f"{version_name(raised[0].v)} carries {name}; {version_name(top[0].v)} is the highest"
-    concerned = [*beside, *top]
+    concerned = [fact for _, fact in numbered([*beside, *top], ground)]
     versions = tuple(dict.fromkeys(fact.v for fact in concerned if fact.v is not None))
     sure = all(right_type(fact.v, ground.dated) or fact.number is not None for fact in concerned)
     repair = "set-current-flag" if sure else None

@@ -15,7 +15,7 @@ from model.layouts.checks.damage import damage_of
 from model.layouts.checks.facts import Fact, Reader
 from model.layouts.checks.judging import Draft, Ground, hashes, is_dated
 from model.layouts.checks.reading import BrokenOff, Reading, all_of, by_ids
-from model.layouts.checks.reorder import in_another_order
+from model.layouts.checks.reorder import Orders
 from model.layouts.checks.spool import Spool
 from model.layouts.fields import legible, legible_field
 from model.names import id_name
@@ -33,6 +33,7 @@ class Documents:
     reader: Reader
     judge: Callable[[bytes, Value, Ground], list[Draft]] | None = None  # of a document that decodes
     shared: bool = False  # look for hashes that several documents have
+    _orders: Orders | None = None
 
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
@@ -94,7 +95,8 @@ class Documents:
     def _sealed(self, fact: Fact, raw: bytes) -> Iterator[Finding]:
         for draft in hashes([fact]):
             said = fact.sealed
-            if said == "hash differs" and in_another_order(self.server, self.profile, self.reader.own, raw):
+            self._orders = self._orders or Orders(self.server, self.profile, self.reader.own)
+            if said == "hash differs" and self._orders.explain(raw):
                 said = "hash differs in field order only"
             yield finding(self.profile.ns, draft, said, (Evidence(self.profile.ns, "in the document", raw, fact.v),))
 
