@@ -57,6 +57,10 @@ class PendingPage(_ToolPage):
         self.panel.finished.connect(self._finished)
         self.panel.closed.connect(self._closed)
 
+    def set_production(self, production: bool) -> None:
+        """Ask for a name or number to be typed before tokens are written."""
+        self.panel.set_production(production)
+
     def _finished(self, collections: object) -> None:
         for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
             self.written.emit(Outcome("applied", str(ns), None, "Tokens were finished"))

@@ -28,6 +28,7 @@ from gui.frame.welcome import WelcomePanel
 from gui.look import logo, preferences, theme, wording
 from gui.messages import MessageArea
 from gui.pages import CollectionPage
+from gui.toolpages import PendingPage
 from gui.trying import Trying
 from model.canonical import Value
 from model.errors import Refused
@@ -428,7 +429,9 @@ class Window(QMainWindow):
         session = self.session
         if session is not None:
             self.show_work()
-            self.desk.tool(session, kind)
+            page = self.desk.tool(session, kind)
+            if isinstance(page, PendingPage):
+                page.set_production(self.production(session))
 
     def _layout_changed(self, session: Session, ns: str) -> None:
         for page in self.desk.pages_of(session):

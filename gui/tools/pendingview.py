@@ -1,133 +1,33 @@
-"""Pending tokens: what finishing each would do, the write beforehand, then one guarded write a token and a report."""
+"""Pending tokens: what finishing or dropping each would do, the write beforehand, then one guarded write a token.
+
+Old tokens are ticked; one inside the grace period is ticked by hand only, and touched only once a name or number has
+been typed.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QHeaderView, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.look import icons, states, theme, wording
-from gui.look.cells import Cell, CellTree, Index, Span, plain, value
 from gui.look.states import StateStack, button, words
-from gui.paging import RowsModel, refill
+from gui.paging import refill
+from gui.tools.tokenask import OlderThan, consequences, to_type
+from gui.tools.tokenlist import AGES, STATES, Filter, TokensModel, TokenTree, is_old
+from gui.tools.tokenpreview import TokenPreview, What
 from model import text
-from model.records import Outcome, PendingToken, Sending
+from model.records import Outcome, PendingToken
 from model.session import Session
 
-AGES = (("All tokens", None), ("Older than 1 h", 1), ("Older than 24 h", 24), ("Older than 7 days", 168))
-WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
-NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # the same in a window of 1024, so that the last column says something
-_ENDS = {
-    "applied": ("check", "acc", "Finished"),
-    "skipped": ("minus", "text2", "Skipped"),
-    "refused": ("warning-circle", "err", "Refused"),
-    "conflict": ("warning", "warn", "Changed meanwhile"),
-    "unknown": ("question", "warn", "Not known"),
-}
-
-
-class TokensModel(RowsModel[PendingToken]):
-    """Tokens with a tick each; only those that can be finished can be ticked."""
-
-    headers = ("", "Document", "Collection", "Token", "Owner", "Age", "Amount", "Counter", "Dry run")
-    right_headers = frozenset({5, 6, 7})
-    ticked_changed = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unticked: set[Hashable] = set()
-        self.ends: dict[Hashable, Outcome] = {}
-        self.now = dt.datetime.now(dt.UTC)
-
-    def key(self, row: PendingToken) -> Hashable:
-        return row.ns, row.id, row.token
-
-    def can_tick(self, row: PendingToken) -> bool:
-        """Old enough, without a question that only a person can answer, and not dealt with yet."""
-        return row.stale and not row.problem and self.key(row) not in self.ends
-
-    def is_ticked(self, row: PendingToken) -> bool:
-        """Whether finishing would include it."""
-        return self.can_tick(row) and self.key(row) not in self.unticked
-
-    def ticked(self) -> list[PendingToken]:
-        """What finishing would include, in the order shown."""
-        return [row for row in self.rows if self.is_ticked(row)]
-
-    def tick(self, rows: list[PendingToken], on: bool) -> None:
-        """Tick or untick."""
-        for row in rows:
-            (self.unticked.discard if on else self.unticked.add)(self.key(row))
-        if self.rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.headers) - 1))
-        self.ticked_changed.emit()
-
-    def cell(self, index: Index) -> Cell:
-        row = self.rows[index.row()]
-        dim = "text" if self.is_ticked(row) else "text3"
-        match index.column():
-            case 0:
-                state = Qt.CheckState.Checked if self.is_ticked(row) else Qt.CheckState.Unchecked
-                said = "ticked" if self.is_ticked(row) else "not ticked"
-                return Cell(check=state if self.can_tick(row) else None, accessible=said)
-            case 1:
-                return value(wording.plain(row.id), middle=True)
-            case 2:
-                return plain(row.ns.partition(".")[2], "text2")
-            case 3:
-                return value(text.shown(row.token), dim, middle=True)
-            case 4:
-                return plain(row.owner or "not known", "text2" if row.owner else "text3")
-            case 5:
-                return plain(wording.age(row.at, self.now), dim, right=True)
-            case 6:
-                return value(f"{row.amount:+d}", dim, right=True)
-            case 7:
-                return value("missing" if row.counter is None else text.shown(row.counter), dim, right=True)
-        icon, token, said = self.verdict(row)
-        return Cell(spans=(Span(said, "text2"),), icon=icon, icon_token=token, tip=said)
-
-    def verdict(self, row: PendingToken) -> tuple[str, str, str]:
-        """Icon, colour and words for what would happen to a token, or did."""
-        end = self.ends.get(self.key(row))
-        if end is not None:
-            icon, token, said = _ENDS[end.kind]
-            return icon, token, said if end.kind == "applied" else f"{said}: {end.detail}"
-        if row.problem:
-            return "warning", "warn", row.problem
-        if not row.stale:
-            return "minus", "text2", "Younger than the grace period: left out" if row.at else "Age not known: left out"
-        if row.applied:
-            return "check", "acc", "Counted already: only taken out of the list"
-        before = "0" if row.counter is None else text.shown(row.counter)
-        after = "" if row.after is None else text.shown(row.after)
-        return "check", "acc", f"Would make {row.field} {before} → {after}"
-
-
-class PreviewModel(RowsModel[tuple[str, str, str, str]]):
-    """Field, before, after of the chosen token's document."""
-
-    headers = ("", "Field", "Before", "After")
-
-    def key(self, row: tuple[str, str, str, str]) -> Hashable:
-        return row
-
-    def cell(self, index: Index) -> Cell:
-        op, name, before, after = self.rows[index.row()]
-        tint = {"add": "addT", "remove": "remT", "replace": "chgT"}[op]
-        match index.column():
-            case 0:
-                return Cell(change=op)
-            case 1:
-                return value(name)
-        shown = before if index.column() == 2 else after
-        return value(shown, ground=tint) if shown else Cell(hatch=True, accessible="not there")
+_VERBS: dict[str, str] = {"finish": "Finish", "drop": "Drop"}
+_DONE: dict[str, str] = {"finish": "finished", "drop": "dropped"}
 
 
 class PendingPanel(QWidget):
@@ -139,21 +39,18 @@ class PendingPanel(QWidget):
     def __init__(self, session: Session, ns: str | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self.ns = session, ns
-        self._sending: Sending | None = None
         self._task: tasks.Task | None = None
-        self._written = False
+        self._doing: What = "finish"
+        self._production = False
+        self._done_so_far: tuple[int, int | None] = (0, None)
+        self.tokens: list[PendingToken] = []  # all that were found; the list shows those that its filters take
         self.setObjectName("surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.model = TokensModel()
         self.model.ticked_changed.connect(self._said)
-        self.list = _TokenTree(self.model)
+        self.list = TokenTree(self.model)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
-        self.preview = PreviewModel()
-        self.code = QPlainTextEdit()
-        self.code.setReadOnly(True)
-        self.code.setObjectName("plainjson")
-        self.code.setAccessibleName("The write that finishes this token")
-        self.code.setFont(theme.mono(11))
+        self.preview = TokenPreview(session)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -163,12 +60,14 @@ class PendingPanel(QWidget):
         inner = QVBoxLayout(upper)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(0)
+        inner.addWidget(self._filter_row())
+        inner.addWidget(states.hair())
         inner.addWidget(self.list, 1)
         inner.addWidget(self._ticks_row())
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(upper)
-        split.addWidget(self._preview_part())
+        split.addWidget(self.preview)
         split.setSizes([theme.px(340), theme.px(260)])
         self.states = StateStack(split)
         column.addWidget(self.states, 1)
@@ -194,15 +93,37 @@ class PendingPanel(QWidget):
         )
         left.addWidget(self._about)
         row.addLayout(left, 1)
-        self.ages = QComboBox()
-        self.ages.setAccessibleName("Which tokens are shown")
-        for name, hours in AGES:
-            self.ages.addItem(name, hours)
-        self.ages.currentIndexChanged.connect(self._filter_changed)
-        row.addWidget(self.ages)
         self._again = button("Scan again", self.refresh, "small", icon="arrows-clockwise")
         row.addWidget(self._again)
         return row
+
+    def _filter_row(self) -> QWidget:
+        made = QWidget()
+        made.setObjectName("toolrow")
+        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        row = QHBoxLayout(made)
+        row.setContentsMargins(theme.px(16), theme.px(5), theme.px(16), theme.px(5))
+        row.setSpacing(theme.px(8))
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Document, token or owner")
+        self.search.setAccessibleName("Show tokens with these words")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._filter_changed)
+        row.addWidget(self.search, 1)
+        self.ages, self.kinds, self.places = QComboBox(), QComboBox(), QComboBox()
+        for name, hours in AGES:
+            self.ages.addItem(name, hours)
+        self.kinds.addItems(STATES)
+        for box, said in (
+            (self.ages, "How old the tokens shown are"),
+            (self.kinds, "What can be done about the tokens shown"),
+            (self.places, "Of which collection the tokens shown are"),
+        ):
+            box.setAccessibleName(said)
+            box.currentIndexChanged.connect(self._filter_changed)
+            row.addWidget(box)
+        self.places.hide()
+        return made
 
     def _ticks_row(self) -> QWidget:
         made = QWidget()
@@ -214,43 +135,7 @@ class PendingPanel(QWidget):
         self._all = button("", self._tick_all, "quiet", "small")
         row.addWidget(self._all)
         row.addStretch(1)
-        row.addWidget(words("Each is finished only if it is still pending and was not applied.", "second"))
-        return made
-
-    def _preview_part(self) -> QWidget:
-        made = QWidget()
-        column = QVBoxLayout(made)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
-        head.setSpacing(theme.px(8))
-        head.addWidget(words("Preview", "head"))
-        self._which = words("", "second")
-        self._which.setFont(theme.mono(12))
-        head.addWidget(self._which, 1)
-        self._copy = button("Copy as PyMongo", self._copy_code, "small", icon="copy")
-        self._copy_shell = button("Copy as mongosh", self._copy_mongosh, "quiet", "small")
-        head.addWidget(self._copy_shell)
-        head.addWidget(self._copy)
-        column.addLayout(head)
-        column.addWidget(states.hair())
-        tree = CellTree()
-        tree.setRootIsDecorated(False)
-        tree.setIndentation(0)
-        tree.setModel(self.preview)
-        tree.setAccessibleName("What finishing this token changes")
-        tree.setSelectionMode(CellTree.SelectionMode.NoSelection)
-        tree.header().resizeSection(0, theme.px(36))
-        tree.header().resizeSection(1, theme.px(110))
-        tree.header().resizeSection(2, theme.px(215))
-        self._preview_tree = tree
-        split = QSplitter()
-        split.setChildrenCollapsible(False)
-        split.addWidget(tree)
-        split.addWidget(self.code)
-        split.setSizes([theme.px(560), theme.px(600)])
-        column.addWidget(split, 1)
+        row.addWidget(words("Each is written only if it is still pending and was not applied.", "second"))
         return made
 
     def _report_row(self) -> QHBoxLayout:
@@ -271,21 +156,28 @@ class PendingPanel(QWidget):
         row.setSpacing(theme.px(8))
         self._note = words("Nothing has been written yet. What is written stands in the journal.", "second", wrap=True)
         row.addWidget(self._note, 1)
-        self.cancel = button("Cancel", self._cancel)
+        self.cancel = button("Close", self._cancel)
         row.addWidget(self.cancel)
-        self.go = button("Finish", self._ask, "main")
+        self.drop = button("Drop…", partial(self._ask, "drop"))
+        row.addWidget(self.drop)
+        self.older = button("Finish all older than…", self._ask_age)
+        row.addWidget(self.older)
+        self.go = button("Finish", partial(self._ask, "finish"), "main")
         row.addWidget(self.go)
         return made
+
+    def set_production(self, production: bool) -> None:
+        """Ask for a name or number to be typed before anything is written."""
+        self._production = production
 
     # --- reading
 
     def refresh(self) -> None:
         """Look for tokens again; ticks and place stay."""
-        session, ns, hours = self._session, self.ns, self.ages.currentData()
-        age = None if hours is None else dt.timedelta(hours=hours)
+        session, ns = self._session, self.ns
 
         def work(progress: tasks.Progress) -> list[PendingToken]:
-            return list(session.pending(ns, age, progress))
+            return list(session.pending(ns, None, progress))
 
         self.states.show_loading("Looking for pending tokens", self._stop)
         self._task = tasks.run(
@@ -306,101 +198,106 @@ class PendingPanel(QWidget):
 
     def _shown(self, tokens: list[PendingToken]) -> None:
         self.model.now = dt.datetime.now(dt.UTC)
-        self.model.ends = {}
-        self._written = False
-        refill(self.list, self.model, tokens)
-        if tokens:
+        self.model.ends, self.model.dropped = {}, set()
+        self.tokens = tokens
+        places = sorted({token.ns for token in tokens})
+        kept = self.places.currentData()
+        self.places.blockSignals(True)
+        self.places.clear()
+        self.places.addItem("All collections", "")
+        for ns in places:
+            self.places.addItem(ns, ns)
+        self.places.setCurrentIndex(max(0, self.places.findData(kept)))
+        self.places.blockSignals(False)
+        self.places.setVisible(len(places) > 1)
+        self._filter_changed()
+
+    @property
+    def _filter(self) -> Filter:
+        hours = self.ages.currentData()
+        age = None if hours is None else dt.timedelta(hours=hours)
+        return Filter(age, self.kinds.currentIndex(), self.places.currentData() or "", self.search.text())
+
+    def _filter_changed(self, _: object = None) -> None:
+        wanted = self._filter
+        shown = [token for token in self.tokens if wanted.takes(token, self.model.now)]
+        refill(self.list, self.model, shown)
+        if shown:
             self.states.show_content()
-            if not self.list.selectionModel().hasSelection():
+            if not self.list.currentIndex().isValid():
                 self.list.setCurrentIndex(self.model.index(0, 0))
-        else:
-            older = self.ages.currentData() is not None
+        elif not self.tokens:
             self.states.show_empty(
-                "No token is pending" if not older else "No token is that old",
+                "No token is pending",
                 "Every counter has been raised by the step that follows its token.",
-                [("Show all tokens", partial(self.ages.setCurrentIndex, 0))] if older else [],
+                [],
                 icon="check-circle",
             )
+        else:
+            none = "No token is that old" if wanted == Filter(wanted.age) else "No token matches these filters"
+            said = f"{wording.many(len(self.tokens), 'token')} {'is' if len(self.tokens) == 1 else 'are'} pending."
+            self.states.show_empty(none, said, [("Show all tokens", self._show_all)], icon="funnel")
         self._said()
 
-    def _filter_changed(self) -> None:
-        self.refresh()
+    def _show_all(self) -> None:
+        for box in (self.ages, self.kinds, self.places):
+            box.setCurrentIndex(0)
+        self.search.clear()
 
     # --- the chosen token
 
     def _chosen(self, now: QModelIndex) -> None:
-        token = self.model.at(now)
-        self._sending = None
-        self._copy.setEnabled(False)
-        self._copy_shell.setEnabled(False)
-        if token is None:
-            self.preview.fill([])
-            self.code.clear()
-            self._which.clear()
-            return
-        self._which.setText(wording.plain(token.id))
-        self.preview.fill(_preview(token))
-        session = self._session
-
-        def work(_: tasks.Progress) -> Sending:
-            return session.preview_finish(token)
-
-        tasks.run(work, done=self._previewed, failed=self._no_preview, owner=self, key="preview")
-
-    def _previewed(self, sending: Sending) -> None:
-        self._sending = sending
-        self.code.setPlainText(f"{sending.pymongo}\n\n# {sending.explanation}")
-        self._copy.setEnabled(True)
-        self._copy_shell.setEnabled(True)
-
-    def _no_preview(self, error: BaseException) -> None:
-        self.code.setPlainText(tasks.describe(error)[0])
-
-    def _copy_code(self) -> None:
-        if self._sending is not None:
-            QGuiApplication.clipboard().setText(self._sending.pymongo)
-
-    def _copy_mongosh(self) -> None:
-        if self._sending is not None:
-            QGuiApplication.clipboard().setText(self._sending.mongosh)
+        self.preview.show_token(self.model.at(now))
 
     # --- ticks and report
 
     def _tick_all(self) -> None:
-        able = [row for row in self.model.rows if self.model.can_tick(row)]
-        self.model.tick(able, on=len(self.model.ticked()) < len(able))
+        old = [row for row in self.model.rows if self.model.can_tick(row) and is_old(row)]
+        on = not all(self.model.is_ticked(row) for row in old)
+        # Young tokens are ticked one by one, and unticked with all others.
+        self.model.tick(old if on else self.model.rows, on)
 
     def _said(self) -> None:
         ticked, rows = self.model.ticked(), self.model.rows
-        able = sum(self.model.can_tick(row) for row in rows)
-        tokens = wording.many(len(rows), "token")
-        self._all.setText(f"{wording.count(len(ticked))} of {tokens} ticked")
-        box = "check" if ticked and len(ticked) == able else "minus"
-        self._all.setIcon(icons.icon(box, "acc" if ticked else "text3"))
-        self._all.setEnabled(able > 0)
-        self._all.setToolTip("Tick all that can be finished" if len(ticked) < able else "Untick all")
+        old = sum(self.model.can_tick(row) and is_old(row) for row in rows)
+        self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'token')} ticked")
+        self._all.setIcon(
+            icons.icon("check" if ticked and len(ticked) >= old else "minus", "acc" if ticked else "text3")
+        )
+        self._all.setEnabled(old > 0 or bool(ticked))
+        self._all.setToolTip("Tick all that are old enough" if len(ticked) < old else "Untick all")
         self.report.setText(self._report())
-        self.go.setText(f"Finish {wording.many(len(ticked), 'token')}" if ticked else "Finish")
+        count = wording.many(len(ticked), "token")
+        self.go.setText(f"Finish {count}" if ticked else "Finish")
+        self.drop.setText(f"Drop {count}…" if ticked else "Drop…")
         why = ""
         if self._session.read_only:
-            why = f"{self._session.name} is open read-only; to finish tokens, allow writes."
+            why = f"{self._session.name} is open read-only; to finish or drop tokens, allow writes."
         elif not ticked:
             why = "No token is ticked."
-        self.go.setEnabled(not why and not self._busy())
-        self.go.setToolTip(why)
+        for one in (self.go, self.drop):
+            one.setEnabled(not why and not self._busy())
+            one.setToolTip(why)
+        self.older.setEnabled(not self._session.read_only and bool(self.tokens) and not self._busy())
+        self.older.setToolTip(why if self._session.read_only else "")
 
     def _report(self) -> str:
+        if self._busy():
+            done, total = self._done_so_far
+            return f"{_VERBS[self._doing]}ing {wording.count(done)} of {wording.count(total or 0)}"
         ends: Counter[str] = Counter(end.kind for end in self.model.ends.values())
         if ends:
-            said = {"applied": "finished", "skipped": "skipped", "conflict": "changed meanwhile",
-                    "refused": "refused", "unknown": "not known"}  # fmt: skip
-            return "Report:  " + "    ".join(f"{wording.count(ends[k])} {w}" for k, w in said.items() if ends[k])
+            dropped = sum(end.kind == "applied" and key in self.model.dropped for key, end in self.model.ends.items())
+            counts = {"finished": ends["applied"] - dropped, "dropped": dropped, "skipped": ends["skipped"],
+                      "changed meanwhile": ends["conflict"], "refused": ends["refused"],
+                      "not known": ends["unknown"]}  # fmt: skip
+            return "Report:  " + "    ".join(f"{wording.count(n)} {word}" for word, n in counts.items() if n)
         rows = self.model.rows
-        young = sum(not row.stale for row in rows)
-        asks = sum(bool(row.problem) for row in rows if row.stale)
+        left = sum(not is_old(row) and not self.model.is_ticked(row) for row in rows)
+        asks = sum(bool(row.problem) for row in rows)
         return (
             f"Dry run:  {wording.count(len(self.model.ticked()))} would be finished    "
-            f"{wording.count(young)} left out, too young    {wording.count(asks)} need a person"
+            f"{wording.count(left)} left out, too young    {wording.count(asks)} need a person"
         )
 
     def _copy_report(self) -> None:
@@ -414,43 +311,66 @@ class PendingPanel(QWidget):
     # --- writing
 
     def _busy(self) -> bool:
-        return self._task is not None and self._task.running and self._task.key == "finish"
+        return self._task is not None and self._task.running and self._task.key == "write"
 
-    def _ask(self) -> None:
+    def _ask_age(self) -> None:
+        asked = OlderThan(self, self.tokens, self.model.can_tick)
+        asked.agreed.connect(self._ask_older)
+        asked.open()
+
+    def _ask_older(self, tokens: Sequence[PendingToken]) -> None:
+        self._show_all()
+        self.model.tick(self.tokens, False)
+        self.model.tick(tokens, True)
+        self._ask("finish")
+
+    def _ask(self, what: What) -> None:
         ticked = self.model.ticked()
-        if ticked:
-            count = wording.many(len(ticked), "token")
-            messages.confirm(
-                self,
-                f"Finish {count}?",
-                "Each is one guarded write: the step that its writer would have sent. A token that has been finished "
-                "meanwhile is skipped, and undo stays in the journal.",
-                f"Finish {count}",
-                self._finish,
-            )
+        if not ticked:
+            return
+        count, young = wording.many(len(ticked), "token"), [row for row in ticked if not is_old(row)]
+        messages.confirm(
+            self,
+            f"{_VERBS[what]} {count}?",
+            consequences(what, ticked),
+            f"{_VERBS[what]} {count}",
+            partial(self._write, what, ticked, bool(young)),
+            danger=what == "drop" or bool(young),
+            typed=to_type(ticked, self._production),
+        )
 
-    def _finish(self) -> None:
-        session, ticked = self._session, self.model.ticked()
+    def _write(self, what: What, ticked: Sequence[PendingToken], confirmed: bool) -> None:
+        session = self._session
+        send = session.finish if what == "finish" else session.drop
 
         def work(progress: tasks.Progress) -> None:
-            for at, outcome in enumerate(session.finish(ticked, progress)):
-                progress.put((ticked[at], outcome))
+            for token, outcome in zip(ticked, send(ticked, progress, confirmed), strict=True):
+                progress.put((token, outcome, what))
 
+        self._doing, self._done_so_far = what, (0, len(ticked))
         self._task = tasks.run(
             work, done=self._ended, failed=self._broke, owner=self, cancelled=self._ended, partial=self._one_ended,
-            key="finish", title=f"Finishing {wording.many(len(ticked), 'token')}",
+            key="write", title=f"{_VERBS[what]}ing {wording.many(len(ticked), 'token')}",
         )  # fmt: skip
+        self._task.progressed.connect(self._progressed)
         self.cancel.setText("Stop")
         self._said()
 
-    def _one_ended(self, part: tuple[PendingToken, Outcome]) -> None:
-        token, outcome = part
-        self.model.ends[self.model.key(token)] = outcome
-        self.model.touch(self.model.row_of(self.model.key(token)))
+    def _progressed(self, done: int, total: int | None) -> None:
+        self._done_so_far = (done, total)
+        self.report.setText(self._report())
+
+    def _one_ended(self, part: tuple[PendingToken, Outcome, What]) -> None:
+        token, outcome, what = part
+        key = self.model.key(token)
+        self.model.ends[key] = outcome
+        if what == "drop":
+            self.model.dropped.add(key)
+        if (at := self.model.row_of(key)) >= 0:
+            self.model.touch(at)
         self._said()
 
     def _ended(self, _: object = None) -> None:
-        self._written = True
         self.cancel.setText("Close")
         self._said()
         ends = list(self.model.ends.values())
@@ -459,13 +379,12 @@ class PendingPanel(QWidget):
         if done:
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None
-            messages.tell(self, f"{wording.many(len(done), 'token')} finished.", undo)
+            messages.tell(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
             self.finished.emit({end.ns for end in done})
         unknown = [end for end in ends if end.kind == "unknown"]
         if unknown:
-            messages.doubt(
-                self, f"It is not known whether {wording.many(len(unknown), 'token')} was finished.", self.refresh
-            )
+            count = wording.many(len(unknown), "token")
+            messages.doubt(self, f"It is not known whether {count} was {_DONE[self._doing]}.", self.refresh)
 
     def _broke(self, error: BaseException) -> None:
         self._ended()
@@ -497,48 +416,3 @@ class PendingPanel(QWidget):
             self._task.cancel()
         else:
             self.closed.emit()
-
-
-class _TokenTree(CellTree):
-    def __init__(self, model: TokensModel) -> None:
-        super().__init__(row_height=28)
-        self._tokens = model
-        self.setRootIsDecorated(False)
-        self.setIndentation(0)
-        self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
-        self.setModel(model)
-        self.setAccessibleName("Pending tokens")
-        self.clicked.connect(self._clicked)
-        self._narrow: bool | None = None
-        self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        narrow = self.viewport().width() < theme.px(1080)
-        if narrow != self._narrow:
-            self._narrow = narrow
-            for at, width in enumerate(NARROW if narrow else WIDTHS):
-                self.header().resizeSection(at, theme.px(width))
-
-    def _clicked(self, index: QModelIndex) -> None:
-        if index.column() == 0:
-            self._toggle([index])
-
-    def _toggle(self, indexes: list[QModelIndex]) -> None:
-        rows = [row for index in indexes if (row := self._tokens.at(index)) is not None and self._tokens.can_tick(row)]
-        self._tokens.tick(rows, on=not all(self._tokens.is_ticked(row) for row in rows))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space:
-            self._toggle(self.selectionModel().selectedRows(0) or [self.currentIndex().siblingAtColumn(0)])
-        else:
-            super().keyPressEvent(event)
-
-
-def _preview(token: PendingToken) -> list[tuple[str, str, str, str]]:
-    shown = text.shown(token.token)
-    rows = [("remove", "pending", shown, "")]
-    if not token.applied and token.after is not None:
-        before = "" if token.counter is None else text.shown(token.counter)
-        rows.append(("replace" if before else "add", token.field, before, text.shown(token.after)))
-    return rows

@@ -1,0 +1,121 @@
+"""The chosen token: the fields that finishing or dropping it touches, and the exact write, to look at and to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal, TypeAlias
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.look import states, theme, wording
+from gui.look.cells import CellTree
+from gui.look.states import button, words
+from gui.tools.tokenlist import PreviewModel, touched
+from model.records import PendingToken, Sending
+from model.session import Session
+
+What: TypeAlias = Literal["finish", "drop"]
+
+
+class TokenPreview(QWidget):
+    """Shows one token at a time; nothing is written here."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._token: PendingToken | None = None
+        self._sending: Sending | None = None
+        self._what: What = "finish"
+        self.model = PreviewModel()
+        self.code = QPlainTextEdit()
+        self.code.setReadOnly(True)
+        self.code.setObjectName("plainjson")
+        self.code.setAccessibleName("The write for this token")
+        self.code.setFont(theme.mono(11))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
+        head.setSpacing(theme.px(8))
+        head.addWidget(words("Preview", "head"))
+        self._which = words("", "second")
+        self._which.setFont(theme.mono(12))
+        head.addWidget(self._which, 1)
+        self.finishing = button("If finished", partial(self._look_at, "finish"), "small")
+        self.dropping = button("If dropped", partial(self._look_at, "drop"), "small")
+        for one in (self.finishing, self.dropping):
+            one.setCheckable(True)
+            head.addWidget(one)
+        self.finishing.setChecked(True)
+        head.addSpacing(theme.px(8))
+        self._copy = button("Copy as PyMongo", self._copy_code, "small", icon="copy")
+        self._copy_shell = button("Copy as mongosh", self._copy_mongosh, "quiet", "small")
+        head.addWidget(self._copy_shell)
+        head.addWidget(self._copy)
+        column.addLayout(head)
+        column.addWidget(states.hair())
+        tree = CellTree()
+        tree.setRootIsDecorated(False)
+        tree.setIndentation(0)
+        tree.setModel(self.model)
+        tree.setAccessibleName("What finishing or dropping this token changes")
+        tree.setSelectionMode(CellTree.SelectionMode.NoSelection)
+        for at, width in enumerate((84, 176, 176)):
+            tree.header().resizeSection(at, theme.px(width))
+        self._preview_tree = tree
+        split = QSplitter()
+        split.setChildrenCollapsible(False)
+        split.addWidget(tree)
+        split.addWidget(self.code)
+        split.setSizes([theme.px(560), theme.px(600)])
+        column.addWidget(split, 1)
+
+    def show_token(self, token: PendingToken | None) -> None:
+        """Show what would become of a token."""
+        self._token, self._sending = token, None
+        self._copy.setEnabled(False)
+        self._copy_shell.setEnabled(False)
+        if token is None:
+            self.model.fill([])
+            self.code.clear()
+            self._which.clear()
+            return
+        self._which.setText(wording.plain(token.id))
+        session, drop = self._session, self._what == "drop"
+
+        def work(_: tasks.Progress) -> tuple[PendingToken, Mapping[str, str], Sending, Sending]:
+            fields = session.info(token.ns).fields
+            finish = session.preview_finish(token)
+            return token, fields, session.preview_finish(token, drop=True) if drop else finish, finish
+
+        tasks.run(work, done=self._previewed, failed=self._no_preview, owner=self, key="preview")
+
+    def _look_at(self, what: What) -> None:
+        self._what = what
+        self.finishing.setChecked(what == "finish")
+        self.dropping.setChecked(what == "drop")
+        self.show_token(self._token)
+
+    def _previewed(self, found: tuple[PendingToken, Mapping[str, str], Sending, Sending]) -> None:
+        token, fields, sending, finish = found
+        self._sending = sending
+        self.model.fill(touched(token, fields, '"$push"' in finish.pymongo))
+        self.code.setPlainText(f"{sending.pymongo}\n\n# {sending.explanation}")
+        self._copy.setEnabled(True)
+        self._copy_shell.setEnabled(True)
+
+    def _no_preview(self, error: BaseException) -> None:
+        self.model.fill(touched(self._token, {}, keeps=False) if self._token is not None else [])
+        self.code.setPlainText(tasks.describe(error)[0])
+
+    def _copy_code(self) -> None:
+        if self._sending is not None:
+            QGuiApplication.clipboard().setText(self._sending.pymongo)
+
+    def _copy_mongosh(self) -> None:
+        if self._sending is not None:
+            QGuiApplication.clipboard().setText(self._sending.mongosh)
