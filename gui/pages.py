@@ -18,10 +18,10 @@ from gui.look.layoutwords import guard_sentence, layout_sentence
 from gui.look.states import button
 from gui.versions.timeline import TimelinePanel
 from gui.writes import Writes
-from model import text
+from model import canonical, text
 from model.canonical import Path, Value
 from model.records import Draft, Outcome, Row, Version
-from model.session import Conflict, Session
+from model.session import Conflict, Session, totals
 
 
 @dataclass(frozen=True)
@@ -226,6 +226,13 @@ class CollectionPage(Page):
         if not row.readable or "writable" not in self.facts():
             return
         menu.addSeparator()
+        for fact, label, call in (
+            ("sequence", "Take the next number…", self.do_next_number),
+            ("pending", "Count once…", self.do_count_once),
+            ("processed", "Process an entry…", self.do_process_entry),
+        ):
+            if fact in self.facts():
+                menu.addAction(label, call)
         menu.addAction("Duplicate…", partial(self.writes.duplicate, row.id))
         menu.addAction("Delete…", partial(self.writes.delete, row.id))
         if self.session.is_sample:
@@ -256,10 +263,14 @@ class CollectionPage(Page):
         info = self.browser.info
         if not self.session.read_only and (info is None or info.belongs_to is None):
             facts.add("writable")
+        if info is not None and info.layout in ("sequence", "pending", "processed"):
+            facts.add(info.layout)
         if self.session.is_sample:
             facts.add("sample")
         if self.diff.comparison is not None:
             facts.add("diff")
+            if self.diff.inline.isChecked():
+                facts.add("inline")
         if self.browser.is_json:
             facts.add("json")
         if self._missing_index:
@@ -323,6 +334,23 @@ class CollectionPage(Page):
     def do_new_document(self) -> None:
         self.writes.create()
 
+    def do_insert_next(self) -> None:
+        self.writes.insert_next()
+
+    def do_next_number(self) -> None:
+        if self._chosen_row is not None:
+            self.writes.next_number(self._chosen_row.id)
+
+    def do_count_once(self) -> None:
+        self.writes.count(self.id)
+
+    def do_process_entry(self) -> None:
+        info, row = self.browser.info, self._chosen_row
+        fields = info.fields if info is not None else {}
+        key, raw = fields.get("id", "_id"), row.raw if row is not None else canonical.EMPTY
+        numbers = totals(raw, (key, fields.get("processed", "processed")))
+        self.writes.process(canonical.get(raw, (key,)) if row is not None else None, numbers, fields.get("counter", ""))
+
     def do_duplicate(self) -> None:
         if self._chosen_row is not None:
             self.writes.duplicate(self._chosen_row.id)
@@ -359,6 +387,13 @@ class CollectionPage(Page):
 
     def do_restore(self) -> None:
         self.diff.restore.click()
+
+    def do_inline(self) -> None:
+        self.diff.inline.click()
+        self.changed.emit()
+
+    def do_hidden_fields(self) -> None:
+        self.diff.show_hidden()
 
     def do_next_change(self) -> None:
         self.diff.next_change()

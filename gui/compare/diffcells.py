@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gui.compare.difftree import Node
 from gui.look import symbols, wording
@@ -50,6 +51,56 @@ def sides(node: Node, zone: str, room: int) -> tuple[Cell, Cell]:
         return _one_sided(a, ground, zone), _one_sided(b, ground, zone)
     left, right = marked(a, b, op, zone, room, strong)
     return value_spans(left, ground), value_spans(right, ground)
+
+
+def inline(node: Node, zone: str, room: int) -> Cell:
+    """Both values of a row in one cell: what went struck out, what came behind it; long ones are cut."""
+    place = node.place
+    a, b = node.value("a"), node.value("b")
+    if place is not None and place.inside and place.reorder is None:
+        old, new = (f"[ {n} ]" if place.is_array else _count(n) for n in (place.size_a, place.size_b))
+        return value(old if old == new else f"{old}  →  {new}", "text2")
+    tint = "reorder" if place is not None and place.reorder is not None else node.tint
+    if not tint or node.kind == "same":
+        if a is not None and b is not None and a != b:
+            return value(f"{shown(a, zone)}  →  {shown(b, zone)}", "text2")
+        return value(shown(b if b is not None else a, zone), "text2")
+    ground = symbols.CHANGES[tint][1]
+    if tint != "reorder" and (a is None or b is None):
+        gone = b is None
+        return value_spans((Span(shown(a if gone else b, zone), struck=gone),), ground)
+    if isinstance(node.op, Move) and a == b:
+        return value(shown(b, zone), ground=ground)
+    left, right = (cell.spans for cell in sides(node, zone, room // 2))
+    made = _woven(left, right)
+    words = f"{''.join(span.text for span in left)} became {''.join(span.text for span in right)}"
+    return replace(value_spans(made, ground), accessible=words)
+
+
+def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Two texts as one where they share enough: what only the old one has is struck out, what came follows it."""
+    same_old, same_new = (tuple(span for span in spans if not span.mark) for spans in (left, right))
+    shared = "".join(span.text for span in same_old)
+    marked_at = [[bool(span.mark) for span in spans] for spans in (left, right)]
+    if shared != "".join(span.text for span in same_new) or len(shared) < 4 or not any(map(any, marked_at)):
+        struck = tuple(replace(span, mark="remS" if span.mark else "", struck=True) for span in left)
+        come = tuple(replace(span, mark="addS" if span.mark else "") for span in right)
+        return (*struck, Span("  →  ", "text2"), *come)
+    made: list[Span] = []
+    old, new = list(left), list(right)
+    while old or new:
+        if old and old[0].mark:
+            made.append(replace(old.pop(0), mark="remS", struck=True))
+        elif new and new[0].mark:
+            made.append(replace(new.pop(0), mark="addS"))
+        else:  # a stretch that both have; what is marked on either side may cut it elsewhere
+            length = min(len(old[0].text), len(new[0].text))
+            made.append(replace(old[0], text=old[0].text[:length]))
+            for side in (old, new):
+                side[0] = replace(side[0], text=side[0].text[length:])
+                if not side[0].text:
+                    side.pop(0)
+    return tuple(made)
 
 
 def _one_sided(v: Value | None, ground: str, zone: str) -> Cell:

@@ -6,7 +6,8 @@ Only containers with changes inside are walked, and every place keeps where its 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -26,7 +27,10 @@ _NO_STEPS: dict[str | int, Place] = {}
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """A place that changed or has changes inside. ``first`` and ``count`` number the operations in it, in order."""
+    """A place that changed or has changes inside.
+
+    ``first`` and ``count`` number the operations in it, in order; those that are hidden have no number.
+    """
 
     path_a: Path
     path_b: Path
@@ -69,7 +73,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison that is ready to be shown."""
+    """A comparison that is ready to be shown; ``hidden`` operations are in the places, without a number."""
 
     a: bytes
     b: bytes
@@ -78,6 +82,7 @@ class Plan:
     counts: dict[str, int]
     unchanged: int
     coarse: bool
+    hidden: int = 0
 
 
 class _Alignment:
@@ -110,16 +115,29 @@ def _beyond(skipped: list[int], rank: int) -> int:
     return rank + low
 
 
-def plan(a: bytes, b: bytes, diff: Diff, checkpoint: Checkpoint = no_checkpoint) -> Plan:
+def plan(
+    a: bytes,
+    b: bytes,
+    diff: Diff,
+    checkpoint: Checkpoint = no_checkpoint,
+    hides: Callable[[Operation], bool] | None = None,
+) -> Plan:
     """Group the operations of a diff by where they are; takes time, so it is for a task."""
     places = _Places(diff)
-    for number, op in enumerate(diff.operations):
-        if number % 1000 == 0:
-            checkpoint(number, len(diff.operations))
-        places.take(number, op)
+    shown: list[Operation] = []
+    for done, op in enumerate(diff.operations):
+        if done % 1000 == 0:
+            checkpoint(done, len(diff.operations))
+        if hides is not None and hides(op):
+            places.take(-1, op)
+        else:
+            places.take(len(shown), op)
+            shown.append(op)
     root = places.root
     unchanged = _locate(root, (a, OBJECT, 0, len(a)), (b, OBJECT, 0, len(b)), checkpoint)
-    return Plan(a, b, root, diff.operations, diff.counts(), unchanged, diff.coarse)
+    hidden = len(diff.operations) - len(shown)
+    counts = dict(Counter(op.op for op in shown))
+    return Plan(a, b, root, tuple(shown), counts, unchanged, diff.coarse, hidden)
 
 
 class _Places:
@@ -146,7 +164,7 @@ class _Places:
                 self._moved[op.path[:-1]][last] = to
 
     def take(self, number: int, op: Operation) -> None:
-        """Enter one operation at its place."""
+        """Enter one operation at its place; one without a number (-1) is hidden."""
         steps = op.path
         both = None if isinstance(op, Add | Remove) else op.to_path
         depth = 0
@@ -165,6 +183,8 @@ class _Places:
             self._open[depth].op = op
         else:
             self._open[depth].also = op
+        if number < 0:
+            return
         for place in self._open:
             if not place.count:
                 place.first = number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QModelIndex, QObject, Signal
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from gui.compare import diffcells
 from gui.compare.diffplan import Plan
@@ -26,6 +26,7 @@ class DiffModel(CellModel):
         super().__init__(parent)
         self.plan: Plan | None = None
         self.only_changes = True
+        self.inline = False
         self.room = 40  # characters that fit a value column
         self.titles = ("A", "B")
         self.current = -1
@@ -41,7 +42,7 @@ class DiffModel(CellModel):
         # Qt still holds bare pointers to the old rows until the reset has ended.
         self._old = [self._root]
         self.plan, self.titles, self.only_changes = plan, titles, only_changes
-        self.headers = ("", "Field", f"A   {titles[0]}", f"B   {titles[1]}", "Type")
+        self._title()
         self._current_node, self.current = None, -1
         self._root = None if plan is None else open_root(plan, only_changes)
         if self._root is not None:
@@ -50,6 +51,21 @@ class DiffModel(CellModel):
         self._old.clear()
         if self._root is not None:
             self._tell_open(self._root.kids)
+
+    def _title(self) -> None:
+        a, b = self.titles
+        if self.inline:
+            self.headers = ("", "Field", f"A   {a}   →   B   {b}", "", "Type")
+        else:
+            self.headers = ("", "Field", f"A   {a}", f"B   {b}", "Type")
+
+    def set_inline(self, on: bool) -> None:
+        """Say both values in the column of A, or each in its own."""
+        if on != self.inline:
+            self.inline = on
+            self._title()
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, A, B)
+            self.redraw()
 
     def set_room(self, characters: int) -> None:
         """How many characters fit a value column; long values are cut around their first difference by it."""
@@ -118,9 +134,11 @@ class DiffModel(CellModel):
                 return None
 
     def number_of(self, index: Index) -> int | None:
-        """The number of the change in a row; None where it is none."""
+        """The number of the change in a row; None where it is none, or a hidden one."""
         node = self.node(index)
-        return node.place.first if node is not None and node.place is not None and node.op is not None else None
+        if node is None or node.place is None or node.op is None or not node.place.count:
+            return None
+        return node.place.first
 
     # --- Qt's side
 
@@ -201,6 +219,9 @@ class DiffModel(CellModel):
         return made
 
     def _sides(self, node: Node) -> tuple[Cell, Cell]:
+        if self.inline:
+            both = diffcells.inline(node, preferences.zone(), self.room)
+            return both, replace(both, spans=())
         a, b = diffcells.sides(node, preferences.zone(), self.room)
         names = self.titles
         return (
@@ -212,6 +233,8 @@ class DiffModel(CellModel):
         if column == SYMBOL:
             op = node.op
             bar = "acc" if node is self._current_node else ""
+            if node.is_hidden:
+                return Cell(accessible="hidden", tip="Hidden: not among the changes")
             words = symbols.CHANGES[op.op][3] if op is not None else ""
             also = node.place.also if node.place is not None else None
             if also is not None:
@@ -231,8 +254,10 @@ class DiffModel(CellModel):
             return plain(node.label, "err", size=12)
         if node.parent is self._root and not node.path:
             return plain("order of the fields", "text2", size=12)
-        token = "text2" if node.kind == "same" else "text"
+        token = "text3" if node.is_hidden else "text2" if node.kind == "same" else "text"
         spans = [Span(node.label, token)]
+        if node.kind == "hidden":
+            return Cell(spans=(spans[0], Span("  hidden", "text3", sans=True)), mono=True, size=12)
         if isinstance(node.op, Move) and node.path_a is not None:
             spans.append(Span(f" was [{node.path_a[-1]}]", "text3"))
         return Cell(spans=tuple(spans), mono=True, size=12, middle=len(spans) == 1, accessible=self._words(node))
@@ -242,5 +267,6 @@ class DiffModel(CellModel):
         if op is not None:
             what = symbols.CHANGES[op.op][3]
         else:
-            what = wording.many(node.place.count, "change") + " inside" if node.place is not None else ""
+            inside = wording.many(node.place.count, "change") if node.place is not None and node.place.count else ""
+            what = f"{inside} inside" if inside else ""
         return f"{node.label}, {what}" if what else node.label

@@ -19,12 +19,17 @@ _TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
 class _Delegate(CellDelegate):
     """Leaves a gap between A and B, sets the field close to its chevron, and draws what is absent faintly."""
 
+    @staticmethod
+    def _is_inline(index: QModelIndex | QPersistentModelIndex) -> bool:
+        model = index.model()
+        return isinstance(model, DiffModel) and model.inline
+
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         rect: QRect = option.rect
         column = index.column()
-        if column == A:
+        if column == A and not self._is_inline(index):
             rect.setRight(rect.right() - theme.px(GAP))
         elif column == FIELD:
             rect.setLeft(rect.left() - theme.px(4))
@@ -102,25 +107,39 @@ class DiffTable(CellTree):
         total = sum(shares[:-1]) if inner < room else sum(shares)
         widths = [max(theme.px(60), int(inner * share / total)) for share in shares]
         widths[-1] = max(theme.px(60), room - sum(widths[:-1]))
+        inline = self._rows.inline
         self._laying = True
+        self.header().setSectionHidden(B, inline)
         self.header().resizeSection(SYMBOL, theme.px(_SYMBOL_WIDTH))
+        if inline:
+            widths[1:3] = [widths[1] + widths[2], 0]
         for column, width in zip((FIELD, A, B, TYPE), widths, strict=True):
-            self.header().resizeSection(column, width)
+            if width:
+                self.header().resizeSection(column, width)
         self._laying = False
         letter = QFontMetricsF(theme.mono(12)).horizontalAdvance("0")
         self._rows.set_room(int((widths[1] - theme.px(16 + GAP)) / letter))
+
+    def set_inline(self, on: bool) -> None:
+        """Show both values in one column, or side by side."""
+        self._rows.set_inline(on)
+        self._share()
 
     def _resized_by_hand(self, column: int, old: int, new: int) -> None:
         """The neighbour gives or takes, so that the columns always fill the width."""
         if self._laying:
             return
         header = self.header()
+        inline = self._rows.inline
         if column < TYPE:
             self._laying = True
-            least = theme.px(60)
-            header.resizeSection(column + 1, max(least, header.sectionSize(column + 1) + old - new))
+            least, beside = theme.px(60), TYPE if inline and column == A else column + 1
+            header.resizeSection(beside, max(least, header.sectionSize(beside) + old - new))
             self._laying = False
-        self._shares = tuple(float(header.sectionSize(each)) for each in (FIELD, A, B, TYPE))
+        sizes = [float(header.sectionSize(each)) for each in (FIELD, A, B, TYPE)]
+        if inline:  # what both share is kept as two equal columns
+            sizes[1:3] = [sizes[1] / 2, sizes[1] / 2]
+        self._shares = tuple(sizes)
         preferences.remember("diff-columns", [round(share / sum(self._shares), 4) for share in self._shares])
         self._share()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.compare.versionbox import VersionBox, VersionChoices
-from gui.look import icons, states, symbols, theme
+from gui.look import icons, states, symbols, theme, wording
 
+NARROW = 1060  # below it words give way to the counts
 COUNTED = (
     ("add", "added"), ("remove", "removed"), ("replace", "changed"), ("retype", "retyped"),
     ("move", "moved"), ("reorder", "reordered"), ("text", "text edited"),
@@ -74,8 +75,18 @@ class DiffTools(QWidget):
         self.only = QCheckBox("Only changes")
         self.only.setProperty("small", True)
         self.only.setChecked(True)
+        self.inline = _tool("rows", "Both values in one column (Ctrl+I)")
+        self.inline.setCheckable(True)
+        self.hidden = states.button("", None, "small", "quiet", icon="eye-slash")
+        self.hidden.setToolTip("Fields whose changes are hidden here: see the list, show them again")
+        self.hidden.hide()
+        self.copy = _tool("copy", "Copy the diff")
+        self.copies = QMenu(self.copy)
+        self.copy.setMenu(self.copies)
+        self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.restore = states.button("Restore from A…", None, "small", icon="arrow-counter-clockwise")
-        row.addWidget(states.words("Compare", "head"))
+        self._head = states.words("Compare", "head")
+        row.addWidget(self._head)
         row.addWidget(self.box_a)
         row.addWidget(self.swap)
         row.addWidget(self.box_b)
@@ -86,14 +97,31 @@ class DiffTools(QWidget):
         row.addWidget(self.down)
         row.addSpacing(theme.px(4))
         row.addWidget(self.only)
-        row.addSpacing(theme.px(4))
+        row.addWidget(self.hidden)
+        row.addWidget(self.inline)
+        row.addWidget(self.copy)
         row.addWidget(self.restore)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < theme.px(NARROW)
+        if narrow == self._head.isVisibleTo(self):
+            self._head.setVisible(not narrow)
+            self.restore.setText("Restore…" if narrow else "Restore from A…")
 
     def say(self, number: int, total: int) -> None:
         """Which change is the current one, from 1, and of how many."""
         self.position.setText(f"Change {number:,} of {total:,}" if total else "")
         self.up.setEnabled(number > 1)
         self.down.setEnabled(number < total)
+
+    def say_hidden(self, paths: int, changes: int) -> None:
+        """How many changes are hidden, by how many paths."""
+        self.hidden.setVisible(paths > 0)
+        self.hidden.setText(f"{changes:,} hidden")
+        said = f"{wording.many(changes, 'change')} hidden by {wording.many(paths, 'path')}"
+        self.hidden.setAccessibleName(said)
+        self.hidden.setToolTip(f"{said}; see the list, show them again")
 
 
 def _tool(icon: str, words: str, boxed: bool = True) -> QToolButton:

@@ -24,8 +24,8 @@ RUN = 400  # unchanged neighbours that are listed one by one where everything is
 class Node:
     """One row.
 
-    ``kind`` is ``change``, ``parent`` (changes inside), ``same``, ``inside`` (part of a changed value), ``fold`` or
-    ``broken`` (nothing after it can be read).
+    ``kind`` is ``change``, ``hidden`` (a change that is not counted), ``parent`` (changes inside), ``same``, ``inside``
+    (part of a changed value), ``fold`` or ``broken`` (nothing after it can be read).
     """
 
     def __init__(
@@ -57,6 +57,11 @@ class Node:
         return self.place.op if self.place is not None else None
 
     @property
+    def is_hidden(self) -> bool:
+        """Whether what changed here is not among the changes shown."""
+        return self.kind == "hidden" or (self.kind == "inside" and self.parent is not None and self.parent.is_hidden)
+
+    @property
     def path(self) -> Path:
         """Where it is in the new document, or was in the old one."""
         return self.path_b if self.path_b is not None else self.path_a or ()
@@ -76,7 +81,7 @@ class Node:
     @property
     def opens(self) -> bool:
         """Whether it is open from the start: changes stand inside."""
-        return self.kind != "fold" and self.place is not None and bool(self.place.inside)
+        return self.kind != "fold" and self.place is not None and bool(self.place.inside) and bool(self.place.count)
 
     @property
     def more(self) -> bool:
@@ -125,7 +130,7 @@ def open_root(ready: Plan, only_changes: bool) -> Node:
 
 
 def _root_rows(root: Node, ready: Plan, only_changes: bool) -> Iterator[Node]:
-    if ready.root.op is not None:  # the document's own fields stand in another order
+    if ready.root.op is not None:  # the document's own fields stand in another order; this is never hidden
         order = Place((), (), ready.root.op, None, 0, 1)
         yield Node(root, "change", "", (), (), None, None, order)
     if only_changes:
@@ -147,17 +152,25 @@ def kids_of(node: Node, only_changes: bool) -> Iterator[Node]:
 
 
 def _changed_rows(parent: Node, place: Place) -> Iterator[Node]:
-    """What changed inside a place; a lone change deep down is one row."""
+    """What changed inside a place and is not hidden; a lone change deep down is one row."""
     for kid in place.inside:
+        if not kid.count:
+            continue
         end = kid
-        while len(end.inside) == 1 and end.op is None and not _keeps_row(end):
-            end = end.inside[0]
+        while end.op is None and (only := _lone(end)) is not None and not _keeps_row(end, only):
+            end = only
         yield _place_node(parent, end, len(place.path_b if end.path_b else place.path_a))
 
 
-def _keeps_row(place: Place) -> bool:
+def _lone(place: Place) -> Place | None:
+    """The one place inside that has changes to show."""
+    shown = list(islice((kid for kid in place.inside if kid.count), 2))
+    return shown[0] if len(shown) == 1 else None
+
+
+def _keeps_row(place: Place, only: Place) -> bool:
     # An element that came, went or moved says more under its array, with how many there were and are.
-    return place.is_array and isinstance(place.inside[0].op, Add | Remove | Move)
+    return place.is_array and isinstance(only.op, Add | Remove | Move)
 
 
 def _place_node(parent: Node, place: Place, depth: int) -> Node:
@@ -166,8 +179,8 @@ def _place_node(parent: Node, place: Place, depth: int) -> Node:
     a, b = place.a, place.b
     in_a = None if isinstance(op, Add) else place.path_a
     in_b = None if isinstance(op, Remove) else place.path_b
-    kind = "change" if op is not None else "parent"
-    tint = "" if op is None or place.inside or isinstance(op, Reorder) else op.op
+    kind = "parent" if op is None else "change" if place.count else "hidden"
+    tint = "" if op is None or place.inside or isinstance(op, Reorder) or not place.count else op.op
     return Node(parent, kind, text.path_text(path[depth:]), in_a, in_b, a, b, place, tint)
 
 

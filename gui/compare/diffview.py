@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QMenu,
@@ -18,19 +17,22 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
+from gui.compare import ignoring
+from gui.compare.diffcopies import Copies
 from gui.compare.diffplan import Plan, plan
 from gui.compare.diffrows import FIELD, DiffModel
 from gui.compare.difftable import DiffTable
 from gui.compare.difftools import DiffTools
 from gui.compare.difftree import Node
+from gui.compare.hiddensheet import HiddenSheet
+from gui.compare.ignoring import Ignored, Pattern
 from gui.compare.versionbox import VersionChoices
 from gui.look import preferences, states, symbols, wording
-from gui.values import valuetext
 from gui.values.valuepane import ValuePane
 from gui.versions.history import name_of
 from model import text
 from model.canonical import Path, Value
-from model.diff import Add, Diff, Move, Remove
+from model.diff import Add, Diff, Move, Operation, Remove
 from model.records import Version
 from model.session import Comparison, Session
 
@@ -54,8 +56,11 @@ class DiffPanel(QWidget):
         self.id: Value | None = None
         self._asked: tuple[Value, Version | None, Version] | None = None
         self._alone = False
+        self._task: tasks.Task | None = None
         self.comparison: Comparison | None = None
         self._plan: Plan | None = None
+        self.ignored = ignoring.kept(session.source, ns)
+        self.copies = Copies(self, self._copied)
         self.model = DiffModel(self)
         self.choices = VersionChoices(self)
         self.setObjectName("surface")
@@ -76,7 +81,12 @@ class DiffPanel(QWidget):
         self.down.clicked.connect(self.next_change)
         self.only.toggled.connect(self._show_rows)
         self.restore.clicked.connect(self._restore_all)
+        self.inline = tools.inline
+        self.inline.toggled.connect(self.set_inline)
+        tools.hidden.clicked.connect(self.show_hidden)
+        self.copies.fill(tools.copies)
         self.table = DiffTable(self.model)
+        self.inline.setChecked(preferences.remembered("diff-inline", False) is True)
         self.value = ValuePane()
         self.value.hide()
         self._split = QSplitter(Qt.Orientation.Vertical)
@@ -114,9 +124,10 @@ class DiffPanel(QWidget):
     def compare(self, id: Value, a: Version | None, b: Version) -> None:
         """Read and compare two versions; without ``a`` there is only one version to show."""
         self._asked = (id, a, b)
+        self.ignored = ignoring.kept(self._session.source, self._ns)  # another tab may have hidden more
         self.box_a.put(a)
         self.box_b.put(b)
-        session, ns = self._session, self._ns
+        session, ns, ignored = self._session, self._ns, self.ignored
 
         def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
             if a is None:
@@ -124,7 +135,7 @@ class DiffPanel(QWidget):
                 found = Comparison(alone, alone, Diff(()))
             else:
                 found = session.compare(ns, id, a.v, b.v)
-            return found, planned(found, progress)
+            return found, planned(found, progress, ignored)
 
         self._stack.show_loading(f"Comparing {name_of(a) if a else name_of(b)} with {name_of(b)}", self._stop)
         self._task = tasks.run(
@@ -142,9 +153,13 @@ class DiffPanel(QWidget):
         self.box_a.put(comparison.a)
         self.box_b.put(comparison.b)
         self._asked = None
+        self._plan_again(comparison)
+
+    def _plan_again(self, comparison: Comparison) -> None:
+        ignored = self.ignored
 
         def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
-            return comparison, planned(comparison, progress)
+            return comparison, planned(comparison, progress, ignored)
 
         self._task = tasks.run(
             work, done=self._compared, failed=self._failed, cancelled=self._cancelled, owner=self, key="compare"
@@ -162,12 +177,12 @@ class DiffPanel(QWidget):
         self._say()
 
     def _stop(self) -> None:
-        self._task.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     def _cancelled(self) -> None:
         if self.comparison is not None:
-            self.box_a.put(self.comparison.a)
-            self.box_b.put(self.comparison.b)
+            self._put_boxes_back(self.comparison)
             self._show_rows()
         else:
             self._stack.show_empty("The comparison was stopped", "", [("Compare again", self._again)], icon="hourglass")
@@ -177,10 +192,17 @@ class DiffPanel(QWidget):
             self.compare(*self._asked)
 
     def _failed(self, error: BaseException) -> None:
+        self._stack.show_failed(error, self._again, "These versions could not be compared")
+        if self._stack.kind == "content" and self.comparison is not None:
+            self._put_boxes_back(self.comparison)  # without a connection what was compared before stays
+            return
         self.id = self.comparison = self._plan = None
         self.model.show(None, ("", ""), True)
-        self._stack.show_failed(error, self._again, "These versions could not be compared")
         self._say()
+
+    def _put_boxes_back(self, comparison: Comparison) -> None:
+        self.box_a.put(comparison.a)
+        self.box_b.put(comparison.b)
 
     def _compared(self, found: tuple[Comparison, Plan]) -> None:
         self.comparison, self._plan = found
@@ -199,7 +221,11 @@ class DiffPanel(QWidget):
         if not ready.changes and only:
             self.model.show(ready, (_title(a), _title(b)), True)
             show_all: list[states.Choice] = [("Show all fields", lambda: self.only.setChecked(False))]
-            if self._alone:
+            if ready.hidden:
+                words = f"{name_of(a)} and {name_of(b)} differ in hidden fields only"
+                help = f"{wording.many(ready.hidden, 'change is', 'changes are')} hidden."
+                show_all = [("Show the hidden fields…", self.show_hidden), *show_all]
+            elif self._alone:
                 words, help = f"{name_of(b)} is the only version", "There is nothing to compare it with."
             else:
                 words, help = f"{name_of(a)} and {name_of(b)} are the same", "Their contents are equal, byte for byte."
@@ -221,6 +247,8 @@ class DiffPanel(QWidget):
             self.counts.setToolTip(f"{self.counts.toolTip()}\n{COARSE}")
         self.tools.say(self.model.current + 1, total)
         self.only.setEnabled(ready is not None)
+        self.tools.copy.setEnabled(self.comparison is not None)
+        self.tools.say_hidden(len(self.ignored.patterns), ready.hidden if ready is not None else 0)
         self.swap.setEnabled(self.comparison is not None and not self._alone)
         why = self.why_not_restore()
         self.restore.setEnabled(not why)
@@ -344,17 +372,16 @@ class DiffPanel(QWidget):
 
         add("Show the whole value", self._open_value)
         menu.addSeparator()
-        add("Copy path", lambda: _copy(text.path_text(node.path)))
-        add("Copy value of A", lambda: _copy(valuetext.safe(node.value("a"))), node.a is not None)
-        add("Copy value of B", lambda: _copy(valuetext.safe(node.value("b"))), node.b is not None)
-        op = node.op
-        add(
-            "Copy this change",
-            lambda: _copy("\n".join(Diff((op,) if op is not None else ()).row_texts())),
-            op is not None,
-        )
-        add("Copy all changes", self.copy_all)
-        if node.op is not None or node.kind == "parent":
+        self.copies.row(menu, node)
+        self.copies.fill(menu)
+        if node.path:
+            menu.addSeparator()
+            named = ignoring.pattern_text(ignoring.pattern_of(node.path))
+            if self.ignored.hides_path(node.path):
+                add("Hidden fields…", self.show_hidden)
+            else:
+                add(f"Hide {named}", lambda: self.hide_path(node.path))
+        if not node.is_hidden and (node.op is not None or node.kind == "parent"):
             menu.addSeparator()
             path = restorable(node)
             name = text.path_text(path) if path else "everything"
@@ -366,22 +393,42 @@ class DiffPanel(QWidget):
         if self.value.isHidden():
             self.toggle_value()
 
-    def copy_all(self) -> None:
-        """Put every change on the clipboard, one JSON row a line."""
-        if self.comparison is None:
-            return
-        found = self.comparison.diff
-        tasks.run(
-            lambda progress: "\n".join(found.row_texts()),
-            done=_copy,
-            failed=self._copy_failed,
-            owner=self,
-            key="copy",
-            title="Copying the changes",
-        )
+    def _copied(self) -> tuple[Comparison, Sequence[Operation]] | None:
+        if self.comparison is None or self._plan is None:
+            return None
+        return self.comparison, self._plan.changes
 
-    def _copy_failed(self, error: BaseException) -> None:
-        _copy(tasks.describe(error)[0])
+    # --- what is hidden, and how it is drawn
+
+    def set_inline(self, on: bool) -> None:
+        """Show both values in one column, or side by side; remembered."""
+        self.inline.setChecked(on)
+        preferences.remember("diff-inline", on)
+        self.table.set_inline(on)
+
+    def hide_path(self, path: Path) -> None:
+        """Leave the changes at a path and below it out, in this collection, from now on."""
+        self._ignore(ignoring.kept(self._session.source, self._ns).with_path(path))
+
+    def show_hidden(self) -> None:
+        """List what is hidden."""
+        found = self.comparison.diff.operations if self.comparison is not None else ()
+        sheet = HiddenSheet(self, self._ns, self.ignored, self.ignored.counted(found))
+        sheet.shown.connect(self.show_again)
+        sheet.open()
+
+    def show_again(self, pattern: Pattern | None) -> None:
+        """Hide a pattern no longer, or None: nothing."""
+        self._ignore(Ignored() if pattern is None else self.ignored.without(pattern))
+
+    def _ignore(self, ignored: Ignored) -> None:
+        ignoring.keep(self._session.source, self._ns, ignored)
+        self.ignored = ignored
+        self._say()
+        if self._task is not None and self._task.running:
+            self._again()  # what is under way was begun with the other list
+        elif self.comparison is not None:
+            self._plan_again(self.comparison)
 
     def _restore_all(self) -> None:
         self._restore(())
@@ -397,10 +444,10 @@ class DiffPanel(QWidget):
                 self._show_rows()
 
 
-def planned(comparison: Comparison, progress: tasks.Progress) -> Plan:
+def planned(comparison: Comparison, progress: tasks.Progress, ignored: Ignored) -> Plan:
     """A comparison made ready to be shown; for a task."""
     a, b = comparison.a.content or b"", comparison.b.content or b""
-    return plan(a, b, comparison.diff, progress)
+    return plan(a, b, comparison.diff, progress, ignored.hides if ignored else None)
 
 
 def restorable(node: Node) -> Path:
@@ -417,10 +464,6 @@ def restorable(node: Node) -> Path:
         alike = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(path))
         path = path[: min(alike, len(path))]
     return path
-
-
-def _copy(words: str) -> None:
-    QGuiApplication.clipboard().setText(words)
 
 
 def _title(version: Version) -> str:

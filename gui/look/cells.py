@@ -47,6 +47,7 @@ class Span:
     mark: str = ""
     weight: int = 0  # 0: the cell's
     sans: bool = False  # a word of ours beside a value, not in fixed width
+    struck: bool = False  # what is not there any more
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,9 @@ class CellDelegate(QStyledItemDelegate):
             drawn = theme.mono(cell.size, span.weight) if cell.mono and span.weight else font
             if span.sans or (span.weight and not cell.mono):
                 drawn = theme.font(cell.size, span.weight or cell.weight)
+            if span.struck:
+                drawn = type(drawn)(drawn)
+                drawn.setStrikeOut(True)
             painter.setFont(drawn)
             painter.setPen(theme.colour(span.token))
             painter.drawText(

@@ -257,8 +257,8 @@ def _joined(ranges: list[Range]) -> list[Range]:
 
 
 def picture_of(data: bytes) -> QImage | None:
-    """The picture in a binary that is PNG or JPEG, scaled down where it is huge; None where it is none."""
-    if not data.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")):
+    """The picture in a binary that is PNG, JPEG or GIF, scaled down where it is huge; None where it is none."""
+    if not data.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")):
         return None
     kept = QByteArray(data)
     buffer = QBuffer(kept)

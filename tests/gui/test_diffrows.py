@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -16,9 +16,11 @@ from gui import app
 from gui.compare.diffplan import plan
 from gui.compare.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
 from gui.compare.difftree import CHUNK, Node
+from gui.compare.ignoring import Ignored
 from gui.look.cells import CELL, Cell
 from model import canonical
 from model.canonical import Value
+from model.diff import Operation
 from model.session import Comparison
 from tests.gui.told import compared, compared_bytes
 
@@ -33,12 +35,17 @@ def _models(qapp: object) -> Iterator[None]:
     _alive.clear()
 
 
-def rows_of(comparison: Comparison, only_changes: bool = True, watched: bool = False) -> DiffModel:
+def rows_of(
+    comparison: Comparison,
+    only_changes: bool = True,
+    watched: bool = False,
+    hides: Callable[[Operation], bool] | None = None,
+) -> DiffModel:
     """The rows; ``watched`` by Qt's own tester, which fetches all of them."""
     a, b = comparison.a.content or b"", comparison.b.content or b""
     model = DiffModel()
     _alive.append(model)
-    model.show(plan(a, b, comparison.diff), ("v1", "v2"), only_changes)
+    model.show(plan(a, b, comparison.diff, hides=hides), ("v1", "v2"), only_changes)
     if watched:  # not before: the tester fetches rows while it is told of a reset, and holds that against the model
         QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal, model)
     return model
@@ -290,6 +297,34 @@ def test_every_operation_has_its_row_and_every_field_its_place(seed: int, only_c
         node = model.node(index)
         assert node is not None
         check_place(node, comparison)
+
+
+@pytest.mark.parametrize("only_changes", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_is_hidden_the_other_rows_stay_as_they_are(seed: int, only_changes: bool) -> None:
+    dice = random.Random(seed)
+    a = {name: random_value(dice, 3) for name in dice.sample("uvwxyz", 5)}
+    b = {name: random_value(dice, 3) for name in dice.sample("uvwxyz", 5)}
+    comparison = compared(a, b)
+    operations = comparison.diff.operations
+    if not operations:
+        return
+    hidden = Ignored().with_path(dice.choice(operations).path)
+    model = rows_of(comparison, only_changes, watched=True, hides=hidden.hides)
+    shown = [op for op in operations if not hidden.hides(op)]
+    assert model.plan is not None
+    assert list(model.plan.changes) == shown
+    assert model.plan.hidden == len(operations) - len(shown)
+    for n, op in enumerate(shown):
+        node = model.node(model.go(n))
+        assert node is not None
+        assert op in ops_of(node)
+    for index in walk(model, folds=True):
+        node = model.node(index)
+        assert node is not None
+        check_place(node, comparison)
+        assert node.kind != "change" or any(op in shown for op in ops_of(node))
+        assert node.kind != "hidden" or not only_changes
 
 
 def ops_of(node: Node) -> list[object]:

@@ -20,13 +20,16 @@ from gui.compare import diffview
 from gui.compare.diffplan import Plan
 from gui.compare.diffrows import FIELD, SYMBOL, A, B
 from gui.compare.diffview import DiffPanel, restorable
+from gui.compare.hiddensheet import HiddenSheet
 from gui.look import preferences
 from gui.look.cells import CELL, Cell
 from gui.tasks import tasks
 from model import canonical
 from model.canonical import Value
+from model.errors import NotFound
 from model.records import Version
 from model.session import Comparison
+from tests.gui.test_diffrows import walk
 from tests.gui.told import ID, UNREACHABLE, Told, compared, number, told
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -167,13 +170,22 @@ def test_the_only_version_has_nothing_to_be_compared_with(qtbot: QtBot) -> None:
 
 
 def test_a_failure_takes_the_place_of_the_rows_and_can_be_tried_again(shown: Shown) -> None:
-    shown.source.fails = UNREACHABLE
+    shown.source.fails = NotFound("There is no version 2 any more; refresh the list.")
     shown.compare(1, 2)
     assert shown.panel._stack.state.title == "These versions could not be compared"
     shown.source.fails = None
     shown.panel._again()
     shown.settle()
     assert shown.panel.table.isVisible()
+
+
+def test_without_a_connection_what_was_compared_stays(shown: Shown) -> None:
+    shown.source.fails = UNREACHABLE
+    shown.compare(2, 1)
+    assert shown.panel.table.isVisible()
+    assert shown.bars() == ["net"]
+    assert shown.panel.box_a.version is not None
+    assert shown.panel.box_a.version.v == number(1)
 
 
 def test_old_rows_stay_while_new_ones_are_made(shown: Shown) -> None:
@@ -251,12 +263,124 @@ def test_path_values_and_changes_can_be_copied(shown: Shown) -> None:
     assert json.loads(clipboard.text()) == {
         "op": "replace", "path": ["p", "net"], "from": {"$numberInt": "1"}, "to": {"$numberInt": "5"},
     }  # fmt: skip
-    found["Copy all changes"].trigger()
+    found["Copy the diff as JSON rows"].trigger()
     shown.settle()
     assert [json.loads(line)["op"] for line in clipboard.text().splitlines()] == [
         "replace", "replace", "remove", "replace", "add",
     ]  # fmt: skip
     menu.deleteLater()
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [
+        ("Copy the diff as text", "~ p.net: 1 -> 5\n~ p.gross: 2 -> 6\n- r[1]"),
+        ("Copy as JSON Patch", '[{"op": "replace", "path": "/p/net", "value": 5}, '),
+    ],
+)
+def test_the_whole_diff_is_copied_as_text_and_as_a_patch(shown: Shown, form: str, begins: str) -> None:
+    actions(shown.panel.tools.copies)[form].trigger()
+    shown.settle()
+    assert QGuiApplication.clipboard().text().startswith(begins)
+
+
+# --- in one column
+
+
+def cells(shown: Shown, column: int) -> dict[str, Cell]:
+    """The cells of a column by their fields."""
+    model = shown.panel.model
+    found, stack = {}, [model.index(row, 0) for row in range(model.rowCount())]
+    while stack:
+        index = stack.pop()
+        cell = index.siblingAtColumn(column).data(CELL)
+        assert isinstance(cell, Cell)
+        found[str(index.siblingAtColumn(FIELD).data())] = cell
+        stack.extend(model.index(row, 0, index) for row in range(model.rowCount(index)))
+    return found
+
+
+def test_both_values_stand_in_one_column_where_that_is_wanted(shown: Shown, qtbot: QtBot) -> None:
+    panel = shown.panel
+    panel.inline.click()
+    assert panel.table.isColumnHidden(B)
+    inline = cells(shown, A)
+    assert inline["net"].text == "1  →  5"
+    assert [span.text for span in inline["net"].spans if span.struck] == ["1"]
+    assert inline["[1]"].spans[0].struck
+    assert (inline["new"].text, inline["new"].ground) == ("true", "addT")
+    assert inline["r"].text == "[ 2 ]  →  [ 1 ]"
+    assert inline["net"].accessible == "1 became 5"
+    header = panel.table.header()
+    widths = sum(header.sectionSize(n) for n in range(5) if not header.isSectionHidden(n))
+    assert widths == panel.table.viewport().width()
+    again = Shown(qtbot, {"a": 1}, {"a": 2})
+    again.compare(1, 2)
+    assert again.panel.inline.isChecked()  # remembered
+    again.panel.inline.click()
+    assert not again.panel.table.isColumnHidden(B)
+    assert cells(again, B)["a"].text == "2"
+
+
+def test_what_two_texts_share_is_said_once(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"t": "Roof redone 2019. Call ahead."}, {"t": "Roof redone 2024. Call first."})
+    shown.compare(1, 2)
+    shown.panel.inline.click()
+    spans = cells(shown, A)["t"].spans
+    assert "".join(s.text for s in spans if not s.struck) == '"Roof redone 2024. Call first."'
+    assert "".join(s.text for s in spans if s.mark != "addS") == '"Roof redone 2019. Call ahead."'
+
+
+# --- hidden fields
+
+
+def test_a_path_can_be_hidden_and_shown_again(shown: Shown, qtbot: QtBot) -> None:
+    panel = shown.panel
+    node = panel.model.node(panel.model.go(0))
+    assert node is not None
+    menu = panel.menu(node)
+    actions(menu)["Hide p.net"].trigger()
+    shown.settle()
+    assert panel.tools.position.text() == "Change 1 of 4"
+    assert panel.tools.hidden.text() == "1 hidden"
+    assert "p.gross" in cells(shown, A)  # the only change that is left there
+    again = Shown(qtbot, {"p": {"net": 1}}, {"p": {"net": 2}})
+    again.compare(1, 2)
+    assert again.panel._stack.state.title == "v1 and v2 differ in hidden fields only"
+    again.panel.show_hidden()
+    sheet = again.panel.findChild(HiddenSheet)
+    assert sheet is not None
+    sheet.rows[("p", "net")].click()
+    again.settle()
+    assert again.panel.tools.position.text() == "Change 1 of 1"
+    assert not again.panel.tools.hidden.isVisible()
+    menu.deleteLater()
+
+
+def test_a_hidden_field_of_elements_is_hidden_in_all_of_them_and_nothing_else_shifts(qtbot: QtBot) -> None:
+    shown = Shown(
+        qtbot,
+        {"r": [{"_id": n, "seen": 0, "v": n} for n in range(4)]},
+        {"r": [{"_id": 9, "v": 9}, *({"_id": n, "seen": 1, "v": n + n % 2} for n in range(4))]},
+    )
+    shown.compare(1, 2)
+    shown.panel.hide_path(("r", 2, "seen"))
+    shown.settle()
+    assert shown.panel.tools.hidden.text() == "4 hidden"
+    assert [op.path for op in shown.panel.model.plan.changes] == [("r", 0), ("r", 1, "v"), ("r", 3, "v")]  # type: ignore[union-attr]
+    shown.panel.only.setChecked(False)
+    model = shown.panel.model
+    for n in range(3):
+        node = model.node(model.go(n))
+        assert node is not None
+        assert not node.is_hidden
+    hidden = [index for index in walk(model) if (node := model.node(index)) is not None and node.kind == "hidden"]
+    assert len(hidden) == 4
+    for index in hidden:
+        node = model.node(index)
+        assert node is not None
+        assert (node.value("a"), node.value("b")) == (Value.of(0), Value.of(1))
+        assert model.number_of(index) is None
 
 
 def test_restore_asks_for_all_of_a_or_for_one_field(shown: Shown) -> None:

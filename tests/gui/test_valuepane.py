@@ -150,6 +150,20 @@ def test_pictures_are_shown_as_pictures_and_as_bytes(pane: ValuePane, qtbot: QtB
     pane.grab()
 
 
+GIF = bytes.fromhex("47494638396102000200800000ff0000ffffff2c00000000020002000002028451003b")
+
+
+def test_two_pictures_stand_side_by_side(pane: ValuePane, qtbot: QtBot) -> None:
+    pane.show_pair("photo", Value.of(Binary(picture(32, 20, "teal"))), Value.of(Binary(GIF)))
+    settle(qtbot)
+    assert pane.left.picture.isVisible()
+    assert pane.right.picture.isVisible()
+    assert "picture of 2 × 2" in pane.right.caption.text()
+    pane.right.as_hex.click()
+    assert pane.right.text.isVisible()
+    assert pane.right.text.toPlainText().startswith("00000000  47 49 46")
+
+
 def test_what_only_begins_like_a_picture_is_bytes(pane: ValuePane, qtbot: QtBot) -> None:
     pane.show_value("photo", Value.of(Binary(b"\x89PNG\r\n\x1a\n broken")))
     settle(qtbot)

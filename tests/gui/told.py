@@ -71,6 +71,8 @@ MARTA = story(14, missing=(4, 5, 6), damaged=(9,))
 class Told:
     """A session that knows some histories; ``gate`` holds the reading after ``before_gate`` versions."""
 
+    source = "told:"
+
     def __init__(self, histories: dict[Value, list[Version]] | None = None) -> None:
         self.read_only = False
         self.histories = histories if histories is not None else {ID: MARTA}
