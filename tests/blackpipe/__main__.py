@@ -4,6 +4,7 @@
     python -m tests.blackpipe --all               every case
     python -m tests.blackpipe --case 'standalone/archive/edit/4/land late/once' --seed 7
     python -m tests.blackpipe --malformed 10000   replies that are no replies
+    python -m tests.blackpipe --kill              processes killed at each message
 
 Exit status: 0 where nothing is violated and every blind writer is convicted, else 1.
 """
@@ -16,7 +17,7 @@ import sys
 import time
 from collections import Counter
 
-from tests.blackpipe import malformed
+from tests.blackpipe import killed, malformed
 from tests.blackpipe.blind import BLIND, convictions
 from tests.blackpipe.cases import SERVERS, Case, Result, benches
 from tests.blackpipe.pipe import FAULTS
@@ -88,10 +89,13 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a layout, or layout/operation")
     parser.add_argument("--case", help="one case, as it was printed")
     parser.add_argument("--malformed", type=int, help="that many malformed replies instead")
+    parser.add_argument("--kill", action="store_true", help="processes killed at each message instead")
     asked = parser.parse_args()
     print(f"seed {asked.seed}", flush=True)
     if asked.malformed is not None:
         return malformed.main(asked.malformed, asked.seed)
+    if asked.kill:
+        return killed.main(1.0, asked.seed)
     if asked.case:
         return _one(asked.case, asked.seed)
     began = time.monotonic()

@@ -98,7 +98,7 @@ def _counter(**fields: Any) -> Callable[[Ground], None]:
 
 def _finish(at: Ground, _: object) -> Outcome:
     tokens = [token for token in at.session.pending(STATS) if token.token == Value.of(OLD[0])]
-    return next(iter(at.session.finish(tokens, confirmed=True)))
+    return next(iter(at.session.finish(tokens, confirmed=True)), Outcome("skipped", STATS, None, "It is finished."))
 
 
 def _finished(at: Ground) -> str:

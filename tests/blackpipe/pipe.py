@@ -54,6 +54,7 @@ class Plan:
     times: int = 0
     rng: random.Random = field(default_factory=random.Random)
     shape: Callable[[bytes, random.Random], bytes] = lambda reply, rng: reply  # what a malformed reply looks like
+    kill: Callable[[], object] = lambda: None  # ends the process that sends the messages
     greetings: bool = False  # handshakes are messages as well
     seen: list[str] = field(default_factory=list)
     hit: list[str] = field(default_factory=list)
@@ -129,6 +130,9 @@ class BlackPipe(LocalServer):
         match fault:
             case "cut before":
                 return False
+            case "kill before":
+                self.plan.kill()
+                return False
             case "stall":
                 return _silence(connection)
             case "land late":
@@ -151,6 +155,9 @@ class BlackPipe(LocalServer):
         reply = wire.reply(command, self._commands.answer(command))
         match fault:
             case "apply then cut":
+                return False
+            case "kill after":
+                self.plan.kill()
                 return False
             case "apply then stall":
                 return _silence(connection)
