@@ -64,7 +64,15 @@ class Catalogue:
                         self._known[info.ns] = (info, profile)
                         self._bound.pop(info.ns, None)
                     picked = self._picked.get(info.ns)
-                yield info if picked is None else replace(picked[0], documents=info.documents)
+                found = info if picked is None else replace(picked[0], documents=info.documents)
+                yield replace(found, why=" ".join(filter(None, (found.why, self._standing(found)))))
+
+    def _standing(self, info: CollectionInfo) -> str:
+        """What the layout says of how far something has come; the archive of another collection says nothing."""
+        try:
+            return "" if info.belongs_to else self.layout(info.ns).standing
+        except Refused:
+            return ""
 
     def _has(self, db: str) -> bool:
         try:

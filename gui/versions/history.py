@@ -59,6 +59,8 @@ class Mark:
         parts = [self.name, "current" if one.current else "", wording.moment(one.at), f"stored in {PLACES[one.stored]}"]
         if one.state != "present":
             parts.append(f"{one.state}: {one.detail}" if one.detail else one.state)
+        elif one.detail:
+            parts.append(one.detail)
         if one.changed is not None:
             parts.append(wording.many(one.changed, "field") + " changed")
         if one.author:
@@ -162,12 +164,18 @@ class HistoryModel(CellModel):
         return next((i for i in range(row + 1, len(self.marks)) if not self.marks[i].missing), None)
 
     def summary(self) -> str:
-        """``14 versions, 11 kept, 3 missing``."""
+        """``14 versions, 11 kept, 3 missing``, and in short what is to be said of the current one."""
         total = len(self.versions)
         words = wording.many(total, "version")
-        if not self.missing:
-            return words
-        return f"{words}, {wording.count(total - self.missing)} kept, {wording.count(self.missing)} missing"
+        if self.missing:
+            words = f"{words}, {wording.count(total - self.missing)} kept, {wording.count(self.missing)} missing"
+        return "; ".join(filter(None, (words, self.note.partition(";")[0])))
+
+    @property
+    def note(self) -> str:
+        """What is to be said of the current version beside its state: how far its archive is behind."""
+        one = self.current()
+        return one.detail if one is not None and one.state == "present" else ""
 
     def choose(self, a: int | None, b: int | None) -> None:
         """Set the rows that are compared; gaps are left out."""

@@ -373,6 +373,7 @@ class TimelinePanel(QWidget):
         if self.id is not None:
             self._name.put(wording.plain(self.id))
         self._summary.setText(self.model.summary())
+        self._summary.setToolTip(self.model.note)
         self._legend.update()
         self.list.fit()
         self._say_busy_again()

@@ -27,8 +27,9 @@ from model.feeding import events
 from model.feeding.comparing import compared
 from model.feeding.events import Event
 from model.feeding.fed import Fed
-from model.feeding.ledger import Ledger, Place, What
+from model.feeding.ledger import Ledger, What
 from model.feeding.rows import Rows
+from model.layouts.beside import Place
 from model.layouts.fields import number_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
 from model.names import id_name, version_name
@@ -138,7 +139,8 @@ class CollectionFeed:
         yield from self.open()
         if self.polling:
             yield from self._compare(first=self._place.saved is None)
-            self._place = Place(None, None, dt.datetime.now(dt.UTC), "polling")
+            now = dt.datetime.now(dt.UTC)
+            self._place = Place(None, now, now, "polling")
             self._keep()
             self.idle = True
             return
@@ -283,14 +285,17 @@ class CollectionFeed:
             return
         id = self._id(key, event.document or before) or key
         v = c.get(before, (p.version,)) if before is not None else None
-        shown = v or (c.get(event.document, (p.version,)) if event.document is not None else None)
+        shown = v or (self.rows.newest(id) if self._place.whole else None)
         fields = ", ".join(sorted(event.touched - self.layout.own.names)[:3])
         detail = (
             f"{id_name(id)} was changed in place ({fields}) without a new version"
             + (f", at {version_name(shown)}" if shown is not None else "")
             + ": its archived version was left as it is."
         )
-        if self._news(id, v, "changed in place", detail):
+        news = self._news(id, v, "changed in place", detail)
+        if shown is not None and shown != v:  # likely, and no proof: another feeder may be ahead of this one
+            self._news(id, shown, "changed in place", detail)
+        if news:
             yield self._fed("conflict", id, shown, detail)
 
     def _id(self, key: Value, raw: bytes | None) -> Value | None:

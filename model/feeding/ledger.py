@@ -12,8 +12,7 @@ that can never be archived gets a document of its own, ``{_id: {ns, id, v, what}
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from bson import ObjectId
 
@@ -21,22 +20,11 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import Refused, Unreachable
+from model.layouts.beside import IN_PLACE, SUFFIX, Place, place_in
 from model.resilient import End, Port, Write, run
 
-SUFFIX = "_feed"
 What = Literal["changed in place", "another content", "lost"]
 _NULL = Value(c.NULL, b"")
-
-
-@dataclass(frozen=True)
-class Place:
-    """How far a feed has come."""
-
-    token: bytes | None = None  # None: by polling, or before the first event
-    at: dt.datetime | None = None  # of the last event dealt with
-    saved: dt.datetime | None = None
-    way: str = "stream"  # or polling
-    whole: bool = False  # caught up since the last gap: what the archive holds is what was there
 
 
 class Ledger:
@@ -54,14 +42,7 @@ class Ledger:
         self._mark = None if raw is None else c.get(raw, ("_w",))
         if raw is None:
             return None
-        token = c.get(raw, ("token",))
-        return Place(
-            token.data if token is not None and token.type == c.OBJECT else None,
-            _date(c.get(raw, ("at",))),
-            _date(c.get(raw, ("saved",))),
-            str(value.python()) if (value := c.get(raw, ("way",))) is not None else "stream",
-            c.get(raw, ("whole",)) == Value.of(True),
-        )
+        return place_in(raw)
 
     def _raw(self) -> bytes | None:
         return next(iter(self.server.find(self.ns, guards.by_id(self._key), limit=1)), None)
@@ -109,7 +90,7 @@ class Ledger:
 
     def changed_in_place(self, id: Value, v: Value) -> bool:
         """Whether this version, or one that is not known, was changed without a new number."""
-        return any(self._noted(self._note_key(id, version, "changed in place")) for version in (v, None))
+        return any(self._noted(self._note_key(id, version, IN_PLACE)) for version in (v, None))
 
     def _note_key(self, id: Value | None, v: Value | None, what: What) -> Value:
         parts = [("ns", self._key), ("id", id or _NULL), ("v", v or _NULL), ("what", Value.of(what))]
@@ -121,19 +102,9 @@ class Ledger:
         )
 
 
-def place_of_feed(server: Port, ns: str, archive: str) -> Place | None:
-    """How far the feed of a collection has come, for those who only look; None where nothing was kept."""
-    return Ledger(server, ns, archive).read()
-
-
 def trouble(end: End) -> Refused:
     """A write that did not go through, as an error to raise; unknown ones can be tried again."""
     error = end.reply.error if end.reply is not None else None
     if end.kind == "unknown":
         return Unreachable(end.sentence or "The server did not say how a write ended; try again.")
     return error or Refused(end.sentence)
-
-
-def _date(value: Value | None) -> dt.datetime | None:
-    at: Any = value.python() if value is not None and value.type == c.DATE else None
-    return at if isinstance(at, dt.datetime) else None

@@ -89,6 +89,13 @@ class Rows:
             return number_of(c.get(raw, (p.version,)))
         return None
 
+    def newest(self, id: Value) -> Value | None:
+        """The highest version in the archive."""
+        p = self._profile
+        for raw in self.server.find(self.ns, {p.archive_id: {"$eq": id}}, sort={p.version: -1}, limit=1):
+            return c.get(raw, (p.version,))
+        return None
+
     def same(self, row: bytes, raw: bytes) -> bool:
         """Whether a row has the content of a stored document."""
         return self.layout.row_own.content(row) == self.layout.own.content(raw)

@@ -92,6 +92,11 @@ class Layout(ABC):
 
     # --- reading
 
+    @property
+    def standing(self) -> str:
+        """How far something that follows the collection has come, a sentence; "" where nothing follows it."""
+        return ""
+
     @abstractmethod
     def page(
         self,

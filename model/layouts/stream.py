@@ -1,7 +1,7 @@
 """``stream``: the current version in one collection; an archive that is fed by a change stream or the oplog.
 
 Stored: as in ``archive``, but the archive holds the current version too, once the feeder has come by. Indexes: ``_id``;
-the archive's belong to its feeder.
+the archive's belong to its feeder: ``palimpsest feed`` (``model.feed``), or another program.
 
 The swap, one write: filter ``_id``, version and token, by type, and what the edit replaces; operators name only what
 changed. The archive is never written from here.
@@ -12,17 +12,25 @@ current document and in the archive; where the feeder is behind and others have 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import ClassVar
 
 from model.canonical import Value
-from model.layouts import numbering, paired
+from model.layouts import beside, numbering, paired
 from model.layouts.archived import WithArchive
 from model.layouts.base import Stamp
 from model.layouts.evidence import Proposal, Sample
+from model.layouts.fields import number_of, place_of
+from model.layouts.gaps import outlined, with_gaps
 from model.names import version_name
-from model.records import Version
+from model.records import Outline, Version
 from model.resilient import Port, Write
+
+_BEHIND = "archive "
+_WAITING = "not in the archive yet"
+_OVERWRITTEN = "lost: overwritten before it could be archived"
 
 
 class Stream(WithArchive):
@@ -40,6 +48,57 @@ class Stream(WithArchive):
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection."""
         return paired.picked(server, sample, others, cls.name)
+
+    # --- how far the archive is
+
+    @property
+    def standing(self) -> str:
+        """How far the archive's feed has come, a sentence; "" where it keeps no place that we know."""
+        place = beside.place(self.server, self.ns, self.archive)
+        if place is None:
+            return ""
+        way = ", by polling" if place.way == "polling" else ""
+        return f"{place.words[0].upper()}{place.words[1:]}{way}."
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """As of any archive; what the feed has not brought yet, or never could, says so."""
+        known: set[tuple[str, int | None]] | None = None
+        waiting = lost = False
+        for version in super().history(id, contents):
+            if version.current and version.detail.startswith(_BEHIND):
+                place = beside.place(self.server, self.ns, self.archive)
+                waiting = True
+                version = replace(version, detail=f"{version.detail}; {place.words}" if place else version.detail)
+            elif not version.current and known is None:
+                known = beside.notes(self.server, self.ns, self.archive, id)
+            if version.state == "missing" and version.v is not None:
+                lost = lost or (beside.LOST, place_of(version.v)) in (known or ())
+                if lost or waiting:
+                    version = replace(version, detail=_OVERWRITTEN if lost else _WAITING)
+            elif not version.current:
+                waiting = lost = False
+                if not version.detail and (beside.IN_PLACE, place_of(version.v)) in (known or ()):
+                    version = replace(version, detail="changed in place later, before the next version")
+            yield version
+
+    def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
+        first = next(rows, None)
+        if current is not None and current.state == "present" and (said := _behind(current, first)):
+            current = replace(current, detail=said)
+        return super()._joined(current, rows if first is None else chain([first], rows))
+
+    def _outlined(self, id: Value, currents: list[Version], rows: list[Version]) -> Outline:
+        made = super()._outlined(id, currents, rows)
+        current, first = next(iter(currents), None), next(iter(rows), None)
+        if current is None or current.state != "present" or not _behind(current, first):
+            return made
+        top = (place_of(first.v) if first is not None else None) or 0
+        versions = with_gaps(self._joined(current, iter(rows)))
+        # What is between the archive and the current version is not missing: it has not come yet.
+        kept = [one for one in versions if one.state != "missing" or (number_of(one.v) or 0) < top]
+        return replace(outlined(id, kept), marks=made.marks)
+
+    # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The one guarded update."""
@@ -60,3 +119,15 @@ class Stream(WithArchive):
 
     def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         return numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+
+
+def _behind(current: Version, newest: Version | None) -> str:
+    """How far the archive is behind, in a few words; "" where it holds the current version, or more."""
+    here, there = place_of(current.v), place_of(newest.v) if newest is not None else None
+    if here is None or (there is not None and there >= here):
+        return ""
+    number = number_of(current.v)
+    if number is None:
+        return f"{_BEHIND}behind"
+    lag = number - (there or 0)
+    return f"{_BEHIND}{lag:,} version{'' if lag == 1 else 's'} behind"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from gui import app
@@ -100,6 +101,20 @@ def test_one_missing_version_is_named_alone(qtbot: QtBot) -> None:
     watched = Watched(qtbot, Told({ID: story(3, missing=(2,))}))
     watched.read()
     assert [mark.name for mark in watched.panel.model.marks] == ["v3", "v2 missing", "v1"]
+
+
+def test_an_archive_that_is_behind_is_told_beside_the_name_and_at_the_current_version(qtbot: QtBot) -> None:
+    behind = "archive 2 versions behind; its feed has come to 2026-11-21 14:02:11 UTC"
+    versions = story(3, missing=(2,))
+    versions[0] = replace(versions[0], detail=behind)
+    versions[1] = replace(versions[1], detail="not in the archive yet")
+    watched = Watched(qtbot, Told({ID: versions}))
+    watched.read()
+    panel = watched.panel
+    shown = [label for label in panel.findChildren(QLabel) if label.toolTip() == behind]
+    assert [label.text() for label in shown] == ["3 versions, 2 kept, 1 missing; archive 2 versions behind"]
+    assert panel.model.marks[0].words.endswith(f", {behind}")
+    assert panel.model.marks[1].under == "not in the archive yet"
 
 
 def test_the_newest_and_the_one_before_it_are_compared_at_first(marta: Watched) -> None:

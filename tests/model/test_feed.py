@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import pymongo
 import pytest
 from bson import Int64
 
+from model.canonical import Value
 from model.errors import Refused
 from tests.model.faults import Dead, FaultyServer
 from tests.model.feed_ground import NS, Ground, Killed, ground, notes, outcomes
@@ -121,7 +123,7 @@ def test_what_changed_without_a_new_version_is_told_and_not_written_over(here: G
     assert outcomes(fed) == [("conflict", 1)]
     assert "holds another v1 of A" in fed[-1].detail
     assert here.archived() == [("A", 1, {"n": 1})]
-    assert here.noted() == ["another content", "changed in place"]
+    assert here.noted() == ["another content", "changed in place", "changed in place"]
 
 
 def test_a_write_to_the_layouts_own_fields_alone_is_no_change_of_the_content(here: Ground) -> None:
@@ -393,3 +395,64 @@ def test_the_lag_is_that_of_the_last_event_and_none_once_nothing_waits(here: Gro
     fed = here.feed()
     assert all(each.lag is not None and 0 <= each.lag < 60 for each in fed)
     assert here.feed()[-1].lag is not None
+
+
+# --- how far the archive is, for those who look
+
+
+def seen(here: Ground, id: str = "A") -> list[tuple[int, str, str]]:
+    """Number, state and detail of each version of a document."""
+    return [(one.v.python() if one.v else 0, one.state, one.detail) for one in here.layout().history(Value.of(id))]
+
+
+def test_a_history_says_how_far_its_archive_is_behind(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    assert seen(here) == [
+        (1, "present", "archive 1 version behind; its feed has seen no change so far"),
+    ]
+    here.feed()
+    assert seen(here) == [(1, "present", "")]
+    for n in (2, 3):
+        here.edit("A", n=n)
+    (current, waiting, archived) = seen(here)
+    assert current[:2] == (3, "present")
+    assert re.match(r"archive 2 versions behind; its feed has come to 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", current[2])
+    assert waiting == (2, "missing", "not in the archive yet")
+    assert archived == (1, "present", "")
+    (outline,) = here.layout().outline([Value.of("A")])
+    assert (outline.health, outline.severity) == ("Archive 2 versions behind", "warn")
+    assert [state for _, state, _ in outline.marks] == ["present", "missing", "present"]
+    here.feed()
+    (outline,) = here.layout().outline([Value.of("A")])
+    assert outline.health == "Sound"
+
+
+def test_a_history_says_what_was_lost_to_its_archive_and_what_was_changed_in_place() -> None:
+    with ground(replica_set="") as here:
+        here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+        here.feed()
+        for n in (2, 3, 4):
+            here.edit("A", n=n)
+        here.feed()
+        lost = "lost: overwritten before it could be archived"
+        assert seen(here) == [(4, "present", ""), (3, "missing", lost), (2, "missing", lost), (1, "present", "")]
+    with ground() as here:
+        here.feed()
+        here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+        here.feed()
+        here.orders.update_one({"_id": "A"}, {"$set": {"n": 5}})
+        here.edit("A", m=1)
+        here.feed()
+        assert seen(here) == [(2, "present", ""), (1, "present", "changed in place later, before the next version")]
+
+
+def test_a_collection_says_how_far_its_feed_has_come(here: Ground) -> None:
+    assert here.layout().standing == ""
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1})
+    here.feed()
+    assert re.fullmatch(r"Its feed has come to 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\.", here.layout().standing)
+    with ground(replica_set="") as polled:
+        polled.feed()
+        assert polled.layout().standing.endswith(" UTC, by polling.")

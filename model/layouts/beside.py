@@ -1,0 +1,74 @@
+"""What a feeder keeps beside an archive, in ``<archive>_feed``, as whoever looks at a history reads it.
+
+``{_id: <ns>, token, at, saved, way, whole, _w}`` is the place up to which it has come; ``{_id: {ns, id, v, what}, at,
+detail}`` is a version that is not in the archive as it was, and never will be. ``model.feeding.ledger`` writes both.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Final
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.layouts.fields import place_of
+from model.resilient import Port
+
+SUFFIX = "_feed"
+LOST: Final = "lost"
+IN_PLACE: Final = "changed in place"
+_NOTES = 1000
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far a feed has come."""
+
+    token: bytes | None = None  # None: by polling, or before the first event
+    at: dt.datetime | None = None  # of the last event dealt with; by polling, of the last look
+    saved: dt.datetime | None = None
+    way: str = "stream"  # or polling
+    whole: bool = False  # caught up since the last gap: what the archive holds is what was there
+
+    @property
+    def words(self) -> str:
+        """How far, in a few words."""
+        if self.at is None:
+            return "its feed has seen no change so far"
+        return f"its feed has come to {self.at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def place_in(raw: bytes) -> Place:
+    """The place in a stored document."""
+    token, way = c.get(raw, ("token",)), c.get(raw, ("way",))
+    return Place(
+        token.data if token is not None and token.type == c.OBJECT else None,
+        _date(c.get(raw, ("at",))),
+        _date(c.get(raw, ("saved",))),
+        str(way.python()) if way is not None else "stream",
+        c.get(raw, ("whole",)) == Value.of(True),
+    )
+
+
+def place(server: Port, ns: str, archive: str) -> Place | None:
+    """How far the feed of a collection has come; None where nothing is kept of it."""
+    found = next(iter(server.find(archive + SUFFIX, guards.by_id(Value.of(ns)), limit=1)), None)
+    return None if found is None else place_in(found)
+
+
+def notes(server: Port, ns: str, archive: str, id: Value) -> set[tuple[str, int | None]]:
+    """What is kept of a document's versions that are not in the archive: what, and the version's number."""
+    filter = {"_id.ns": ns, "_id.id": {"$eq": id}}
+    found: set[tuple[str, int | None]] = set()
+    for raw in server.find(archive + SUFFIX, filter, limit=_NOTES):
+        what = c.get(raw, ("_id", "what"))
+        if what is not None and c.get(raw, ("_id", "id")) == id:
+            found.add((str(what.python()), place_of(c.get(raw, ("_id", "v")))))
+    return found
+
+
+def _date(value: Value | None) -> dt.datetime | None:
+    at = value.python() if value is not None and value.type == c.DATE else None
+    return at if isinstance(at, dt.datetime) else None
