@@ -24,6 +24,7 @@ from model.local import LocalServer
 from tests import servers
 from tests.scanning import clean, plants, rate
 from tests.scanning.ground import SETS, Scene, scanned
+from tests.scanning.troubles import SCENES
 
 LARGE = ("E2",)  # classes whose documents are 15 MiB each: planted four at a time
 
@@ -40,7 +41,7 @@ def judged(uri: str, client: pymongo.MongoClient[Any], it: Scene) -> tuple[int, 
 def scenes(count: int, documents: int, seed: int, only: str) -> Iterator[tuple[str, Scene]]:
     """Every scene under each set of names."""
     for which, names in SETS.items():
-        for name in plants.SCENES:
+        for name in SCENES:
             if only in name:
                 for part in range(count // 4 if name.startswith(LARGE) else 1):
                     many = min(count, 4) if name.startswith(LARGE) else count

@@ -239,7 +239,7 @@ def _(it: Scene, count: int) -> None:
     for _ in range(count):
         id = next(taken)
         life(it, id, (1, 2, NOW))
-        it.expect("V3", id, [NOW], None)
+        it.expect("V3", id, [NOW], "convert-version")
     around(it, lambda id: _sound(it, id), taken, count * 2)
 
 

@@ -11,6 +11,7 @@ import pytest
 from model.findings import CLASSES, Finding
 from tests.scanning import clean, plants
 from tests.scanning.ground import SETS, Scene, scanned
+from tests.scanning.troubles import SCENES
 
 SEED = random.SystemRandom().randrange(2**31)
 PLANTS = 12
@@ -30,7 +31,7 @@ def judged(server_uri: str, client: pymongo.MongoClient) -> Callable[[Scene], li
     return judge
 
 
-@pytest.mark.parametrize("name", plants.SCENES)
+@pytest.mark.parametrize("name", SCENES)
 def test_what_is_planted_is_found_with_its_id_versions_and_repair_and_nothing_else(
     name: str, judged: Callable[[Scene], list[str]], database_name: str
 ) -> None:
@@ -54,7 +55,7 @@ def test_what_is_legal_is_told_without_a_repair(
 
 
 def test_every_class_has_a_scene() -> None:
-    assert {code for name in plants.SCENES for code in name.split() if code in CLASSES} == set(CLASSES)
+    assert {code for name in SCENES for code in name.split() if code in CLASSES} == set(CLASSES)
 
 
 def test_the_harness_notices_a_miss_and_a_finding_too_many(

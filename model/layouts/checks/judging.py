@@ -59,12 +59,10 @@ def wrong_types(facts: Sequence[Fact], ground: Ground) -> Draft | None:
     if not wrong:
         return None
     said = dict.fromkeys(_typed(fact.v) for fact in wrong)
-    numbers = [None if ground.dated else fact.number for fact in wrong]
-    taken = {fact.number for fact in facts if right_type(fact.v, ground.dated)}
-    free = len(set(numbers)) == len(numbers) and all(n is not None and n not in taken for n in numbers)
+    sure = not ground.dated and all(fact.v is not None for fact in wrong)  # a person says which number it is
     versions = tuple(fact.v for fact in wrong if fact.v is not None)
     detail = listed([*said], 5)
-    return Draft("V3", wrong[0].id, versions, detail, "convert-version" if free else None, tuple(wrong), newest(wrong))
+    return Draft("V3", wrong[0].id, versions, detail, "convert-version" if sure else None, tuple(wrong), newest(wrong))
 
 
 def _typed(v: Value | None) -> str:
