@@ -126,7 +126,7 @@ class Repairs:
         for record in self._to_undo(run, only):
             prepared = undoing.back(ground, record)
             for step in prepared.steps:  # what comes later rests on what is undone first
-                ground.pretended[step.change.ns, step.physical] = step.change.after
+                ground.pretend(step)
             yield running.drawn(undoing.item_of(record), prepared)
 
     def _to_undo(self, run: str, only: int | None) -> list[Record]:

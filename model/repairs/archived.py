@@ -6,6 +6,7 @@ only go up; and both are read again behind the write, which is taken back where 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 from model import canonical as c
@@ -18,6 +19,7 @@ from model.layouts.fields import number_of, place_of, whole_number
 from model.layouts.uniqueness import is_unique
 from model.names import id_name, version_name
 from model.plan import Item
+from model.repairs import quarantine
 from model.repairs.steps import Ground, Prepared, Step, named, nothing, physical, refused, seen
 
 
@@ -76,6 +78,40 @@ def _overtaken(ground: Ground, layout: WithArchive, id: Value, row: bytes) -> st
     if gone or now is None or place is None or now >= place:
         return f"{id_name(id)} {'was deleted' if gone else 'moved on'} meanwhile"
     return ""
+
+
+def bring_back(ground: Ground, item: Item) -> Prepared | None:
+    """The copy that was taken out and is wanted after all: an edit that counted on it went through behind the removal.
+
+    None where all is well. No single write can look at both collections, so this is looked at again and again: at the
+    end of a run, and whenever its plan is run once more.
+    """
+    layout, id = _layout(ground, item)
+    steps: list[Step] = []
+    for each in item.seen:
+        if each.ns != layout.archive or ground.at(each.ns, each.id) is not None:
+            continue
+        kept = quarantine.find(ground.server, each.ns, each.id, each.sha256)
+        if kept is None:
+            continue
+        row, doc = kept
+        place, current = place_of(_v(layout, doc)), ground.current(layout, id)
+        now = place_of(_v(layout, current)) if current is not None else None
+        if place is None or (now is not None and now <= place):
+            continue
+        if any(place_of(_v(layout, other)) == place for other in _rows(ground, layout, id)):
+            continue
+        v = version_name(_v(layout, doc))
+        step = ground.inserted(layout.archive, f"{v} in the archive", doc, f"{v} is put back into the archive")
+        steps.append(replace(step, clear=quarantine.clearing(layout.archive, row)))
+    if not steps:
+        return None
+    return Prepared(
+        "would",
+        "it belongs to the history, as the document has moved on since it was taken out",
+        tuple(steps),
+        "One insert of the very bytes that the quarantine kept.",
+    )
 
 
 def remove_residue(ground: Ground, item: Item) -> Prepared:
@@ -206,7 +242,7 @@ def archive_current(ground: Ground, item: Item) -> Prepared:
     if _copies(ground, layout, id, v):
         return nothing(f"{layout.archive} holds {version_name(v)} now.")
     rest = [(name, value) for name, value in c.fields(current) if name not in ("_id", p.id)]
-    row = c.document([("_id", Value.of(ground.stamp().row)), (p.archive_id, id), *rest])
+    row = c.document([("_id", _row_id(layout, current, ground)), (p.archive_id, id), *rest])
     step = ground.inserted(layout.archive, f"{version_name(v)} in the archive", row, "the row that is missing")
     sure = is_unique(ground.server, layout.archive, (p.archive_id, p.version))
 
@@ -223,6 +259,15 @@ def archive_current(ground: Ground, item: Item) -> Prepared:
         (step,),
         f"One insert; {guard} keeps it from standing there twice. Nothing that is there is written over.",
     )
+
+
+def _row_id(layout: WithArchive, current: bytes, ground: Ground) -> Value:
+    """An ``_id`` that two who repair at once both choose, as old as the version's token."""
+    token = c.get(current, (layout.profile.token,)) if layout.profile.token else None
+    if token is None or token.type != c.OBJECT_ID:
+        return Value.of(ground.stamp().row)
+    rest = hashlib.sha256(layout.archive.encode() + b"\x00" + current).digest()[:8]
+    return Value(c.OBJECT_ID, token.data[:4] + rest)
 
 
 def _copies(ground: Ground, layout: WithArchive, id: Value, v: Value) -> list[bytes]:

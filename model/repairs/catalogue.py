@@ -35,3 +35,9 @@ PREPARES: Mapping[str, Prepare] = {
     "move-to-archive": _elsewhere,
 }
 """Every repair by its name; each function reads what there is now and says what it would write."""
+
+SECOND_LOOKS: Mapping[str, Callable[[Ground, Item], Prepared | None]] = {
+    "remove-residue": archived.bring_back,
+    "remove-duplicate": versioned.bring_back,
+}
+"""What must be looked at again after a removal that no single write can make safe."""

@@ -52,6 +52,15 @@ def kept(server: Port, ns: str, raw: bytes) -> bytes | None:
     return None
 
 
+def find(server: Port, ns: str, id: Value, sha256: str) -> tuple[bytes, bytes] | None:
+    """The row that keeps a document of which only its ``_id`` and digest are known, and the document."""
+    for row in server.find(place(ns), {"from": ns, "doc._id": {"$eq": id}}):
+        doc = c.get(row, ("doc",))
+        if doc is not None and doc.type == c.OBJECT and hashlib.sha256(doc.data).hexdigest() == sha256:
+            return row, doc.data
+    return None
+
+
 def clearing(ns: str, row: bytes) -> Write:
     """The write that takes a row away once its document is back in its place."""
     wanted = c.get(row, ("_id",))

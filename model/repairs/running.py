@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -24,7 +25,7 @@ from model.plan import Item, Plan, digest
 from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
 from model.remedies import LEAVE, REPAIRS
 from model.repairs import quarantine
-from model.repairs.catalogue import PREPARES
+from model.repairs.catalogue import PREPARES, SECOND_LOOKS
 from model.repairs.steps import GONE, Change, Ground, Prepared, Step, Verdict
 from model.resilient import End, Write, run
 from model.sending import sending
@@ -58,6 +59,9 @@ def prepare(ground: Ground, item: Item) -> Prepared:
     if not item.seen:
         return Prepared("refused", "The plan does not say which documents it rests on; scan again")
     try:
+        second = SECOND_LOOKS.get(item.repair)
+        if second is not None and (wanted := second(ground, item)) is not None:
+            return wanted
         if (seen := ground.stale(item)) is not None:
             gone = ground.at(seen.ns, seen.id) is None
             who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
@@ -71,12 +75,25 @@ def prepare(ground: Ground, item: Item) -> Prepared:
 def dry(
     ground: Ground, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
 ) -> Iterator[DryItem]:
-    """What each item with a repair would do now, or those asked for."""
-    items = [item for item in plan.items if (item.repair if only is None else item.no in only)]
+    """What each item with a repair would do, or those asked for, once the ticked items before it are done."""
+    wanted = [item for item in plan.items if (item.repair if only is None else item.no in only)]
+    owners = Counter(_owner(item) for item in plan.items if item.repair is not None)
+    several = {_owner(item) for item in wanted if owners[_owner(item)] > 1}
+    numbers = {item.no for item in wanted}
+    items = [item for item in plan.items if item.no in numbers or (item.ticked and _owner(item) in several)]
     for done, item in enumerate(items):
         checkpoint(done, len(items))
-        yield drawn(item, prepare(ground, item))
+        prepared = prepare(ground, item)
+        if item.ticked and _owner(item) in several:
+            for step in prepared.steps:
+                ground.pretend(step)
+        if item.no in numbers:
+            yield drawn(item, prepared)
     checkpoint(len(items), len(items))
+
+
+def _owner(item: Item) -> tuple[str, Value | None]:
+    return item.finding.ns, item.finding.id
 
 
 def drawn(item: Item, prepared: Prepared) -> DryItem:
@@ -100,6 +117,7 @@ class Running:
     plan: Plan
     id: str
     checkpoint: Checkpoint = no_checkpoint
+    _wrote: set[int] = field(default_factory=set)
     offers: list[str] = field(default_factory=list)  # what a person may want to do now; never done by itself
 
     def __iter__(self) -> Iterator[tuple[int, Outcome]]:
@@ -108,7 +126,19 @@ class Running:
         for done, item in enumerate(items):
             self.checkpoint(done, len(items))
             yield item.no, self.do(item)
+        for item in items:
+            if item.repair in SECOND_LOOKS and item.no in self._wrote:
+                self._look_again(item)
         self.checkpoint(len(items), len(items))
+
+    def _look_again(self, item: Item) -> None:
+        """Put back what turns out to be wanted; where that cannot be known now, the next run of the plan looks."""
+        try:
+            wanted = SECOND_LOOKS[item.repair or ""](self.ground, item)
+        except Refused:
+            return
+        for step in wanted.steps if wanted is not None else ():
+            self.send(item, step)
 
     def _remember(self) -> None:
         """What earlier runs of this plan have written, as the journal has it; doubt among it is settled."""
@@ -135,6 +165,8 @@ class Running:
             failed = False
             for step in prepared.steps:
                 outcome = self.send(item, step)
+                if outcome.kind in ("applied", "unknown"):
+                    self._wrote.add(item.no)
                 if outcome.kind == "applied":
                     wrote, entry = wrote + 1, outcome.entry
                     continue

@@ -19,7 +19,7 @@ from model.layouts import edits
 from model.layouts.base import Layout, Stamp
 from model.plan import Item, Seen, digest
 from model.repairs import quarantine
-from model.resilient import Port, Terms, Write, bson_of
+from model.resilient import Port, Write, bson_of
 
 Verdict: TypeAlias = Literal["would", "young", "changed", "refused", "asks", "nothing"]
 GONE = "gone"
@@ -87,11 +87,21 @@ class Ground:
                 return raw
         return None
 
-    def having(self, ns: str, name: str, value: Value, more: Terms | None = None) -> Iterator[bytes]:
+    def having(self, ns: str, name: str, value: Value) -> Iterator[bytes]:
         """The stored documents in which a field has exactly this value."""
-        for raw in self.server.find(ns, {name: {"$eq": value}, **(more or {})}):
-            if c.get(raw, (name,)) == value:
+        mine = {id: raw for (where, id), raw in self.pretended.items() if where == ns} if self.pretended else {}
+        for raw in self.server.find(ns, {name: {"$eq": value}}):
+            if c.get(raw, (name,)) == value and physical(raw) not in mine:
                 yield raw
+        for pretended in mine.values():
+            if pretended is not None and c.get(pretended, (name,)) == value:
+                yield pretended
+
+    def pretend(self, step: Step) -> None:
+        """Take a step for done, where what comes after it is drawn and nothing is written."""
+        change, id = step.change, step.physical
+        self.pretended[change.ns, id] = change.after
+        self.ours.add((change.ns, id, GONE if change.after is None else digest(change.after)))
 
     def current(self, layout: Layout, id: Value) -> bytes | None:
         """The stored current document where a layout has one for each id."""

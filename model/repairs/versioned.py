@@ -16,6 +16,7 @@ from model.layouts.fields import number_of, place_of, version_damage, whole_numb
 from model.layouts.inminiature import is_flagged
 from model.names import id_name, version_name
 from model.plan import Item
+from model.repairs import quarantine
 from model.repairs.steps import Ground, Prepared, Step, named, nothing, physical, refused, seen
 
 # --- V1
@@ -53,6 +54,26 @@ def remove_duplicate(ground: Ground, item: Item) -> Prepared:
         f"First a copy goes to the quarantine, then the second {v} is deleted if every byte of it is as it was seen. "
         "The one that stays is read again behind it; is it gone, the deleted one is put back.",
     )
+
+
+def bring_back(ground: Ground, item: Item) -> Prepared | None:
+    """One of the duplicates that were deleted, where the one that was to stay is gone; None where all is well."""
+    layout, id = ground.layouts(item.finding.ns), item.finding.id
+    if id is None or not item.seen or not item.finding.versions:
+        return None
+    ns, place = item.seen[0].ns, place_of(item.finding.versions[0])
+    name = layout.profile.archive_id if ns != layout.ns else layout.profile.id
+    found = [c.get(raw, (layout.profile.version,)) for raw in ground.having(ns, name, id)]
+    if not found or any(place_of(v) == place for v in found):
+        return None  # somebody deleted the document, or a copy is there
+    for each in item.seen:
+        if (kept := quarantine.find(ground.server, ns, each.id, each.sha256)) is not None:
+            row, doc = kept
+            v = version_name(item.finding.versions[0])
+            step = replace(ground.inserted(ns, v, doc, f"{v} is put back"), clear=quarantine.clearing(ns, row))
+            said = "it is put back, as the one that was to stay is gone"
+            return Prepared("would", said, (step,), "One insert of the very bytes that the quarantine kept.")
+    return None
 
 
 def _content(layout: Layout, ns: str, raw: bytes) -> bytes:

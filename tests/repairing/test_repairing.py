@@ -1,0 +1,79 @@
+"""A slice of the proof with fresh seeds, which it prints; ``python -m tests.repairing`` runs all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.repairing.careless import SCRIPTS
+from tests.repairing.killing import killed, writes_of
+from tests.repairing.living import DAMAGES, homes, run
+from tests.repairing.planting import CASES, NAMES, Case
+from tests.repairing.proving import prove
+from tests.simulation.schedule import Crew
+
+SECONDS = 0.8  # for each kind of damage
+FEWEST = 5
+FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    made = Crew(4)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def shared_home() -> Iterator[Path]:
+    with homes() as home:
+        yield home
+
+
+@pytest.mark.parametrize("names", list(NAMES))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_damage_is_found_repaired_once_and_undone_to_the_byte(
+    case: Case, names: str, server_uri: str, server_name: str, tmp_path: Path
+) -> None:
+    wrong = prove(case, server_uri, names, 2, tmp_path)
+    if server_name == "java":  # it keeps the order of fields that a document has, whatever a replacement says
+        wrong = [each for each in wrong if ": order: " not in each]
+    assert not wrong
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_repair_that_is_killed_at_a_write_converges_when_it_is_run_again(
+    case: Case, local_uri: str, tmp_path: Path
+) -> None:
+    rng = random.Random(FIRST)
+    at = rng.randrange(writes_of(case, local_uri, "default", tmp_path))
+    for behind in (False, True):
+        assert not killed(case, local_uri, rng.choice(list(NAMES)), tmp_path, at, behind)
+
+
+def test_a_repair_that_is_killed_for_good_converges_when_it_is_run_again(local_uri: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "A3 and A1")
+    assert not killed(case, local_uri, "default", tmp_path, 1, behind=True, really=True)
+
+
+@pytest.mark.parametrize("name", list(DAMAGES))
+def test_no_edit_and_no_version_is_lost_while_two_repair_beside_two_writers(
+    name: str, crew: Crew, shared_home: Path
+) -> None:
+    until, seed = time.monotonic() + SECONDS, FIRST
+    while time.monotonic() < until or seed < FIRST + FEWEST:
+        wrong = run(name, seed, crew, shared_home).wrong
+        assert not wrong, f"python -m tests.repairing --damage {name!r} --seed {seed}: {wrong}"
+        seed += 1
+    print(f"{name}: seeds {FIRST} to {seed - 1}")
+
+
+@pytest.mark.parametrize("name", list(SCRIPTS))
+def test_the_harness_convicts_a_careless_script(name: str, crew: Crew, shared_home: Path) -> None:
+    harmed = sum(bool(run(name, seed, crew, shared_home, careless=True).wrong) for seed in range(FIRST, FIRST + 60))
+    print(f"{name}: harmed on {harmed} of 60 seeds from {FIRST}")
+    assert harmed >= 3
