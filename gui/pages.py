@@ -279,7 +279,13 @@ class CollectionPage(Page):
 
     def reasons(self) -> dict[str, str]:
         info = self.browser.info
-        said = {"document": "No document is chosen", "readable": "This document does not decode; it is never written"}
+        said = {
+            "document": "No document is chosen",
+            "readable": "This document does not decode; it is never written",
+            "sequence": f"{self.ns} holds no counters that hand out numbers",
+            "pending": f"{self.ns} keeps no counters that are raised in two steps",
+            "processed": f"{self.ns} keeps no apply-once lists",
+        }
         if self.session.read_only:
             said["writable"] = f"{self.session.name} is open read-only"
         elif info is not None and info.belongs_to is not None:

@@ -1,19 +1,22 @@
-"""Writes that are asked for outside the editor: restore, delete, create, undo, and the sample's colleague.
+"""Writes that are asked for outside the editor: restore, delete, create, count, undo, and the sample's colleague.
 
 Each one reads what it is about, asks with the whole of it in sight, runs in a task and says how it ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.edit.newdocument import NewDocument
+from gui.edit.oncesheet import Line, OnceSheet
 from gui.look import preferences, wording
 from gui.look.states import words
 from model import canonical, text
@@ -153,6 +156,101 @@ class Writes(QObject):
 
     def _copy_read(self, base: Version) -> None:
         self.create(base.content)
+
+    # --- what counts once
+
+    def next_number(self, id: Value) -> None:
+        """Draw the next number of a counter, once it is agreed to."""
+        session, ns, name = self._session, self._ns, wording.plain(id)
+        messages.confirm(
+            self._page,
+            f"Take the next number of {name}?",
+            "The counter moves up by one, and that number goes to you and to nobody else. It cannot be given back: a "
+            "number that is not used stays a gap.",
+            "Take the next number",
+            partial(self._run, lambda _: session.once.next(ns, id), self._drawn, f"Drawing a number of {name}"),
+        )
+
+    def _drawn(self, outcome: Outcome) -> None:
+        if outcome.kind != "applied" or outcome.value is None:
+            self.ended(outcome)
+            return
+        number = wording.plain(outcome.value)
+        copy = (f"Copy {number}", partial(QGuiApplication.clipboard().setText, number))
+        messages.tell(self._page, outcome.detail, choices=[copy])
+        self.written.emit(outcome)
+
+    def count(self, id: Value | None) -> None:
+        """Ask for a count: the document, and what tells this event from others."""
+        lines = (
+            Line("id", "Document", "" if id is None else wording.typed(id)),
+            Line("token", "Token", hint="left empty: a new one", needed=False),
+            Line("by", "Raise by", hint="1, in a new token", kind="number", needed=False),
+            Line("owner", "Owner", hint="who counts, in a new token", kind="text", needed=False),
+        )
+        about = (
+            "A token is noted, then counted: the same one again counts nothing more. A new document is made on demand."
+        )
+        asked = OnceSheet(self._page, f"Count once in {self._ns}", about, lines, "Count once")
+        asked.agreed.connect(partial(self._do_count, asked))
+        asked.open()
+
+    def _do_count(self, asked: OnceSheet, said: dict[str, Any]) -> None:
+        once, ns, by = self._session.once, self._ns, said["by"]
+        self._ask_once(
+            asked,
+            lambda _: once.count(ns, said["id"], said["token"], 1 if by is None else by, said["owner"], create=True),
+            "Counting",
+        )
+
+    def process(self, key: Value | None, totals: Sequence[str], total: str) -> None:
+        """Ask for an entry of an apply-once list."""
+        hint = f"one of {', '.join(totals)}" if len(totals) > 1 else "the field that is raised"
+        chosen = total if total in totals else totals[0] if len(totals) == 1 else ""
+        lines = (
+            Line("key", "Document", "" if key is None else wording.typed(key)),
+            Line("entry", "Entry", hint="what was dealt with, as in 2026-11"),
+            Line("field", "Total", chosen, hint, "text"),
+            Line("by", "Raise by", "1", kind="number"),
+        )
+        about = (
+            "The entry goes into the list and the total goes up, in one write. An entry that is there counts nothing."
+        )
+        asked = OnceSheet(self._page, f"Process an entry in {self._ns}", about, lines, "Process once")
+        asked.agreed.connect(partial(self._do_process, asked))
+        asked.open()
+
+    def _do_process(self, asked: OnceSheet, said: dict[str, Any]) -> None:
+        once, ns = self._session.once, self._ns
+        self._ask_once(
+            asked, lambda _: once.process(ns, said["key"], said["entry"], said["by"], said["field"]), "Processing"
+        )
+
+    def insert_next(self) -> None:
+        """Ask for a new document that gets the next number as its id."""
+        asked = NewDocument(self._page, self._ns, numbered=True)
+        asked.agreed.connect(partial(self._do_insert_next, asked))
+        asked.open()
+
+    def _do_insert_next(self, asked: NewDocument, _: object, content: bytes) -> None:
+        once, ns = self._session.once, self._ns
+        tasks.run(
+            lambda _: once.insert_next(ns, content),
+            done=partial(self._created, asked),
+            failed=asked.refuse,
+            owner=self,
+            title="Inserting a document",
+        )
+
+    def _ask_once(self, asked: OnceSheet, work: Callable[[tasks.Progress], Outcome], title: str) -> None:
+        tasks.run(work, done=partial(self._counted, asked), failed=asked.refuse, owner=self, title=title)
+
+    def _counted(self, asked: OnceSheet, outcome: Outcome) -> None:
+        if outcome.kind in ("refused", "conflict"):
+            asked.refuse(outcome.detail)
+            return
+        asked.accept()
+        self.ended(outcome)
 
     # --- the rest
 

@@ -44,7 +44,7 @@ from model.layouts import listed
 from model.layouts.base import Stamp
 from model.names import id_name, version_name
 from model.notation.paths import fitted
-from model.once import Once
+from model.once import Once, totals
 from model.profile import Profile
 from model.records import (
     Checkpoint,
@@ -86,6 +86,7 @@ __all__ = [
     "needs_password",
     "options_of",
     "things",
+    "totals",
     "with_options",
     "with_user",
     "without_password",

@@ -29,13 +29,17 @@ class NewDocument(Sheet):
 
     agreed = Signal(object, object)
 
-    def __init__(self, parent: QWidget, ns: str, content: bytes | None = None) -> None:
+    def __init__(self, parent: QWidget, ns: str, content: bytes | None = None, numbered: bool = False) -> None:
         super().__init__(parent, 640)
+        self._numbered = numbered
         self._has_content = content is not None
         self.setAccessibleName(f"New document in {ns}")
         self.id = QLineEdit()
         self.id.setPlaceholderText("left empty: a new ObjectId")
         self.id.setProperty("mono", True)
+        if numbered:
+            self.id.setPlaceholderText("the number after the highest, once it is inserted")
+            self.id.setEnabled(False)
         self.id.textChanged.connect(self._say_kind)
         self.kind = words("", "hint")
         id_label = QLabel("Id")
@@ -75,7 +79,7 @@ class NewDocument(Sheet):
 
     def _say_kind(self) -> None:
         id = typed_id(self.id.text())
-        self.kind.setText("ObjectId" if id is None else id.kind)
+        self.kind.setText("" if self._numbered else "ObjectId" if id is None else id.kind)
 
     def _agree(self) -> None:
         try:

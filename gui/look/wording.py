@@ -94,3 +94,15 @@ def plain(value: Value) -> str:
         except Refused:
             pass
     return text.shown(value, preferences.zone())
+
+
+def typed(value: Value) -> str:
+    """A value as a person would type it back: text bare where that is read as text again, else as Extended JSON."""
+    bare = plain(value)
+    try:
+        again = text.loose_value(bare)
+    except Refused:
+        again = None
+    if value.type == STRING and again is None:
+        return bare
+    return bare if again == value else text.value_text(value)
