@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
@@ -70,7 +71,7 @@ def _preference_changed(name: str) -> None:
 
 
 def catch(shown_by: Callable[[BaseException], None]) -> None:
-    """Show what nobody caught through ``shown_by``, and log it with its traceback."""
+    """Show what nobody caught through ``shown_by``, and log its kind and where it happened."""
     global _shown_by
     _shown_by = shown_by
     sys.excepthook = _uncaught
@@ -80,9 +81,10 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
-    _log.critical("An error that nobody caught.", exc_info=(kind, error, trace))
+    # Where it happened, and not what the error says: it may quote a document.
+    _log.critical("An error that nobody caught: %s\n%s", kind.__name__, "".join(traceback.format_tb(trace)))
     if _shown_by is not None:
         try:
             _shown_by(error)
         except Exception:
-            _log.critical("The error could not be shown.", exc_info=True)
+            _log.critical("The error could not be shown.")

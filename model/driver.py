@@ -2,7 +2,7 @@
 
 A write that the driver sends again by itself, as it does on a replica set, can end in the error of its second attempt
 alone; :class:`Attempts` notes how many there were, so that the first is not forgotten. The driver's loggers write
-commands and replies where a program asks for their details; those of our clients are kept out of them.
+commands and replies where a program asks for their details; these are kept out of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 
 WRITES = frozenset(("insert", "update", "delete"))
 _LOGGERS = ("pymongo.command", "pymongo.connection", "pymongo.serverSelection", "pymongo.topology", "pymongo.client")
-_CONTENT = ("command", "reply", "failure")
+_TOLD = frozenset(
+    (
+        *("message", "clientId", "commandName", "databaseName", "requestId", "operationId", "durationMS", "operation"),
+        *("serverHost", "serverPort", "serviceId", "topologyId", "driverConnectionId", "serverConnectionId", "reason"),
+        *("remainingTimeMS", "awaited", "selector", "maxPoolSize", "minPoolSize", "maxIdleTimeMS"),
+    )
+)
 _APP = "palimpsest"
 
 
@@ -111,14 +117,15 @@ def _number(options: str, name: str) -> float:
 
 
 class _Discretion(logging.Filter):
-    """Takes commands, replies and failures out of what the driver logs; they hold documents and write tokens."""
+    """Takes what may hold documents, write tokens and server's words about them out of what the driver logs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fields = getattr(record.msg, "_kwargs", None)
         if isinstance(fields, dict):
-            for name in _CONTENT:
-                if fields.get(name):
-                    fields[name] = {"…": "left out by palimpsest"}
+            for name in set(fields) - _TOLD:
+                del fields[name]
+        if record.exc_info and record.exc_info[0] is not None:
+            record.msg, record.exc_info = f"{record.msg} {record.exc_info[0].__name__}", None
         return True
 
 

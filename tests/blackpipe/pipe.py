@@ -44,6 +44,8 @@ IN_DOUBT = (1, 6, 7, 8, 50, 64, 79, 89, 91, 189, 202, 262, 317, 9001, 11600, 116
 RETRYABLE = (6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436)
 _QUIET = {"hello", "isMaster", "ismaster", "ping", "buildInfo", "endSessions", "killCursors"}
 
+WELCOME = wire.pack(conversationId=1, done=True, payload=b"", ok=1.0)  # to whoever says any password
+
 
 @dataclass
 class Plan:
@@ -120,7 +122,7 @@ class BlackPipe(LocalServer):
                         self._on_the_way += 1
                 rng = random.Random(self.plan.rng.random())
         if not fault:
-            answer = self._commands.answer(command)
+            answer = WELCOME if command.name == "saslStart" else self._commands.answer(command)
             if not command.silent:
                 connection.sendall(wire.reply(command, answer))
             return True
@@ -146,7 +148,9 @@ class BlackPipe(LocalServer):
                 code = rng.choice(REFUSED + IN_DOUBT)
                 if code in IN_DOUBT and rng.random() < 0.5:
                     self._commands.answer(command)
-                connection.sendall(wire.reply(command, self._error(command, code, f"error {code} on cue")))
+                connection.sendall(
+                    wire.reply(command, self._error(command, code, f'error {code} on cue for {{ _id: "K-1" }}'))
+                )
                 return True
             case "slow":
                 answer = self._late(command, PATIENCE * rng.choice((0.2, 0.5, 1.3)))
