@@ -22,7 +22,7 @@ from typing import Literal, Protocol
 
 from model import canonical as c
 from model.canonical import Value
-from model.errors import Refused
+from model.errors import NotAllowed, Refused
 from model.feeding import events
 from model.feeding.comparing import compared
 from model.feeding.events import Event
@@ -116,10 +116,11 @@ class CollectionFeed:
 
     def _keeps_images(self) -> bool:
         db, _, name = self.ns.partition(".")
-        for each, _, options in self.server.collections(db):
-            if each == name:
-                asked = options.get("changeStreamPreAndPostImages")
-                return isinstance(asked, dict) and asked.get("enabled") is True
+        with suppress(NotAllowed):
+            for each, _, options in self.server.collections(db):
+                if each == name:
+                    asked = options.get("changeStreamPreAndPostImages")
+                    return isinstance(asked, dict) and asked.get("enabled") is True
         return False
 
     def _compare(self, first: bool) -> Iterator[Fed]:

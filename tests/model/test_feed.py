@@ -12,9 +12,10 @@ import pytest
 from bson import Int64
 
 from model.canonical import Value
-from model.errors import Refused
+from model.errors import Refused, Unreachable
 from tests.model.faults import Dead, FaultyServer
 from tests.model.feed_ground import NS, Ground, Killed, ground, notes, outcomes
+from tests.simulation.machine import check
 
 
 @pytest.fixture
@@ -342,6 +343,17 @@ def test_the_place_never_passes_an_event_that_is_not_archived(here: Ground) -> N
     assert order.count(here.archive.full_name) == len(STORY)
 
 
+def test_every_write_of_a_feeder_is_guarded_and_says_what_it_is_for(here: Ground) -> None:
+    port = Killed(here.server, 10_000, False)
+    here.feed(port)
+    act(here)
+    here.feed(port)
+    for write in port.sent:
+        check(write)
+        assert write.note
+    assert {write.ns for write in port.sent} == {here.archive.full_name, here.ledger.full_name}
+
+
 @pytest.mark.parametrize("fault", ["never", "lost"])
 def test_a_write_in_doubt_is_looked_for_and_not_done_twice(here: Ground, fault: Any) -> None:
     class Doubtful(FaultyServer):
@@ -369,6 +381,33 @@ def test_two_feeders_at_once_archive_each_version_once(here: Ground) -> None:
     assert here.archived() == STORY
     assert sum(fed is not None and fed.outcome == "applied" for fed in said) == len(STORY)
     assert outcomes(here.feed()) == []
+
+
+def test_a_server_that_is_away_is_waited_for_unless_it_is_fed_once(here: Ground, monkeypatch: Any) -> None:
+    monkeypatch.setattr("model.feed._PAUSES", (0.0,))
+    here.feed()
+
+    class Away(FaultyServer):
+        """Cannot be reached for a while, three writes and two openings long."""
+
+        opened = 0
+
+        def changes(self, *given: Any) -> Any:
+            self.opened += 1
+            if self.opened in (1, 3):
+                raise Unreachable("The server cannot be reached.")
+            return self.server.changes(*given)
+
+    act(here)
+    port, stop, said = Away(here.server, ["never"] * 6), threading.Event(), []
+    for fed in here.feeding(port, once=False, stop=stop):
+        said.append(fed)
+        if len(here.archived()) == len(STORY) and fed.outcome == "applied":
+            stop.set()
+    assert "The server cannot be reached. Trying again." in notes(said)
+    assert here.archived() == STORY
+    with pytest.raises(Unreachable):
+        here.feed(Away(here.server))
 
 
 def test_a_stopped_feeder_keeps_its_place(here: Ground) -> None:
