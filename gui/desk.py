@@ -15,6 +15,7 @@ from gui.frame.tabs import Tabs
 from gui.look import preferences, wording
 from gui.look.states import StateView
 from gui.pages import CollectionPage, Page, Request
+from gui.repairpages import RepairPage
 from gui.toolpages import CheckPage, DraftsPage, JournalPage, PendingPage
 from model import text
 from model.canonical import Value
@@ -149,6 +150,16 @@ class Desk(QWidget):
             made = CheckPage(session)
         else:
             made = DraftsPage(session)
+        self._insert(made)
+        return made
+
+    def repairs(self, session: Session, place: str, id: Value | None = None, production: bool = False) -> RepairPage:
+        """The repair centre for a database, a collection or a document; for everything where ``place`` is empty."""
+        for page in self.pages_of(session):
+            if isinstance(page, RepairPage) and page.ns == place and page.id == id:
+                self.show_page(page)
+                return page
+        made = RepairPage(session, place, id, production)
         self._insert(made)
         return made
 

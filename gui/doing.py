@@ -16,6 +16,8 @@ from gui.frame.settings import SettingsDialog
 from gui.look import preferences, theme
 from gui.look.sheet import Sheet
 from gui.look.states import button, words
+from gui.pages import CollectionPage
+from model.canonical import Value
 from model.records import ServerFacts
 
 if TYPE_CHECKING:
@@ -185,6 +187,29 @@ class Doing(QObject):
 
     def do_journal(self) -> None:
         self._window.open_tool("journal")
+
+    def do_repairs(self) -> None:
+        """Look through the database in front, or through all of them."""
+        page = self._window.desk.page
+        self._repairs(page.ns.partition(".")[0] if page is not None else "")
+
+    def do_repairs_collection(self) -> None:
+        page = self._window.desk.page
+        if page is not None:
+            self._repairs(page.ns)
+
+    def _repairs(self, place: str, id: Value | None = None) -> None:
+        session = self._window.session
+        if session is not None:
+            self._window.show_work()
+            self._window.desk.repairs(session, place, id, self._window.production(session))
+
+    def do_repairs_document(self) -> None:
+        page = self._window.desk.page
+        row = page.browser.row if isinstance(page, CollectionPage) else None
+        id = row.id if row is not None else page.id if page is not None else None
+        if page is not None and id is not None:
+            self._repairs(page.ns, id)
 
     def do_pending(self) -> None:
         self._window.open_tool("pending")

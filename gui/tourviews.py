@@ -214,6 +214,8 @@ class Tour:
         yield "pending", self._still()
         window.desk.tool(session, "journal")
         yield "journal", self._still()
+        window.do.do_repairs()
+        yield "repair", self._still()
         page = window.desk.tool(session, "check")
         page.do_refresh()
         yield "check", self._still()

@@ -26,7 +26,7 @@ HINTS = {
     "race": "While you read this, a colleague has changed the document. Change any field and save with Ctrl+S.",
     "restore": "A is the old version. Restore a single field from its menu in the comparison, or more with "
     "Restore from A…; Undo brings back what was.",
-    "pending": "Each token is between the two steps of a counter. The preview shows what finishing it would write.",
+    "repair": "Choose a class at the left. Every item shows what its repair would write, and each can be taken back.",
 }
 
 
@@ -51,9 +51,9 @@ class Trying(QObject):
     def begin(self, session: Session, thing: Thing) -> None:
         """Go to a thing's place."""
         self._window.show_work()
-        if thing.action == "pending":
-            self._window.desk.tool(session, "pending")
-            messages.hint(self._window, HINTS["pending"])
+        if thing.action == "repair":
+            self._window.desk.repairs(session, thing.ns)
+            messages.hint(self._window, HINTS["repair"])
             return
         self._find(session, thing, say=True)
 

@@ -180,6 +180,7 @@ class Window(QMainWindow):
     def _page_in_front(self) -> None:
         page = self.desk.page
         self.sidebar.set_current(self.session, page.ns if page is not None else "")
+        self.sidebar.set_tool(page.kind if page is not None else "")
         self._fold_choice = None
         self._fold()
         self.update_state()
@@ -427,11 +428,15 @@ class Window(QMainWindow):
     def open_tool(self, kind: str) -> None:
         """Open pending tokens, journal or drafts of the connection in front."""
         session = self.session
-        if session is not None:
-            self.show_work()
-            page = self.desk.tool(session, kind)
-            if isinstance(page, PendingPage):
-                page.set_production(self.production(session))
+        if session is None:
+            return
+        self.show_work()
+        if kind == "repair":
+            self.do.do_repairs()
+            return
+        page = self.desk.tool(session, kind)
+        if isinstance(page, PendingPage):
+            page.set_production(self.production(session))
 
     def _layout_changed(self, session: Session, ns: str) -> None:
         for page in self.desk.pages_of(session):

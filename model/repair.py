@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from model import home
 from model.errors import NotAllowed, NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.journal import Record
@@ -196,3 +197,7 @@ class Repairs:
     def report_json(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
         """The same as one JSON object."""
         return reports.json_text(plan, list(results), applied, run, self._now())
+
+    def keep_report(self, path: str | Path, report: str) -> None:
+        """Write a report into a file, whole or not at all; raises ``Refused`` where that cannot be done."""
+        home.write(Path(path), report)

@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 from gui import messages, tasks
 from gui.frame.sideparts import ENTRIES, EntryButton, Tree
 from gui.frame.tree import Node, TreeModel, plan
-from gui.look import preferences, theme
+from gui.look import icons, preferences, theme
 from gui.look.states import hair, tool, words
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
@@ -136,8 +136,11 @@ class Sidebar(QWidget):
         column.addWidget(self.rail_open)
         self.rail_here = tool("table", "Show collections", self.unfold, 32, token="acc")
         column.addWidget(self.rail_here)
-        for entry in ENTRIES:
-            column.addWidget(tool(entry.icon, entry.text, partial(self.entry_asked.emit, entry.id), 32))
+        self._rail_entries = {
+            entry.id: tool(entry.icon, entry.text, partial(self.entry_asked.emit, entry.id), 32) for entry in ENTRIES
+        }
+        for made in self._rail_entries.values():
+            column.addWidget(made)
         column.addStretch(1)
         return page
 
@@ -182,6 +185,13 @@ class Sidebar(QWidget):
             if index != self.tree.currentIndex():
                 self.tree.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         self.tree.viewport().update()
+
+    def set_tool(self, kind: str) -> None:
+        """Mark on the rail what kind of page is in front: one of the entries, else the collections."""
+        icons_of = {entry.id: entry.icon for entry in ENTRIES}
+        for name, made in self._rail_entries.items():
+            made.setIcon(icons.icon(icons_of[name], "acc" if name == kind else "text2"))
+        self.rail_here.setIcon(icons.icon("table", "text2" if kind in icons_of else "acc"))
 
     def set_count(self, entry: str, count: int) -> None:
         """Show a number beside Drafts, Pending tokens or Journal."""

@@ -36,7 +36,7 @@ ICONS = {
     "map": "grid-four",
     "race": "git-merge",
     "restore": "arrow-counter-clockwise",
-    "pending": "hourglass",
+    "repair": "wrench",
 }
 
 

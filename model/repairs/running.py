@@ -104,8 +104,15 @@ def drawn(item: Item, prepared: Prepared) -> DryItem:
     said = prepared.text
     if prepared.verdict == "would":
         said = f"{REPAIRS[item.repair or ''].would}: {said}"
-    changes = tuple(step.change for step in prepared.steps)
+    changes = tuple(change for step in prepared.steps for change in _changes(step))
     return DryItem(item.no, prepared.verdict, said, changes, sending(writes, prepared.explanation))
+
+
+def _changes(step: Step) -> Iterator[Change]:
+    """The document that a step changes, and the copy that is kept of what goes."""
+    yield step.change
+    if step.keep is not None and isinstance(step.keep.body, bytes):
+        yield Change(step.keep.ns, "kept", None, step.keep.body)
 
 
 @dataclass

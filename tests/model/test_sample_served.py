@@ -72,7 +72,7 @@ def test_two_invoices_do_not_match_their_hash(session: Session) -> None:
 def test_as_many_tokens_are_stale_as_the_welcome_page_says(session: Session) -> None:
     tokens = list(session.pending())
     assert sum(token.stale for token in tokens) == 5
-    assert THINGS[4].title == "Finish 5 stale tokens"
+    assert THINGS[4].title == "Repair 31 findings"
     assert {token.ns for token in tokens if token.stale} == {THINGS[4].ns}
     assert sum(token.at is not None and not token.stale for token in tokens) == 1
 

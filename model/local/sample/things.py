@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Action: TypeAlias = Literal["compare", "map", "race", "restore", "pending"]
+Action: TypeAlias = Literal["compare", "map", "race", "restore", "repair"]
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ THINGS = (
         (3,),
     ),
     Thing(
-        "Finish 5 stale tokens",
+        "Repair 31 findings",
         "See what would be written before anything is",
-        "insurance.stats",
+        "insurance",
         "",
-        "pending",
+        "repair",
     ),
 )

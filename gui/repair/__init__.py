@@ -1,0 +1,1 @@
+"""The repair centre: findings by class, the ticked plan, what each item would do, and doing it."""

@@ -1,0 +1,147 @@
+"""A scan as the window sees it: under way with its progress, held, stopped with a way to go on, or done."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+import time
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from gui import tasks
+from model.canonical import Value
+from model.findings import Finding, Unchecked
+from model.scan import Mark, Summary
+from model.session import Session
+
+OFTEN = 0.1  # seconds between two parcels of findings
+HELD = 0.05  # seconds between two looks at whether a held scan may go on
+
+
+class Scanner(QObject):
+    """Runs scans of some places of one source, one at a time."""
+
+    found = Signal()  # more findings
+    progressed = Signal(object, object)
+    ended = Signal()  # done or stopped: see :attr:`whole`
+    failed = Signal(object)
+
+    def __init__(
+        self, session: Session, places: Sequence[str], ids: Sequence[Value] | None = None, gently: bool = False
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self._places, self._ids = tuple(places), ids
+        self.gently = gently
+        self.findings: list[Finding] = []
+        self.unchecked: list[Unchecked] = []
+        self.at: dt.datetime | None = None
+        """When the last scan ended."""
+        self.documents = 0
+        self.seconds = 0.0
+        self.whole = False
+        """Whether it came to its end."""
+        self._mark: Mark | None = None
+        self._last: tuple[list[Finding | Unchecked], Summary, Mark] | None = None  # of the scan that ended
+        self._task: tasks.Task | None = None
+        self._free = threading.Event()
+        self._free.set()
+
+    @property
+    def running(self) -> bool:
+        """Whether a scan is under way, held or not."""
+        return self._task is not None and self._task.running
+
+    @property
+    def held(self) -> bool:
+        """Whether it waits for a word to go on."""
+        return self.running and not self._free.is_set()
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it was stopped on the way."""
+        return not self.running and self._mark is not None
+
+    def begin(self, go_on: bool = False) -> None:
+        """Scan anew, or from where it was stopped."""
+        mark = self._mark if go_on else None
+        if not go_on:
+            self.findings, self.unchecked, self.documents, self.seconds = [], [], 0, 0.0
+        self._mark, self.whole = None, False
+        self._free.set()
+        self._last = None
+        session, places, ids, free = self.session, self._places, self._ids, self._free
+        pace = "gentle" if self.gently else "fast"
+
+        def work(progress: tasks.Progress) -> None:
+            def step(done: int, total: int | None) -> None:
+                progress(done, total)
+                while not free.wait(HELD):
+                    progress(done, total)  # raises once it is to be stopped
+
+            scan = session.scan(places, ids, "gentle" if pace == "gentle" else "fast", step, None, mark)
+            parcel: list[Finding | Unchecked] = []
+            said = time.monotonic()
+            try:
+                for each in scan:
+                    parcel.append(each)
+                    if time.monotonic() - said >= OFTEN:
+                        progress.put((parcel, None, None))
+                        parcel, said = [], time.monotonic()
+            finally:
+                # A stopped task cannot hand anything over; what was found until then comes by this door.
+                self._last = (parcel, scan.summary, scan.mark)
+
+        self._task = tasks.run(
+            work,
+            done=self._done,
+            failed=self._broke,
+            cancelled=self._stopped,
+            partial=self._part,
+            owner=self,
+            key="scan",
+            title=f"Looking for damage in {', '.join(self._places) or session.name}",
+        )
+        self._task.progressed.connect(self.progressed)
+
+    def hold(self, on: bool) -> None:
+        """Wait where it is, or go on."""
+        if on:
+            self._free.clear()
+        else:
+            self._free.set()
+
+    def stop(self) -> None:
+        """Stop; :meth:`begin` can go on from there."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _part(self, part: tuple[list[Finding | Unchecked], object, object]) -> None:
+        self._take(part[0])
+        self.found.emit()
+
+    def _take(self, found: Sequence[Finding | Unchecked]) -> None:
+        self.findings += [each for each in found if isinstance(each, Finding)]
+        self.unchecked += [each for each in found if isinstance(each, Unchecked)]
+
+    def _finish(self, whole: bool) -> None:
+        if self._last is not None:
+            found, summary, mark = self._last
+            self._take(found)
+            self.documents += summary.documents
+            self.seconds += summary.seconds
+            self._mark = None if whole else mark
+        self.at, self.whole = dt.datetime.now(dt.UTC), whole
+
+    def _done(self, _: None) -> None:
+        self._finish(True)
+        self.ended.emit()
+
+    def _stopped(self) -> None:
+        self._finish(False)
+        self.ended.emit()
+
+    def _broke(self, error: BaseException) -> None:
+        self._finish(False)
+        self.failed.emit(error)

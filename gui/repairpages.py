@@ -1,0 +1,71 @@
+"""The page of the repair centre."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.look import wording
+from gui.pages import Page, Request
+from gui.repair.repairview import RepairPanel
+from model.canonical import Value
+from model.records import Outcome
+from model.session import Session
+
+
+class RepairPage(Page):
+    """Damage in a database (or all of them, one collection, one document), and what to do about it."""
+
+    kind = "repair"
+    icon = "wrench"
+    wants_rail = True
+
+    def __init__(
+        self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(session, place, id, parent)
+        self.panel = RepairPanel(session, [place] if place else [], [id] if id is not None else None, production)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.panel)
+        self.setFocusProxy(self.panel)
+        self.panel.repaired.connect(self._repaired)
+        self.panel.closed.connect(self._closed)
+        self.panel.changed.connect(self.changed)
+
+    @property
+    def title(self) -> str:
+        what = self.ns or self.session.name
+        return f"Repairs: {what if self.id is None else wording.plain(self.id)}"
+
+    @property
+    def tip(self) -> str:
+        where = self.ns or "all databases"
+        return f"Repairs in {where} of {self.session.name}"
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        where = f"{self.session.name} / {self.ns}" if self.ns else self.session.name
+        left = [where, "No transaction is needed: each item is one guarded write"]
+        return left, ["Every repair can be undone from the journal"], False
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.pane.tree, self.panel.list, self.panel.preview]
+
+    def leave(self) -> None:
+        self.panel.scanner.stop()
+
+    def do_refresh(self) -> None:
+        if not self.panel.scanner.running and not self.panel.busy:
+            self.panel.scan()
+
+    def _repaired(self, collections: object) -> None:
+        for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
+            self.written.emit(Outcome("applied", str(ns), None, "Findings were repaired"))
+
+    def _closed(self) -> None:
+        self.asked.emit(Request("close"))
+
+    def after_write(self, outcome: Outcome) -> None:
+        pass  # a plan stays as it is: applying it looks again at what the scan saw
