@@ -14,6 +14,7 @@ from gui.documentpages import DocumentPage, MergePage
 from gui.frame.gallery import Gallery
 from gui.frame.opening import Opening
 from gui.pages import CollectionPage
+from gui.toolpages import PendingPage
 from gui.window import Window
 from model import canonical, text
 from model.canonical import Value
@@ -210,8 +211,19 @@ class Tour:
         outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})
         if outcome.entry is not None:
             session.undo(outcome.entry)
-        window.desk.tool(session, "pending")
+        page = window.desk.tool(session, "pending")
         yield "pending", self._still()
+        assert isinstance(page, PendingPage)
+        page.panel.preview.dropping.click()
+        page.panel.model.tick([row for row in page.panel.model.rows if not row.stale], True)
+        page.panel.drop.click()
+        yield "pending-drop", self._still()
+        self._close_sheets()
+        counted = window.desk.collection(session, "reporting.campaigns")
+        settle(lambda: counted.id is not None)
+        counted.do_process_entry()
+        yield "process-entry", self._still()
+        self._close_sheets()
         window.desk.tool(session, "journal")
         yield "journal", self._still()
         window.do.do_repairs()

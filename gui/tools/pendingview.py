@@ -201,6 +201,7 @@ class PendingPanel(QWidget):
         self.model.ends, self.model.dropped = {}, set()
         self.tokens = tokens
         places = sorted({token.ns for token in tokens})
+        self.model.whole_ns = len({ns.partition(".")[0] for ns in places}) > 1
         kept = self.places.currentData()
         self.places.blockSignals(True)
         self.places.clear()

@@ -41,6 +41,7 @@ class TokensModel(RowsModel[PendingToken]):
         self.said: dict[Hashable, bool] = {}  # what a person ticked or unticked; young tokens only so
         self.ends: dict[Hashable, Outcome] = {}
         self.dropped: set[Hashable] = set()
+        self.whole_ns = False  # several databases may have a collection of one name
         self.now = dt.datetime.now(dt.UTC)
 
     def key(self, row: PendingToken) -> Hashable:
@@ -77,7 +78,7 @@ class TokensModel(RowsModel[PendingToken]):
             case 1:
                 return value(wording.plain(row.id), middle=True)
             case 2:
-                return plain(row.ns.partition(".")[2], "text2")
+                return plain(row.ns if self.whole_ns else row.ns.partition(".")[2], "text2", middle=True, tip=row.ns)
             case 3:
                 return value(text.shown(row.token), dim, middle=True)
             case 4:

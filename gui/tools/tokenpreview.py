@@ -7,7 +7,16 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QHeaderView,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui import tasks
 from gui.look import states, theme, wording
@@ -18,6 +27,8 @@ from model.records import PendingToken, Sending
 from model.session import Session
 
 What: TypeAlias = Literal["finish", "drop"]
+FINISH: What = "finish"
+DROP: What = "drop"
 
 
 class TokenPreview(QWidget):
@@ -45,12 +56,18 @@ class TokenPreview(QWidget):
         self._which = words("", "second")
         self._which.setFont(theme.mono(12))
         head.addWidget(self._which, 1)
-        self.finishing = button("If finished", partial(self._look_at, "finish"), "small")
-        self.dropping = button("If dropped", partial(self._look_at, "drop"), "small")
-        for one in (self.finishing, self.dropping):
+        segments, group = QHBoxLayout(), QButtonGroup(self)
+        segments.setSpacing(0)
+        self.finishing, self.dropping = QPushButton("If finished"), QPushButton("If dropped")
+        for one, place, what in ((self.finishing, "first", FINISH), (self.dropping, "last", DROP)):
             one.setCheckable(True)
-            head.addWidget(one)
+            one.setProperty("segment", place)
+            one.setFixedHeight(theme.px(26))
+            one.clicked.connect(partial(self._look_at, what))
+            group.addButton(one)
+            segments.addWidget(one)
         self.finishing.setChecked(True)
+        head.addLayout(segments)
         head.addSpacing(theme.px(8))
         self._copy = button("Copy as PyMongo", self._copy_code, "small", icon="copy")
         self._copy_shell = button("Copy as mongosh", self._copy_mongosh, "quiet", "small")
@@ -64,14 +81,16 @@ class TokenPreview(QWidget):
         tree.setModel(self.model)
         tree.setAccessibleName("What finishing or dropping this token changes")
         tree.setSelectionMode(CellTree.SelectionMode.NoSelection)
-        for at, width in enumerate((84, 176, 176)):
-            tree.header().resizeSection(at, theme.px(width))
+        tree.header().setStretchLastSection(False)
+        tree.header().resizeSection(0, theme.px(76))
+        for at in (1, 2, 3):
+            tree.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
         self._preview_tree = tree
         split = QSplitter()
         split.setChildrenCollapsible(False)
         split.addWidget(tree)
         split.addWidget(self.code)
-        split.setSizes([theme.px(560), theme.px(600)])
+        split.setSizes([theme.px(600), theme.px(560)])
         column.addWidget(split, 1)
 
     def show_token(self, token: PendingToken | None) -> None:
@@ -94,10 +113,8 @@ class TokenPreview(QWidget):
 
         tasks.run(work, done=self._previewed, failed=self._no_preview, owner=self, key="preview")
 
-    def _look_at(self, what: What) -> None:
+    def _look_at(self, what: What, _: bool = False) -> None:
         self._what = what
-        self.finishing.setChecked(what == "finish")
-        self.dropping.setChecked(what == "drop")
         self.show_token(self._token)
 
     def _previewed(self, found: tuple[PendingToken, Mapping[str, str], Sending, Sending]) -> None:
