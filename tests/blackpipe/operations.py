@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import bson
@@ -25,6 +26,16 @@ class Operation:
     prepare: Callable[[Ground], object]
     act: Callable[[Ground, Any], Outcome]  # given what was prepared
     numbering: str = ""
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether it is two writes with an entry each, and what is between them may stay."""
+        return self.name.startswith("count")
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether doing it again with the same token, entry or id counts once."""
+        return self.layout == "once" and "number" not in self.name and self.name != "insert by counter"
 
 
 def three_versions(at: Ground) -> None:
@@ -115,6 +126,48 @@ def _put_back(at: Ground) -> str:
     return done.entry
 
 
+def _drop(at: Ground, _: object) -> Outcome:
+    tokens = [token for token in at.session.pending(STATS) if token.token == Value.of(OLD[0])]
+    return next(iter(at.session.drop(tokens, confirmed=True)), Outcome("skipped", STATS, None, "It is dropped."))
+
+
+def _countable(at: Ground) -> None:
+    at.clear()
+    at.pipe.load(f"{DB}.counters", [bson.encode({"_id": "orders", "seq": 41})])
+    at.pipe.load(STATS, [bson.encode({"_id": "day", "count": 41, "pending": []})])
+    at.pipe.load(f"{DB}.teams", [bson.encode({"_id": 1, "id": 9999, "wins": 1, "history": ["brasil-2014"]})])
+    at.pipe.index(f"{DB}.teams", "id", unique=True)
+    at.pipe.load(f"{DB}.users", [bson.encode({"_id": 7, "name": "Eva"})])
+    made = at.session.once.insert(f"{DB}.carts", {"total": 1}, "K-1")
+    assert made.kind == "applied", made
+
+
+def _changed(at: Ground) -> Outcome:
+    cart = at.session.version(f"{DB}.carts", ID)
+    assert cart.v is not None
+    return at.session.once.update(f"{DB}.carts", ID, cart.v, {"total": 2})
+
+
+def _do(act: Callable[[Ground], Outcome], at: Ground, _: object) -> Outcome:
+    return act(at)
+
+
+ONCE: dict[str, Callable[[Ground], Outcome]] = {
+    "next number": lambda at: at.session.once.next(f"{DB}.counters", "orders"),
+    "first number": lambda at: at.session.once.next(f"{DB}.counters", "invoices", create=True),
+    "insert under the next number": lambda at: at.session.once.insert_next(f"{DB}.users", {"name": "Jonas"}),
+    "insert by counter": lambda at: at.session.once.insert_next(
+        f"{DB}.users", {"name": "Jonas"}, counter=(f"{DB}.counters", "orders")
+    ),
+    "count": lambda at: at.session.once.count(STATS, "day", OLD[3]),
+    "count for the first time": lambda at: at.session.once.count(STATS, "morrow", OLD[3], create=True),
+    "process": lambda at: at.session.once.process(f"{DB}.teams", 9999, "germany-2006"),
+    "process for the first time": lambda at: at.session.once.process(f"{DB}.teams", 7, "germany-2006", create=True),
+    "insert with a hash": lambda at: at.session.once.insert(f"{DB}.carts", {"total": 1}, "K-2"),
+    "update by hash": _changed,
+}
+
+
 def operations() -> list[Operation]:
     """All of them."""
     found: list[Operation] = []
@@ -140,7 +193,10 @@ def operations() -> list[Operation]:
         Operation("pending", "finish from null", _counter(count=None), _finish),
         Operation("pending", "finish from nothing", _counter(count="none"), _finish),
         Operation("pending", "take out", _counter(applied=OLD[:1]), _finish),
+        Operation("pending", "drop", _counter(), _drop),
         Operation("pending", "undo a finish", _finished, _undo),
         Operation("pending", "redo a finish", _put_back, _undo),
     ]
+    for name, act in ONCE.items():
+        found.append(Operation("once", name, _countable, partial(_do, act)))
     return found
