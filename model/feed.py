@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-from model.errors import Refused, Unreachable
+from model.errors import Cancelled, Refused, Unreachable
 from model.feeding.collection import CollectionFeed, FeedPort
 from model.feeding.fed import Fed
 from model.layouts.base import Layout
@@ -47,7 +47,7 @@ def feed(
     """
     stop = stop or threading.Event()
     wait = wait_ms if wait_ms is not None else _ONCE_MS if once else max(50, _AWAIT_MS // max(1, len(layouts)))
-    turns = [_Turn(CollectionFeed(server, layout, wait), every) for layout in layouts]
+    turns = [_Turn(CollectionFeed(server, layout, wait, once, stop.is_set), every) for layout in layouts]
     try:
         while not stop.is_set():
             for turn in turns:
@@ -57,6 +57,8 @@ def feed(
                 return
             if (pause := min(turn.pause() for turn in turns)) > 0:
                 stop.wait(pause)
+    except Cancelled:
+        return  # stopped where nothing was to be told
     finally:
         for turn in turns:
             turn.feed.close()

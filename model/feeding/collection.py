@@ -15,7 +15,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Protocol
@@ -52,14 +52,17 @@ class FeedPort(Port, Protocol):
 class CollectionFeed:
     """The feed of one collection. Every step raises ``Refused`` where it cannot go on; the next one tries again."""
 
-    def __init__(self, server: FeedPort, layout: Stream, wait_ms: int) -> None:
+    def __init__(
+        self, server: FeedPort, layout: Stream, wait_ms: int, once: bool = False, stop: Callable[[], bool] = bool
+    ) -> None:
         self.server, self.layout = server, layout
+        self._once, self._stop = once, stop
         self.ns = layout.ns
         self.rows = Rows(server, layout)
         self.ledger = Ledger(server, layout.ns, layout.archive)
         self.polling = False
         self.idle = False
-        """Whether nothing was waiting when it was looked for last."""
+        """Whether nothing was waiting when it was looked for last; with ``once``, nothing from before the beginning."""
         self.archived = 0
         self._wait_ms = wait_ms
         self._stream: Changes | None = None
@@ -69,6 +72,7 @@ class CollectionFeed:
         self._kept: bytes | None = None
         self._kept_at = time.monotonic()
         self._quiet = 0
+        self._until = ""  # the place in the stream at which this feeder began, or had compared everything
         self._states: OrderedDict[Value, bytes] = OrderedDict()
         self._size = 0
         self._told: set[tuple[Value | None, Value | None, What]] = set()
@@ -100,14 +104,26 @@ class CollectionFeed:
         self._place = kept or Place()
         self._kept = self._place.token
         if token is None:
-            yield from self._compare(first=kept is None)
+            try:
+                yield from self._compare(first=kept is None)
+            except BaseException:
+                stream.close()
+                raise
             self._place = Place(stream.token, self._place.at)
             self._keep()
             yield self._word(f"{self.rows.ns} is fed from the change stream from now on.")
         else:
             at = f" of {self._place.at:%Y-%m-%d %H:%M:%S} UTC" if self._place.at else ""
             yield self._word(f"{self.rows.ns} is fed from the change stream, going on behind the event{at}.")
-        self._stream = stream
+        self._stream, self._until = stream, self._now()
+
+    def _now(self) -> str:
+        """The place that a stream begins at which is opened now; "" where places cannot be compared."""
+        probe = self.server.changes(self.ns, None, self._wait_ms)
+        try:
+            return _comparable(probe.token)
+        finally:
+            probe.close()
 
     def _since(self, kept: Place | None) -> str:
         if kept is None or kept.at is None:
@@ -124,7 +140,7 @@ class CollectionFeed:
         return False
 
     def _compare(self, first: bool) -> Iterator[Fed]:
-        for fed in compared(self.layout, self.rows, first, self.lag()):
+        for fed in compared(self.layout, self.rows, first, self.lag(), self._stop):
             if fed.outcome == "applied":
                 self.archived += 1
             elif fed.outcome != "note":
@@ -164,6 +180,9 @@ class CollectionFeed:
             yield from self._event(event)
             self._place = replace(self._place, token=event.token, at=event.at)
             self._unkept += 1
+            self._passed()
+            if self._once and self.idle:
+                break
             if self._stream.ended:
                 self._keep()
                 self._drop_stream()
@@ -182,7 +201,15 @@ class CollectionFeed:
             self._place = replace(self._place, token=moved)
             if time.monotonic() - self._kept_at > KEPT_AFTER:
                 self._unkept = max(1, self._unkept)
-        if self.idle and not self._place.whole:
+        self._passed()
+
+    def _passed(self) -> None:
+        """Note it where the place has come to what was the present when this feeder began, or had compared."""
+        here = _comparable(self._place.token)
+        there = bool(here and self._until) and here >= self._until
+        if there and self._once:
+            self.idle = True
+        if (there or self.idle) and not self._place.whole:
             self._place = replace(self._place, whole=True)
             self._unkept = max(1, self._unkept)
 
@@ -346,3 +373,9 @@ class CollectionFeed:
 
     def _word(self, detail: str) -> Fed:
         return Fed("note", self.ns, detail, lag=self.lag())
+
+
+def _comparable(token: bytes | None) -> str:
+    """The part of a resume token by which places are in order, as MongoDB promises of its hexadecimal text; else ""."""
+    data = c.get(token, ("_data",)) if token is not None else None
+    return str(data.python()) if data is not None and data.type == c.STRING else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from model import canonical as c
 from model.canonical import Value
+from model.errors import Cancelled
 from model.feeding.fed import Fed
 from model.feeding.rows import Rows, in_batches
 from model.layouts.fields import legible, number_of, place_of, unreadable, version_damage, whole_number
@@ -13,13 +14,16 @@ from model.layouts.stream import Stream
 from model.names import id_name, version_name
 
 
-def compared(layout: Stream, rows: Rows, first: bool, lag: float | None) -> Iterator[Fed]:
+def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: Callable[[], bool]) -> Iterator[Fed]:
     """Archive every current version that the archive lacks; a version in between cannot be proven, and is told.
 
-    ``first``: nothing was ever fed here, so that whole histories which are missing are told in one sentence.
+    ``first``: nothing was ever fed here, so that whole histories which are missing are told in one sentence. Raises
+    ``Cancelled`` where ``stop`` says so.
     """
     before = 0
     for batch in in_batches(layout.server.find(layout.ns, sort={"_id": 1})):
+        if stop():
+            raise Cancelled
         known: list[tuple[Value, Value, bytes]] = []
         for raw in batch:
             p, found = layout.profile, legible(raw)

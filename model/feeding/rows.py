@@ -14,7 +14,7 @@ from model.feeding.ledger import trouble
 from model.layouts.archived import WithArchive
 from model.layouts.fields import number_of, place_of
 from model.layouts.uniqueness import create_unique, is_unique
-from model.names import version_name
+from model.names import id_name, version_name
 from model.resilient import Port, Write, run
 
 
@@ -115,11 +115,13 @@ class Rows:
         if end.kind == "applied":
             return "new"
         if end.kind != "conflict":
-            raise trouble(end)
+            error = trouble(end)
+            raise type(error)(f"{version_name(v)} of {id_name(id)} is not in {self.ns} for certain: {error}")
         there = self.row(id, v)
         if there is None:
             raise Refused(
-                f"{self.ns} does not take {version_name(v)}: another unique index stands in its way; drop that first."
+                f"{self.ns} does not take {version_name(v)} of {id_name(id)}: another unique index stands in its way; "
+                "drop that first."
             )
         return "there" if self.same(there, raw) else "other"
 

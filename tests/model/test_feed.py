@@ -428,6 +428,49 @@ def test_a_stopped_feeder_keeps_its_place(here: Ground) -> None:
     assert here.archived() == STORY
 
 
+def test_once_ends_although_there_is_always_something_new(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": 0, "v": 1})
+    made = 0
+    for fed in here.feeding():
+        if fed.outcome == "applied":
+            made += 1
+            here.orders.insert_many([{"_id": f"{made}-{n}", "v": 1} for n in range(3)])
+    assert made < 5
+    assert len(outcomes(here.feed())) == 3 * made + 1 - made
+
+
+def test_a_feeder_can_be_stopped_while_it_compares(here: Ground) -> None:
+    here.archive.create_index([("docId", 1), ("v", 1)], unique=True)
+    here.orders.insert_many([{"_id": n, "v": 1} for n in range(500)])
+    here.archive.insert_many([{"docId": n, "v": 1} for n in range(500)])
+    stop = threading.Event()
+
+    class Watched(FaultyServer):
+        def changes(self, *given: Any) -> Any:
+            return self.server.changes(*given)
+
+        def find(self, ns: str, *given: Any, **named: Any) -> Any:
+            if ns == here.archive.full_name:
+                stop.set()
+            return super().find(ns, *given, **named)
+
+    port = Watched(here.server)
+    assert outcomes(list(here.feeding(port, once=False, stop=stop))) == []
+    assert here.ledger.count_documents({}) == 0
+    assert port.operations < 6
+
+
+def test_a_version_that_the_server_refuses_stops_the_feed_in_front_of_it(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_many([{"_id": id, "v": 1, "n": 1} for id in "AB"])
+    here.archive.create_index("n", unique=True)
+    with pytest.raises(Refused, match="does not take v1 of B: another unique index stands in its way"):
+        here.feed()
+    here.archive.drop_index("n_1")
+    assert outcomes(here.feed()) == [("applied", 1)]
+
+
 def test_the_lag_is_that_of_the_last_event_and_none_once_nothing_waits(here: Ground) -> None:
     here.feed()
     act(here)
