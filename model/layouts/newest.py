@@ -227,11 +227,18 @@ class OwnDocuments(Layout):
         return all(c.get(a, (name,)) == c.get(b, (name,)) for name in names)
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether a version of this write is there: every version that is written here has the token as its ``_id``."""
-        return self._any(self.ns, {"_id": Value.of(token)})
+        """Whether a version of this write is there: it has the token as its ``_id``, or beside the version."""
+        if self._any(self.ns, {"_id": Value.of(token)}):
+            return True
+        p = self.profile
+        return self._begins() and self._any(self.ns, guards.exact(p.id, id) | guards.exact(p.token, Value.of(token)))
+
+    def _begins(self) -> bool:
+        """Whether a history begins under an ``_id`` of its own: where the number alone keeps no two of them apart."""
+        return bool(self.profile.token) and self.profile.numbering == "time"
 
     def _bears(self, raw: bytes, token: ObjectId) -> bool:
-        return c.get(raw, ("_id",)) == Value.of(token)
+        return Value.of(token) in (c.get(raw, ("_id",)), c.get(raw, (self.profile.token or "_id",)))
 
     def _insert(self, id: Value, raw: bytes, stamp: Stamp, note: str) -> End:
         return run(self.server, Write(self.ns, "insert", {}, raw, note), lambda: self.landed(id, stamp.token))
@@ -239,7 +246,8 @@ class OwnDocuments(Layout):
     def _new_pairs(self, id: Value, stamp: Stamp, v: Value) -> list[tuple[str, Value]]:
         """The layout's own fields of a document that begins a history."""
         p = self.profile
-        pairs = [("_id", Value.of(stamp.token)), (p.id, id), (p.version, v)]
+        begins = Value.document(c.document([("first", id)])) if self._begins() else Value.of(stamp.token)
+        pairs = [("_id", begins), (p.id, id), (p.version, v)]
         if p.token:
             pairs.append((p.token, Value.of(stamp.token)))
         if p.at:
@@ -299,9 +307,9 @@ class OwnDocuments(Layout):
         try:
             if reason := self.writable(base):
                 raise Refused(reason)
-            if self._overtaken(id, base):
-                return self._conflict(id, base)
             doomed = self.removal(id, base)
+            if self._overtaken(id, base):  # after the versions were read, so that none of them is newer than the base
+                return self._conflict(id, base)
             doomed = doomed[::-1] if self.newest_goes_first else doomed
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))

@@ -14,7 +14,7 @@ from model.layouts.recognise import bind
 from model.records import Version
 from model.resilient import Server
 from tests.model.faults import FaultyServer
-from tests.model.layout_ground import doc, layout_of
+from tests.model.layout_ground import doc, layout_of, raw_find
 
 ID = Value.of("K-1")
 NOW = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
@@ -92,3 +92,48 @@ def test_a_document_is_begun_once_whatever_the_counter_says(server: Server) -> N
         assert outcome.kind in ("refused", "applied")
         assert len(list(layout.history(id))) == 1
     raise AssertionError("a creation of more than twenty operations")
+
+
+@pytest.mark.parametrize("name", ["versions", "flagged", "deltas"])
+def test_two_documents_begun_at_different_times_under_one_id_are_not_both_begun(server: Server, name: str) -> None:
+    layout = layout_of(server, "numbers", name, numbering="time")
+    port = FaultyServer(server)
+    slow = bind(port, layout.profile)
+    for place in range(20):
+        id = Value.of(f"T-{place}")
+        port.operations = 0
+        kinds: list[str] = []
+
+        def overtake(id: Value = id, place: int = place, kinds: list[str] = kinds) -> None:
+            kinds.append(layout.create(doc(a=1), id, later(2 * place + 1)).kind)
+
+        port.between = {place: overtake}
+        kinds.append(slow.create(doc(a=2), id, later(2 * place + 2)).kind)
+        if port.between:
+            return
+        assert sorted(kinds) == ["applied", "refused"]
+        assert len(list(layout.history(id))) == 1
+    raise AssertionError("a creation of more than twenty operations")
+
+
+def test_a_delete_takes_no_version_that_came_after_the_one_it_was_asked_for(server: Server) -> None:
+    layout = layout_of(server, "numbers", "deltas")
+    port = FaultyServer(server)
+    slow = bind(port, layout.profile)
+    for place in range(12):
+        id = Value.of(f"D-{place}")
+        layout.create(doc(a=1), id)
+        base = layout.version(id)
+        port.operations, kinds = 0, []
+
+        def overtake(id: Value = id, base: Version = base, kinds: list[str] = kinds) -> None:
+            kinds.append(layout.swap(id, base, doc(a=2)).kind)
+
+        port.between = {place: overtake}
+        deleted = slow.delete(id, base).kind
+        if port.between:
+            return
+        assert (deleted, kinds) in (("conflict", ["applied"]), ("applied", ["conflict"])), f"at operation {place}"
+        left = [found["v"] for found in raw_find(server, layout.ns, docId=id)]
+        assert sorted(left) == ([1, 2] if kinds == ["applied"] else []), f"at operation {place}"
+    raise AssertionError("a delete of more than twelve operations")

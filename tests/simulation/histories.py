@@ -24,9 +24,9 @@ class Entry:
     content: bytes
 
 
-def history(machine: Machine, profile: CollectionProfile) -> list[Entry]:
-    """The versions of the one document that a simulation writes to."""
-    return _READERS[profile.layout](machine, profile)
+def history(machine: Machine, profile: CollectionProfile, id: str = "K-1") -> list[Entry]:
+    """The versions of a document, by default of the one that every simulation writes to."""
+    return _READERS[profile.layout](machine, profile, id)
 
 
 def flagged(machine: Machine, profile: CollectionProfile) -> list[Any]:
@@ -34,8 +34,8 @@ def flagged(machine: Machine, profile: CollectionProfile) -> list[Any]:
     return [doc[profile.version] for doc in _decoded(machine.documents(profile.ns)) if doc.get(profile.current)]
 
 
-def _decoded(raws: Iterable[bytes]) -> list[Stored]:
-    return [bson.decode(raw) for raw in raws]
+def _decoded(raws: Iterable[bytes], name: str = "", id: str = "") -> list[Stored]:
+    return [doc for raw in raws if (doc := bson.decode(raw)).get(name, id) == id]
 
 
 def _entry(doc: Stored, p: CollectionProfile, *own: str) -> Entry:
@@ -48,48 +48,49 @@ def _by_number(docs: Iterable[Stored], p: CollectionProfile) -> list[Stored]:
     return sorted(docs, key=lambda doc: doc[p.version])
 
 
-def _own_documents(machine: Machine, p: CollectionProfile) -> list[Entry]:
-    docs = _by_number(_decoded(machine.documents(p.ns)), p)
+def _own_documents(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
+    docs = _by_number(_decoded(machine.documents(p.ns), p.id, id), p)
     return [_entry(doc, p, p.id, *([p.current] if p.layout == "flagged" else [])) for doc in docs]
 
 
-def _deltas(machine: Machine, p: CollectionProfile) -> list[Entry]:
+def _deltas(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     state: Stored = {}
     entries = []
     own = ("_id", p.id, p.version, p.token, p.removed, f"{p.token}_next")
-    for doc in _by_number(_decoded(machine.documents(p.ns)), p):
+    for doc in _by_number(_decoded(machine.documents(p.ns), p.id, id), p):
         for name in doc.get(p.removed, ()):
-            del state[name]
+            state.pop(name, None)  # what it removes is gone already where a delete took the versions before
         state |= {name: value for name, value in doc.items() if name not in own}
         entries.append(Entry(doc[p.version], doc[p.token], bson.encode(state)))
     return entries
 
 
-def _embedded(machine: Machine, p: CollectionProfile) -> list[Entry]:
-    (doc,) = _decoded(machine.documents(p.ns))
-    return [_entry(part, p) for part in (*doc[p.prev], doc[p.current])]
+def _embedded(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
+    docs = _decoded(machine.documents(p.ns), "_id", id)
+    return [_entry(part, p) for doc in docs for part in (*doc[p.prev], doc[p.current])]
 
 
-def _nested(machine: Machine, p: CollectionProfile) -> list[Entry]:
-    (doc,) = _decoded(machine.documents(p.ns))
-    return [_entry(part, p, p.prev) for part in (*doc.get(p.prev, ()), doc)]
+def _nested(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
+    docs = _decoded(machine.documents(p.ns), "_id", id)
+    return [_entry(part, p, p.prev) for doc in docs for part in (*doc.get(p.prev, ()), doc)]
 
 
-def _archive(machine: Machine, p: CollectionProfile) -> list[Entry]:
-    (current,) = (_entry(doc, p) for doc in _decoded(machine.documents(p.ns)))
-    rows = [_entry(doc, p, p.archive_id) for doc in _by_number(_decoded(machine.documents(p.archive)), p)]
-    if rows and rows[-1] == current:
+def _archive(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
+    current = [_entry(doc, p) for doc in _decoded(machine.documents(p.ns), "_id", id)]
+    past = _by_number(_decoded(machine.documents(p.archive), p.archive_id, id), p)
+    rows = [_entry(doc, p, p.archive_id) for doc in past]
+    if rows and current == rows[-1:]:
         del rows[-1]  # the residue of a writer that died before its swap; a stream's archive holds it anyway
-    return [*rows, current]
+    return [*rows, *current]
 
 
-def _changes(machine: Machine, p: CollectionProfile) -> list[Entry]:
+def _changes(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     """Where no history is kept: the states that the document went through."""
-    docs = [bson.decode(change.after) for change in machine.log if change.ns == p.ns and change.after is not None]
-    return [_entry(doc, p) for doc in docs]
+    states = (change.after for change in machine.log if change.ns == p.ns and change.after is not None)
+    return [_entry(doc, p) for doc in _decoded(states, "_id", id)]
 
 
-_READERS: dict[str, Callable[[Machine, CollectionProfile], list[Entry]]] = {
+_READERS: dict[str, Callable[[Machine, CollectionProfile, str], list[Entry]]] = {
     "versions": _own_documents,
     "flagged": _own_documents,
     "embedded": _embedded,

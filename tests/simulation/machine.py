@@ -29,6 +29,7 @@ class Change:
 
     ns: str
     after: bytes | None
+    before: bytes | None = None
 
 
 @dataclass
@@ -96,7 +97,7 @@ class Machine:
             if found is None:
                 return Reply("no")
             collection.remove([found[0]])
-            self.log.append(Change(write.ns, None))
+            self.log.append(Change(write.ns, None, found[1]))
             return Reply("yes", 1, 1)
         assert write.body is not None
         if isinstance(write.body, bytes):

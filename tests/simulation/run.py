@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from model.layouts.recognise import LAYOUTS
 from model.records import ServerFacts
+from tests.simulation import lives
 from tests.simulation.audit import faults
 from tests.simulation.published import Published, Stopped, verdict
 from tests.simulation.published import ground as ground_of
@@ -29,6 +30,8 @@ from tests.simulation.writers import (
 )
 
 WRITERS = 4
+LIVES = 0.25
+"""The share of schedules in which documents begin and end; in the others one document is edited."""
 
 
 def subjects() -> list[str]:
@@ -54,6 +57,8 @@ def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | No
     """Run a layout under one seed."""
     rng = random.Random(f"{layout} {seed}")
     of = variant(layout, rng)
+    if rng.random() < LIVES:
+        return _run_lives(layout, seed, of, rng, crew, shown, odds)
     first = ground(of)
     machine = first.copy()
     machine.log += first.log
@@ -84,6 +89,45 @@ def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | No
         tuple(kinds),
         tuple(schedule.trace or ()),
         _about(of, todo),
+    )
+
+
+def _run_lives(
+    layout: str, seed: int, of: Variant, rng: random.Random, crew: Crew, shown: bool, odds: Odds | None
+) -> Result:
+    """Run a layout where documents begin and end."""
+    first = ground(of, beside=True)
+    machine = first.copy()
+    machine.log += first.log
+    began = len(machine.log)
+    facts = MONGODB if of.mongodb else OTHER
+    feeder = Feeder(machine, of.profile, began - 1) if layout == "stream" else None
+    schedule = Schedule(crew, machine, rng, odds or Odds(), [] if shown else None)
+    schedule.background = feeder.step if feeder is not None else None
+    numbers = itertools.count(10)
+    told = [lives.story(writer, rng) for writer in range(WRITERS)]
+
+    def job(writer: int) -> Callable[[], None]:
+        bound = layout_of(WriterPort(schedule, writer, facts), of)
+
+        def act() -> None:
+            lives.live(bound, told[writer], rng, lambda: stamp(next(numbers)))
+            for each in (*told[writer].writes, *told[writer].removals):
+                kind = each.outcome.kind if each.outcome is not None else "-"
+                schedule.say(f"writer {writer}", f"was told {kind} for {each.mark}")
+
+        return act
+
+    schedule.run([job(writer) for writer in range(WRITERS)])
+    wrong = [f"the code failed: {type(error).__name__}: {error}" for error in schedule.crashed]
+    if feeder is not None:
+        feeder.drain()
+    wrong += lives.faults(machine, first, layout_of(SoundPort(machine, facts), of), of, told, began, schedule.arrived)
+    acts = [act for each in told for act in (*each.writes, *each.removals)]
+    kinds = tuple(act.outcome.kind if act.outcome is not None else "died" for act in acts)
+    plans = "; ".join(", ".join(f"{kind} {id.python()}" for kind, id in each.plan) for each in told)
+    return Result(
+        seed, layout, wrong, False, schedule.steps, kinds, tuple(schedule.trace or ()), f"{of}\nwriters: {plans}"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from model.errors import Unreachable
 from model.records import ServerFacts
-from model.resilient import Reply, Terms, Write
+from model.resilient import Reply, Terms, Write, bson_of
 from tests.simulation.machine import Machine
 
 DEATH = 0.06
@@ -82,6 +82,7 @@ class Schedule:
     alive: list[int] = field(default_factory=list)
     steps: int = 0
     crashed: list[BaseException] = field(default_factory=list)
+    arrived: list[bytes] = field(default_factory=list)  # what was inserted late, and the filters of late deletes
 
     def run(self, writers: Sequence[Callable[[], None]]) -> None:
         """Run the writers to their ends or deaths; then all that is on its way lands."""
@@ -131,6 +132,8 @@ class Schedule:
     def _land(self) -> None:
         who, write = self.late.pop(int(self.rng.random() * len(self.late)))
         reply = self.machine.apply(write)
+        if reply.applied == "yes" and write.kind in ("insert", "delete"):
+            self.arrived.append(write.body if isinstance(write.body, bytes) else bson_of(write.filter))
         self.say(who, f"   landing late: {_told(write)} → {_answer(reply)}")
 
 

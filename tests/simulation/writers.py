@@ -21,7 +21,7 @@ from model.records import Outcome, ServerFacts, Version
 from tests.simulation.machine import Machine
 from tests.simulation.schedule import SoundPort, WriterPort
 
-ID = Value.of("K-1")
+ID, NEW, BESIDE = Value.of("K-1"), Value.of("K-2"), Value.of("K-3")
 NS, PAST, COUNTERS = "shop.things", "shop.things_past", "shop.counters"
 EPOCH = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 TRIES = 6
@@ -98,19 +98,21 @@ def _object_id(number: int) -> ObjectId:
 
 
 @lru_cache
-def ground(of: Variant) -> Machine:
-    """A machine with a document of two versions; to be copied."""
+def ground(of: Variant, beside: bool = False) -> Machine:
+    """A machine with a document of two versions, and one beside it that nobody may touch; to be copied."""
     machine = Machine()
     p = of.profile
     layout = bind(SoundPort(machine, MONGODB), p)
     if layout.missing_index():
         machine.unique(*((PAST, (p.archive_id, p.version)) if p.layout == "archive" else (NS, (p.id, p.version))))
-    created = layout.create(bson.encode(FIRST), ID, stamp(1))
-    assert created.kind == "applied", created
-    if of.layout == "stream":
-        Feeder(machine, p).drain()
-    second = layout.swap(ID, layout.version(ID), bson.encode(FIRST | {"t": 2}), stamp(2))
-    assert second.kind == "applied", second
+    feeder = Feeder(machine, p)
+    for number, id in enumerate((BESIDE, ID) if beside else (ID,)):
+        created = layout.create(bson.encode(FIRST), id, stamp(1 + 2 * number))
+        assert created.kind == "applied", created
+        if of.layout == "stream":
+            feeder.drain()
+        second = layout.swap(id, layout.version(id), bson.encode(FIRST | {"t": 2}), stamp(2 + 2 * number))
+        assert second.kind == "applied", second
     return machine
 
 
@@ -161,6 +163,7 @@ class Feeder:
     machine: Machine
     profile: CollectionProfile
     at: int = 0
+    fed: set[bytes] = field(default_factory=set)
 
     def step(self) -> str:
         """Copy the next change, if there is one; what it did."""
@@ -170,6 +173,9 @@ class Feeder:
             if change.ns == self.profile.ns and change.after is not None:
                 doc = bson.decode(change.after)
                 row = {"_id": _object_id(10**12 + self.at), self.profile.archive_id: doc.pop("_id")} | doc
+                if change.after in self.fed:
+                    continue  # it was put back as it had been
+                self.fed.add(change.after)
                 self.machine.collection(self.profile.archive).insert(bson.encode(row))
                 return f"archived version {doc[self.profile.version]}"
         return ""

@@ -1,0 +1,229 @@
+"""Documents that begin and end among edits: creates, deletes and their undoing; and the audit of these.
+
+What a writer was told must be so: what is acknowledged is there once or was among what a delete saw; a delete takes
+what it saw and nothing else; what it gave up is there again, and so is what was put back.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import bson
+from bson import ObjectId
+
+from model.canonical import Value
+from model.errors import NotFound, Refused
+from model.layouts.base import Layout, Stamp
+from model.records import Outcome
+from tests.simulation.histories import history
+from tests.simulation.machine import Machine
+from tests.simulation.writers import BESIDE, FIRST, ID, KINDS, NEW, TRIES, Variant, changed, stamp
+
+SURELY_NOT = ("conflict", "refused")
+
+
+@dataclass
+class Write:
+    """One attempt to create a document, or to change it, and what its writer was told; None where it died first."""
+
+    mark: str
+    kind: str
+    id: Value
+    token: ObjectId
+    outcome: Outcome | None = None
+
+
+@dataclass
+class Removal:
+    """One delete: what it saw, what its writer was told, and what came of putting it back where that was tried."""
+
+    mark: str
+    id: Value
+    saw: tuple[tuple[str, bytes], ...]
+    outcome: Outcome | None = None
+    undone: bool = False
+    back: Outcome | None = None
+
+    @property
+    def may_have_happened(self) -> bool:
+        """Whether all or some of it may be gone: it was not told that nothing was deleted."""
+        return self.outcome is None or self.outcome.kind not in SURELY_NOT
+
+    def holds(self, token: ObjectId) -> bool:
+        """Whether a version with this token is among what it saw."""
+        return any(token.binary in raw for _, raw in self.saw)
+
+
+@dataclass
+class Story:
+    """What a writer means to do, and what came of it."""
+
+    plan: list[tuple[str, Value]]
+    writer: int
+    writes: list[Write] = field(default_factory=list)
+    removals: list[Removal] = field(default_factory=list)
+
+
+def story(writer: int, rng: random.Random) -> Story:
+    """What one writer does: edits mostly, of the document that is there and of one that is being made."""
+    kinds = rng.choice(
+        (("create", "edit"), ("edit", "delete"), ("delete",), ("undo",), ("create", "delete"), ("edit",))
+    )
+    return Story([(kind, NEW if kind == "create" else rng.choice((ID, NEW))) for kind in kinds], writer)
+
+
+def live(layout: Layout, told: Story, rng: random.Random, stamps: Callable[[], Stamp]) -> None:
+    """Do what a story plans; whoever is overtaken reads again and tries again."""
+    for number, (kind, id) in enumerate(told.plan):
+        mark = f"w{told.writer}a{number}"
+        for _ in range(TRIES):
+            if kind == "create":
+                brought = stamps()
+                write = Write(mark, kind, id, brought.token)
+                told.writes.append(write)
+                write.outcome = layout.create(bson.encode(FIRST | {"born": mark}), id, brought)
+                break
+            try:
+                base = layout.version(id)
+                saw = layout.removal(id, base)
+            except NotFound:
+                break
+            except Refused:
+                continue
+            assert base.content is not None
+            if kind == "edit":
+                brought = stamps()
+                write = Write(mark, kind, id, brought.token)
+                told.writes.append(write)
+                edits = KINDS[:1] if layout.name == "deltas" else KINDS
+                write.outcome = layout.swap(id, base, changed(base.content, rng.choice(edits), mark), brought)
+                if write.outcome.kind not in SURELY_NOT:
+                    break
+                continue
+            removal = Removal(mark, id, saw)
+            told.removals.append(removal)
+            removal.outcome = layout.delete(id, base, stamps())
+            if removal.outcome.kind == "applied" and kind == "undo":
+                removal.undone = True
+                removal.back = layout.put_back(saw)
+            if removal.outcome.kind not in SURELY_NOT:
+                break
+
+
+def faults(
+    machine: Machine,
+    before: Machine,
+    sound: Layout,
+    of: Variant,
+    told: Sequence[Story],
+    began: int,
+    arrived: list[bytes],
+) -> Iterator[str]:
+    """What is wrong after such a schedule; ``began`` is where its changes begin in the machine's log.
+
+    ``arrived`` is what was inserted or deleted late. An insert in doubt whose place was taken by another one can still
+    arrive where a delete has made the place free, and a delete that was sent twice where what it took was put back, to
+    the byte, in between: nobody can tell a writer that. Nothing else that was told may turn out untrue.
+    """
+    writes = [write for each in told for write in each.writes]
+    removals = [removal for each in told for removal in each.removals]
+    yield from _beside(machine, before, of)
+    for number, id in enumerate((ID, NEW)):
+        yield from _of_one(
+            machine,
+            sound,
+            of,
+            id,
+            stamp(10**9 + number),
+            arrived,
+            [write for write in writes if write.id == id],
+            [removal for removal in removals if removal.id == id],
+        )
+    yield from _taken(machine, of, removals, began)
+
+
+def _beside(machine: Machine, before: Machine, of: Variant) -> Iterator[str]:
+    """Nobody named the document beside the two."""
+    name = str(BESIDE.python())
+    if history(machine, of.profile, name) != history(before, of.profile, name) and of.layout not in ("hashed", "plain"):
+        yield "a document that nobody named was changed"
+
+
+def _of_one(
+    machine: Machine,
+    sound: Layout,
+    of: Variant,
+    id: Value,
+    last: Stamp,
+    arrived: list[bytes],
+    writes: list[Write],
+    removals: list[Removal],
+) -> Iterator[str]:
+    entries = history(machine, of.profile, str(id.python()))
+    there = Counter(entry.token for entry in entries)
+    twice = [token for token, count in there.items() if count > 1 and token is not None]
+    if twice and of.layout not in ("hashed", "plain"):
+        yield f"{twice} are there twice"
+    for write in writes:
+        kind = write.outcome.kind if write.outcome is not None else "died"
+        excused = any(each.may_have_happened and each.holds(write.token) for each in removals)
+        if kind == "applied" and not there[write.token] and not excused:
+            yield f"{write.mark} ({write.kind}) was acknowledged, is not there, and no delete saw it"
+        freed = any(each.may_have_happened for each in removals) and any(write.token.binary in raw for raw in arrived)
+        if kind in SURELY_NOT and (there[write.token] or excused) and not freed:
+            yield f"{write.mark} ({write.kind}) was told {kind} and is there"
+    if not removals and of.layout not in ("hashed", "plain"):
+        begun = [write.mark for write in writes if write.kind == "create" and there[write.token]]
+        if len(begun) > 1 or (begun and entries[0].token not in {w.token for w in writes if w.kind == "create"}):
+            yield f"{begun} were all created under one id"
+    for removal in removals:
+        yield from _removed(machine, removal, removals, writes, arrived)
+    try:
+        base = sound.version(id)
+        assert base.content is not None
+        outcome = sound.swap(id, base, changed(base.content, "end", "last"), last)
+    except NotFound:
+        outcome = sound.create(bson.encode(FIRST), id, last)
+    except Refused as error:
+        yield f"nobody can go on with {id.python()}: {error}"
+        return
+    if outcome.kind != "applied":
+        yield f"nobody can go on with {id.python()}: {outcome.detail}"
+
+
+def _removed(
+    machine: Machine, removal: Removal, removals: list[Removal], writes: list[Write], arrived: list[bytes]
+) -> Iterator[str]:
+    """What a delete was told against what of the documents it saw is there, by their ``_id``."""
+    others = [each for each in removals if each is not removal and each.may_have_happened]
+    for ns, raw in removal.saw:
+        physical = bson.decode(raw)["_id"]
+        there = any(bson.decode(each)["_id"] == physical for each in machine.documents(ns))
+        lives = any(write.kind == "create" and write.id == removal.id for write in writes)
+        again = any(each.undone for each in removals)
+        kind = removal.outcome.kind if removal.outcome is not None else "died"
+        if kind in SURELY_NOT and not there and not others:
+            yield f"{removal.mark} was told {kind}, and {physical} is deleted"
+        if kind == "applied" and there and not again and not lives:
+            yield f"{removal.mark} was told applied, and {physical} is still there"
+        late = any(bson.encode({"": physical})[6:-1] in raw for raw in arrived)
+        if removal.back is not None and removal.back.kind == "applied" and not there and not others and not late:
+            yield f"{removal.mark} was told that {physical} was put back, and it is not there"
+
+
+def _taken(machine: Machine, of: Variant, removals: list[Removal], began: int) -> Iterator[str]:
+    """Every document that was deleted is, as it was then, one that a delete saw."""
+    p = of.profile
+    marks = ("", f"{p.token}_next", p.current if of.layout == "flagged" else "")
+    seen = {_bare(raw, marks) for removal in removals for _, raw in removal.saw}
+    for change in machine.log[began:]:
+        if change.after is None and change.before is not None and _bare(change.before, marks) not in seen:
+            yield f"a document was deleted in another state than any delete saw: {bson.decode(change.before)}"
+
+
+def _bare(raw: bytes, marks: tuple[str, ...]) -> bytes:
+    doc = bson.decode(raw)
+    return bson.encode({name: value for name, value in doc.items() if name not in marks})
