@@ -36,6 +36,10 @@ def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
     return ("id", "preview", "size", "health")
 
 
+SHOWN = ("archive", "prev", "counter", "pending", "applied", "processed")
+"""Roles that name no field beside the content, or that are the content: what a counter counts."""
+
+
 class DocumentsModel(RowsModel[Row]):
     """Documents of one page, with the outlines of their histories as these arrive."""
 
@@ -64,7 +68,7 @@ class DocumentsModel(RowsModel[Row]):
         columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
         roles = info.fields if info is not None else {}
         self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
-        self._locked = frozenset((*(name for role, name in roles.items() if role not in ("archive", "prev")), "_id"))
+        self._locked = frozenset((*(name for role, name in roles.items() if role not in SHOWN), "_id"))
         if columns == self.columns and paths == self.paths:
             return
         self.beginResetModel()

@@ -153,6 +153,12 @@ def test_a_document_gets_the_number_after_the_highest(
     assert stored(session, "reporting.campaigns", 6, "name") == "Sixth"
 
 
+def test_the_list_of_counters_shows_what_they_count(page: Callable[[str, object], CollectionPage]) -> None:
+    model = page("insurance.counters", "letters").browser.model
+    shown = ["".join(span.text for span in model.cell(model.index(row, 1)).spans) for row in range(3)]
+    assert all("seq: " in each for each in shown), shown
+
+
 def test_only_what_fits_the_collection_is_offered(page: Callable[[str, object], CollectionPage]) -> None:
     here = page("insurance.agents", "A-07")
     assert not {"sequence", "pending", "processed"} & here.facts()
