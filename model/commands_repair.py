@@ -46,6 +46,8 @@ def repair(args: argparse.Namespace) -> int:
             raise Refused(f"A report is a page or JSON: call it {path}.html or {path}.json.")
     with open_session(args) as session, Progress("Looking at item") as progress:
         plan = session.repairs.load(args.plan)
+        for ns in plan.layouts if args.layout else ():
+            session.set_layout(ns, args.layout)
         lines: list[Line] = []
         run, offers = "", []
         if args.apply:

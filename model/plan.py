@@ -12,7 +12,7 @@ import hashlib
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -74,6 +74,7 @@ class Plan:
     made: dt.datetime
     items: tuple[Item, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
+    layouts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of each collection, as it was scanned
     note: str = field(default="", compare=False)  # where it was read from, for messages
 
     def item(self, no: int) -> Item:
@@ -131,14 +132,20 @@ class Plan:
 
 
 def planned(
-    source: str, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
+    source: str,
+    findings: Iterable[Finding],
+    unchecked: Sequence[Unchecked] = (),
+    now: dt.datetime | None = None,
+    layouts: Callable[[str], Mapping[str, str]] = lambda ns: {},
 ) -> Plan:
     """The plan for some findings: what is safe is ticked, what needs a person asks, the rest says what can be done."""
     found = sorted(findings, key=_order)
     made = (now or dt.datetime.now(dt.UTC)).astimezone(dt.UTC)
     made = made.replace(microsecond=made.microsecond // 1000 * 1000)
     items = tuple(_item(no, finding) for no, finding in enumerate(found, 1))
-    return Plan(f"plan-{uuid.uuid4().hex[:12]}", source, made, items, tuple(unchecked))
+    places = dict.fromkeys(item.finding.ns for item in items if item.repair is not None)
+    kept = {ns: layouts(ns) for ns in places}
+    return Plan(f"plan-{uuid.uuid4().hex[:12]}", source, made, items, tuple(unchecked), kept)
 
 
 def _order(finding: Finding) -> tuple[int, int]:
@@ -184,6 +191,7 @@ def written(plan: Plan) -> str:
         "source": plan.source,
         "made": plan.made.isoformat(timespec="milliseconds"),
         "summary": {code: f"{count:,} × {CLASSES[code].name}" for code, count in plan.counts.items()},
+        "layouts": {ns: dict(of) for ns, of in plan.layouts.items()},
         "not checked": [_unchecked_to(each) for each in plan.unchecked],
         "items": [_item_to(item) for item in plan.items],
     }
@@ -240,7 +248,7 @@ def read(said: str, name: str) -> Plan:
     if data.get("form") != FORM:
         raise Unreadable(f"The plan {name} is of another form than {FORM}; scan again to get one of this program.")
     top = _Fields(data, f"The plan {name}")
-    top.only("palimpsest", "form", "plan", "source", "made", "summary", "not checked", "items")
+    top.only("palimpsest", "form", "plan", "source", "made", "summary", "layouts", "not checked", "items")
     unchecked = [
         _Fields(each, f"The plan {name}, not checked {at}") for at, each in enumerate(top.list("not checked"), 1)
     ]
@@ -251,6 +259,7 @@ def read(said: str, name: str) -> Plan:
         top.time("made"),
         tuple(_item_from(no, row) for no, row in enumerate(rows, 1)),
         tuple(Unchecked(row.text("ns"), row.text("why"), row.value("id")) for row in unchecked),
+        top.layouts("layouts"),
         name,
     )
 
@@ -343,6 +352,14 @@ class _Fields:
         if not isinstance(found, list):
             raise Unreadable(f"{self.where}: {name!r} must be a list in brackets.")
         return found
+
+    def layouts(self, name: str) -> dict[str, dict[str, str]]:
+        """A key that holds, for each collection, its layout and the names of its fields."""
+        found = self.data.get(name)
+        rows = found.values() if isinstance(found, dict) else [None]
+        if not all(isinstance(row, dict) and all(isinstance(each, str) for each in row.values()) for row in rows):
+            raise Unreadable(f"{self.where}: {name!r} must hold the layout and the fields of each collection.")
+        return {ns: dict(row) for ns, row in found.items()} if isinstance(found, dict) else {}
 
     def time(self, name: str) -> dt.datetime:
         """A key that must be a time with its zone."""

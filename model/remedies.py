@@ -40,7 +40,6 @@ class Kind:
     codes: tuple[str, ...]
     rank: int  # a document with two troubles comes right when lower ranks are done first
     would: str  # what a dry run says of it: "Would be removed"
-    done: str  # what is said of it afterwards: "was removed"
     ask: Callable[[Finding], Ask] | None = None
 
 
@@ -112,22 +111,22 @@ def _count(finding: Finding) -> Ask:
 REPAIRS: dict[str, Kind] = {
     each.name: each
     for each in (
-        Kind("convert-version", ("V3",), 0, "Would become a whole number", "is a whole number now", _convert),
-        Kind("set-counter", ("T3",), 1, "Would be set", "was set", _count),
-        Kind("remove-duplicate", ("V1",), 2, "Would be removed", "was removed"),
-        Kind("remove-phantom", ("A3",), 3, "Would be removed", "was removed"),
-        Kind("save-as-version", ("A2",), 4, "Would become a version of its own", "is a version of its own now"),
-        Kind("remove-residue", ("A1",), 5, "Would be removed", "was removed"),
-        Kind("set-current-flag", ("C1",), 6, "Would be set right", "was set right"),
-        Kind("rebuild-prev", ("E1",), 7, "Would be put in order", "was put in order"),
-        Kind("rebuild-hash", ("H1",), 8, "Would be computed again", "was computed again", _rebuild),
-        Kind("restore-document", ("A5",), 9, "Would be restored", "was restored", _restore),
-        Kind("archive-current", ("R1",), 10, "Would be archived", "was archived"),
-        Kind("raise-counter", ("S1",), 11, "Would be raised", "was raised"),
-        Kind("remove-repeats", ("P2",), 12, "Would be listed once", "is listed once now"),
-        Kind("take-out-token", ("T2",), 13, "Would be taken out", "was taken out"),
-        Kind("finish-token", ("T1",), 14, "Would be finished", "was finished"),
-        Kind("move-to-archive", ("E2",), 15, "Would be moved", "was moved", _move),
+        Kind("convert-version", ("V3",), 0, "Would become a whole number", _convert),
+        Kind("set-counter", ("T3",), 1, "Would be set", _count),
+        Kind("remove-duplicate", ("V1",), 2, "Would be removed"),
+        Kind("remove-phantom", ("A3",), 3, "Would be removed"),
+        Kind("save-as-version", ("A2",), 4, "Would become a version of its own"),
+        Kind("remove-residue", ("A1",), 5, "Would be removed"),
+        Kind("set-current-flag", ("C1",), 6, "Would be set right"),
+        Kind("rebuild-prev", ("E1",), 7, "Would be put in order"),
+        Kind("rebuild-hash", ("H1",), 8, "Would be computed again", _rebuild),
+        Kind("restore-document", ("A5",), 9, "Would be restored", _restore),
+        Kind("archive-current", ("R1",), 10, "Would be archived"),
+        Kind("raise-counter", ("S1",), 11, "Would be raised"),
+        Kind("remove-repeats", ("P2",), 12, "Would be listed once"),
+        Kind("take-out-token", ("T2",), 13, "Would be taken out"),
+        Kind("finish-token", ("T1",), 14, "Would be finished"),
+        Kind("move-to-archive", ("E2",), 15, "Would be moved", _move),
     )
 }
 """Every repair by its name, in the order in which they are done."""

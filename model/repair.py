@@ -18,6 +18,7 @@ from model.errors import NotAllowed, NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.journal import Record
 from model.journalled import SETTLED_AFTER, Writer
+from model.layouts.listed import fields_of
 from model.plan import Item, Plan, planned
 from model.records import Checkpoint, Kind, Outcome, no_checkpoint
 from model.remedies import LEAVE, REPAIRS, Choice
@@ -51,7 +52,12 @@ class Repairs:
         self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
     ) -> Plan:
         """What to do about findings: safe repairs are ticked, some ask a person, the rest says what can be done."""
-        return planned(self._writer.source, findings, unchecked, now or self._now())
+        return planned(self._writer.source, findings, unchecked, now or self._now(), self._taken_for)
+
+    def _taken_for(self, ns: str) -> dict[str, str]:
+        """The layout and the fields by which a collection is read here."""
+        profile = self._writer.catalogue.layout(ns).profile
+        return {"layout": profile.layout, **fields_of(profile), "hash": profile.hash}
 
     def load(self, path: str | Path) -> Plan:
         """Read a plan that was made for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""
@@ -64,6 +70,21 @@ class Repairs:
             name = f"The plan {plan.note}" if plan.note else "This plan"
             raise Refused(f"{name} was made for {plan.source}, and this is {self._writer.source}; scan here first.")
 
+    def _check_layouts(self, plan: Plan) -> None:
+        """What was found in one layout must not be repaired in another."""
+        for ns, scanned in plan.layouts.items():
+            try:
+                here = self._taken_for(ns)
+            except NotFound as error:
+                raise Refused(f"{error} The plan has repairs for it; scan again.") from None
+            differ = [role for role in {**scanned, **here} if scanned.get(role) != here.get(role)]
+            if differ:
+                was, now = scanned.get(differ[0], "nothing"), here.get(differ[0], "nothing")
+                raise Refused(
+                    f"{ns} was scanned as another layout than it is taken for here ({differ[0]}: {was}, here {now}); "
+                    "give the profile that was scanned with, or scan again."
+                )
+
     # --- drawing and doing
 
     def dry_run(
@@ -74,6 +95,7 @@ class Repairs:
         ``only`` names items by their numbers, those without a repair among them.
         """
         self._check_source(plan)
+        self._check_layouts(plan)
         return running.dry(self._ground(), plan, checkpoint, only)
 
     def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
@@ -85,6 +107,7 @@ class Repairs:
         """
         self._allowed()
         self._check_source(plan)
+        self._check_layouts(plan)
         if not confirmed and self._production():
             raise NotAllowed("This connection is production; confirm the repair by its name first.")
         return self._running(plan, checkpoint)
@@ -128,7 +151,7 @@ class Repairs:
             prepared = undoing.back(ground, record)
             for step in prepared.steps:  # what comes later rests on what is undone first
                 ground.pretend(step)
-            yield running.drawn(undoing.item_of(record), prepared)
+            yield running.drawn(replace(undoing.item_of(record), repair=None), prepared)
 
     def _to_undo(self, run: str, only: int | None) -> list[Record]:
         records = list(self._writer.journal.records("run", run))

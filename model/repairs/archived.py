@@ -20,7 +20,7 @@ from model.layouts.uniqueness import is_unique
 from model.names import id_name, version_name
 from model.plan import Item
 from model.repairs import quarantine
-from model.repairs.steps import Ground, Prepared, Step, named, nothing, physical, refused, seen
+from model.repairs.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
 
 
 def _layout(ground: Ground, item: Item) -> tuple[WithArchive, Value]:
@@ -64,6 +64,7 @@ def remove_phantom(ground: Ground, item: Item) -> Prepared:
     return Prepared(
         "would",
         f"{said} in {layout.archive}, above the current {version_name(_v(layout, current))}",
+        f"{said} was taken out of {layout.archive}; {kept_in(layout.archive)}.",
         tuple(map(step, above)),
         f"First a copy goes to the quarantine, then {said} is deleted if every byte of it is as it was seen. The "
         "document is read again behind it; has it moved on, the row is put back.",
@@ -109,6 +110,7 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
     return Prepared(
         "would",
         "it belongs to the history, as the document has moved on since it was taken out",
+        "It was put back, as the document had moved on since it was taken out.",
         tuple(steps),
         "One insert of the very bytes that the quarantine kept.",
     )
@@ -139,6 +141,7 @@ def remove_residue(ground: Ground, item: Item) -> Prepared:
     return Prepared(
         "would",
         f"{v} in {layout.archive}, the same as the current one",
+        f"The copy of {v} was taken out of {layout.archive}; {kept_in(layout.archive)}.",
         tuple(map(step, same)),
         f"First a copy goes to the quarantine, then the archive's {v} is deleted if every byte of it is as it was "
         "seen. The document is read again behind it; has it changed, the row is put back.",
@@ -168,7 +171,8 @@ def save_as_version(ground: Ground, item: Item) -> Prepared:
     steps = [*_counter(ground, layout, id, following), _bumped(ground, layout, current, following, stamp.token)]
     return Prepared(
         "would",
-        f"the content of today becomes {version_name(following)}; the archive keeps its {version_name(v)}",
+        f"today's content, as {version_name(following)}; the archive keeps its {version_name(v)}",
+        f"Today's content is {version_name(following)} now; the archive keeps its {version_name(v)}.",
         tuple(steps),
         f"One update gives the document the version {version_name(following).removeprefix('v')}, if every byte of it "
         "is as it was seen. The archive is not touched.",
@@ -219,7 +223,8 @@ def restore_document(ground: Ground, item: Item) -> Prepared:
     step = replace(step, last=lambda: _twice(ground, layout, id, step))
     return Prepared(
         "would",
-        f"{version_name(v)} becomes a document again, as {version_name(following)}",
+        f"{version_name(v)}, as {version_name(following)} of a document",
+        f"{version_name(v)} is a document again, as {version_name(following)}.",
         (*_counter(ground, layout, id, following), step),
         "One insert, which the unique index on _id turns away where somebody was faster. The archive is not touched.",
     )
@@ -255,7 +260,8 @@ def archive_current(ground: Ground, item: Item) -> Prepared:
     guard = f"the unique index on {p.archive_id} and {p.version}" if sure else "a look before and behind it"
     return Prepared(
         "would",
-        f"{version_name(v)} goes to {layout.archive}",
+        f"{version_name(v)}, in {layout.archive}",
+        f"{version_name(v)} is in {layout.archive} now.",
         (step,),
         f"One insert; {guard} keeps it from standing there twice. Nothing that is there is written over.",
     )

@@ -10,6 +10,7 @@ from model import pending, text
 from model.canonical import Path, Value
 from model.errors import Refused
 from model.layouts.base import Layout
+from model.layouts.checks.judging import listed
 from model.layouts.fields import number_of, whole_number
 from model.names import id_name
 from model.pending import Counters
@@ -47,7 +48,8 @@ def raise_counter(ground: Ground, item: Item) -> Prepared:
     step = ground.operated(layout.ns, label, raw, after, body, f"the counter goes up to {highest}")
     return Prepared(
         "would",
-        f"{id_name(name)} goes from {text.shown(seq)} to {text.shown(right)}",
+        f"{id_name(name)}, from {text.shown(seq)} to {text.shown(right)}",
+        f"{id_name(name)} went from {text.shown(seq)} to {text.shown(right)}.",
         (step,),
         "One update with $max, which never lowers a counter, and which applies only if the counter is as it was seen.",
     )
@@ -93,7 +95,8 @@ def set_counter(ground: Ground, item: Item) -> Prepared:
     was = "is missing" if before is None else f"is {text.shown(before)}"
     return Prepared(
         "would",
-        f"{'.'.join(map(str, path))} {was} and becomes {text.shown(value)}",
+        f"{'.'.join(map(str, path))}, which {was}, to {text.shown(value)}",
+        f"{'.'.join(map(str, path))} is {text.shown(value)} now.",
         (ground.swapped(layout.ns, "the document", raw, c.put(raw, path, value), "the counter that a person gave"),),
         "One update of the counter, which applies only if every byte of the document is as it was seen.",
     )
@@ -136,9 +139,18 @@ def _tokens(ground: Ground, item: Item, applied: bool) -> Prepared:
         raw = after
         if now.token.type == c.OBJECT:
             break  # its write names the whole list, so the next one is prepared once this one is done
-    names = ", ".join(pending.token_name(token.token) for token in wanted)
-    said = pending.effect(wanted[0]).removeprefix("would be ") if len(wanted) == 1 else f"{len(wanted)} tokens: {names}"
-    return Prepared("would", said, tuple(steps), pending.explain(wanted[0]))
+    names = listed([pending.token_name(token.token) for token in wanted], 3)
+    one = len(wanted) == 1
+    who = f"token {names}" if one else f"{len(wanted)} tokens ({names})"
+    if applied:
+        said, done = f"{who}, which {'was' if one else 'were'} counted already", "taken out, as it was counted already"
+    else:
+        so_far = "nothing" if wanted[0].counter is None else text.shown(wanted[0].counter)
+        said = f"{who}: {of.counter} + {sum(token.amount for token in wanted)} ({so_far} now)"
+        done = "finished"
+    done = done if one else done.replace("it was", "they were")
+    done = f"{who[:1].upper()}{who[1:]} {'was' if one else 'were'} {done}."
+    return Prepared("would", said, done, tuple(steps), pending.explain(wanted[0]))
 
 
 def _after(raw: bytes, token: PendingToken, of: Counters) -> bytes:

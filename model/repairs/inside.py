@@ -50,6 +50,7 @@ def rebuild_prev(ground: Ground, item: Item) -> Prepared:
     return Prepared(
         "would",
         f"{p.prev} {said}",
+        f"{p.prev} is {said} now.",
         (ground.swapped(layout.ns, "the document", raw, after, f"{p.prev} is put in order"),),
         f"One update of {p.prev}, which applies only if every byte of the document, {p.prev} included, is as it was "
         "seen. The journal keeps what was there.",
@@ -86,6 +87,7 @@ def rebuild_hash(ground: Ground, item: Item) -> Prepared:
     return Prepared(
         "would",
         ", ".join(dict.fromkeys(said)),
+        f"The hash {', '.join(dict.fromkeys(said)).replace(' becomes ', ' is now ')}.",
         tuple(steps),
         "One update of the hash, which applies only if the old hash and every byte of the content are as they were "
         "seen. The content is not touched.",
@@ -137,6 +139,7 @@ def remove_repeats(ground: Ground, item: Item) -> Prepared:
     return Prepared(
         "would",
         f"{layout.profile.processed} without {gone} repeated {'entry' if gone == 1 else 'entries'}",
+        f"{layout.profile.processed} lists each entry once now.",
         tuple(steps),
         "One update of the list, which applies only if every byte of the document is as it was seen. What was counted "
         "from it is left as it is.",

@@ -102,8 +102,8 @@ def drawn(item: Item, prepared: Prepared) -> DryItem:
     for step in prepared.steps:
         writes += [step.keep, step.write] if step.keep is not None else [step.write]
     said = prepared.text
-    if prepared.verdict == "would":
-        said = f"{REPAIRS[item.repair or ''].would}: {said}"
+    if prepared.verdict == "would" and item.repair in REPAIRS:
+        said = f"{REPAIRS[item.repair].would}: {said}"
     changes = tuple(change for step in prepared.steps for change in _changes(step))
     return DryItem(item.no, prepared.verdict, said, changes, sending(writes, prepared.explanation))
 
@@ -164,12 +164,12 @@ class Running:
         """One item: prepared, done, and looked at again until nothing is left to do."""
         if not item.ticked and not item.asks:
             return self._ends(item, "skipped", "It is not ticked in the plan; nothing was written.")
-        wrote, entry = 0, None
+        wrote, entry, done = 0, None, ""
         for _ in range(ROUNDS):
             prepared = prepare(self.ground, item)
             if prepared.verdict != "would":
                 break
-            failed = False
+            failed, done = False, done or prepared.done
             for step in prepared.steps:
                 outcome = self.send(item, step)
                 if outcome.kind in ("applied", "unknown"):
@@ -182,11 +182,11 @@ class Running:
                     return self._stopped(outcome, wrote)
                 break
             if not failed and item.repair not in _AGAIN:
-                return self._done(item, prepared, entry)
+                return self._done(item, done, entry)
         else:
             return self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
         if wrote and prepared.verdict in ("nothing", "changed"):
-            return self._done(item, prepared, entry)
+            return self._done(item, done, entry)
         kinds: dict[Verdict, Kind] = {"refused": "refused"}
         said = prepared.text if prepared.text.endswith(("?", ".")) else f"{prepared.text}; nothing was written."
         if prepared.verdict == "asks":
@@ -196,10 +196,7 @@ class Running:
     def _ends(self, item: Item, kind: Kind, said: str, entry: str | None = None) -> Outcome:
         return Outcome(kind, item.finding.ns, item.finding.id, said, entry=entry)
 
-    def _done(self, item: Item, prepared: Prepared, entry: str | None) -> Outcome:
-        kind = REPAIRS[item.repair or ""]
-        who = id_name(item.finding.id) if item.finding.id is not None else item.finding.ns
-        said = f"{who}: {prepared.text} {kind.done}." if prepared.verdict == "would" else f"{who}: {prepared.text}"
+    def _done(self, item: Item, said: str, entry: str | None) -> Outcome:
         if item.finding.code == "V1" and (offer := self._index(item)) and offer not in self.offers:
             self.offers.append(offer)
         return self._ends(item, "applied", said, entry)

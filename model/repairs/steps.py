@@ -60,6 +60,7 @@ class Prepared:
 
     verdict: Verdict
     text: str  # one clause or sentence
+    done: str = ""  # what is said of it once it is done, a sentence
     steps: tuple[Step, ...] = ()
     explanation: str = ""  # the order of the writes and the guard, in one or two sentences
 
@@ -194,6 +195,11 @@ def nothing(text: str = "Nothing is left to do.") -> Prepared:
 def refused(text: str) -> Prepared:
     """The repair is not possible here; why, one sentence."""
     return Prepared("refused", text)
+
+
+def kept_in(ns: str) -> str:
+    """What is said of a removal: where the copy is."""
+    return f"a copy is in {quarantine.place(ns)}"
 
 
 def named(item: Item, ns: str, raws: Collection[bytes]) -> list[bytes]:

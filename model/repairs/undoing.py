@@ -48,6 +48,7 @@ def back(ground: Ground, record: Record) -> Prepared:
     return Prepared(
         "would",
         f"{record.extra['label']} becomes what it was before the repair",
+        "It is as it was before the repair.",
         (step,),
         "One write, which applies only if every byte of the document is as the repair left it.",
     )
@@ -90,7 +91,8 @@ def _tokens_back(ground: Ground, record: Record, now: bytes | None) -> Prepared 
         return None if left is None or left.type != c.ARRAY else token.token in c.items(left)
 
     step = Step(write, Change(of.ns, "the document", now, after), landed=landed, extra={"back": "yes"})
-    return Prepared("would", "the token is pending again", (step,), "One update, guarded by the token itself.")
+    done = "The token is pending again."
+    return Prepared("would", "the token is pending again", done, (step,), "One update, guarded by the token itself.")
 
 
 def state(ground: Ground, record: Record) -> str:

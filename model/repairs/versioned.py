@@ -17,7 +17,7 @@ from model.layouts.inminiature import is_flagged
 from model.names import id_name, version_name
 from model.plan import Item
 from model.repairs import quarantine
-from model.repairs.steps import Ground, Prepared, Step, named, nothing, physical, refused, seen
+from model.repairs.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
 
 # --- V1
 
@@ -49,7 +49,8 @@ def remove_duplicate(ground: Ground, item: Item) -> Prepared:
 
     return Prepared(
         "would",
-        f"{v} of {id_name(id)}, which is stored {len(same)} times" if len(same) > 2 else f"the second {v}",
+        f"all but one of the {len(same)} stored {v}" if len(same) > 2 else f"the second {v}",
+        f"{v} is stored once now; {kept_in(ns)}.",
         tuple(map(step, others)),
         f"First a copy goes to the quarantine, then the second {v} is deleted if every byte of it is as it was seen. "
         "The one that stays is read again behind it; is it gone, the deleted one is put back.",
@@ -72,7 +73,8 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
             v = version_name(item.finding.versions[0])
             step = replace(ground.inserted(ns, v, doc, f"{v} is put back"), clear=quarantine.clearing(ns, row))
             said = "it is put back, as the one that was to stay is gone"
-            return Prepared("would", said, (step,), "One insert of the very bytes that the quarantine kept.")
+            done = f"{v} was put back, as the one that was to stay is gone."
+            return Prepared("would", said, done, (step,), "One insert of the very bytes that the quarantine kept.")
     return None
 
 
@@ -141,6 +143,7 @@ def set_current_flag(ground: Ground, item: Item) -> Prepared:
     return Prepared(
         "would",
         f"{v} alone would carry {p.current}",
+        f"{v} alone carries {p.current} now.",
         tuple(steps),
         f"First {v}, the highest version, gets {p.current} where it has none; then each version below loses it. Each "
         "write applies only if that version is as it was seen, and afterwards all is read again until it is right.",
@@ -174,6 +177,7 @@ def convert_version(ground: Ground, item: Item) -> Prepared:
     return Prepared(
         "would",
         ", ".join(dict.fromkeys(said)),
+        f"{', '.join(dict.fromkeys(said)).replace(' becomes ', ' is now ')}.",
         tuple(steps),
         "One update of the version, which applies only if every byte of the document is as it was seen.",
     )

@@ -23,7 +23,7 @@ from model.local import LocalServer
 from tests import servers
 from tests.repairing.careless import SCRIPTS
 from tests.repairing.killing import killed, writes_of
-from tests.repairing.living import DAMAGES, Result, homes, run
+from tests.repairing.living import DAMAGES, Chunk, Result, chunk, homes, run
 from tests.repairing.planting import CASES, NAMES
 from tests.repairing.proving import prove
 from tests.simulation.memory import remember
@@ -33,23 +33,11 @@ CHUNK = 50
 CONVICTED = 5.0
 """Percent of the schedules on which a careless script must be found wrong; else the harness proves nothing."""
 
-Job = tuple[str, range, bool]
-
-
-def _work(job: Job) -> tuple[str, bool, list[Result]]:
-    name, seeds, careless = job
-    crew = Crew(4)
-    try:
-        with homes() as home:
-            return name, careless, [run(name, seed, crew, home, careless=careless) for seed in seeds]
-    finally:
-        crew.close()
-
 
 def living(runs: int, first: int, jobs: int) -> list[str]:
     """Schedules of every kind of damage, and some of each careless script beside them."""
     each = max(1, runs // len(DAMAGES)) + 1
-    todo: list[Job] = []
+    todo: list[Chunk] = []
     for start in range(first, first + each, CHUNK):
         todo += [(name, range(start, min(start + CHUNK, first + each)), False) for name in DAMAGES]
     todo += [(name, range(first, first + CHUNK * 2), True) for name in SCRIPTS]
@@ -58,7 +46,7 @@ def living(runs: int, first: int, jobs: int) -> list[str]:
     told: dict[str, Counter[str]] = {name: Counter() for name in DAMAGES}
     wrong: list[str] = []
     with multiprocessing.get_context("spawn").Pool(jobs, remember) as pool:
-        for name, careless, results in pool.imap_unordered(_work, todo):
+        for name, careless, results in pool.imap_unordered(chunk, todo):
             count[name, careless] += len(results)
             bad.setdefault((name, careless), []).extend(result for result in results if result.wrong)
             if not careless:

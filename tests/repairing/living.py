@@ -472,3 +472,20 @@ class Counts(World):
         if gone := set(self.first[p.pending]) - set(doc[p.pending]) - set(done):
             said.append(f"{len(gone)} tokens vanished uncounted")
         return [f"{when}: {each}" for each in said]
+
+
+# --- many of them
+
+Chunk = tuple[str, range, bool]
+"""A kind of damage, seeds, and whether careless scripts are tried."""
+
+
+def chunk(job: Chunk) -> tuple[str, bool, list[Result]]:
+    """Run some seeds; for a process of its own."""
+    name, seeds, careless = job
+    crew = Crew(4)
+    try:
+        with homes() as home:
+            return name, careless, [run(name, seed, crew, home, careless=careless) for seed in seeds]
+    finally:
+        crew.close()
