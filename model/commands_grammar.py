@@ -164,6 +164,8 @@ def parser() -> Parser:
 
     made = command("journal", "what was written from here", source=False)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
+    made.add_argument("--prune", metavar="AGE", type=_age, help="entries as old as that, with the documents they keep")
+    made.add_argument("--apply", action="store_true", help="with --prune: forget them; they cannot be undone then")
 
     made = command("undo", "the guarded inverse of an entry of the journal", source=False)
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")

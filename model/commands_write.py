@@ -100,7 +100,11 @@ def outcome_json(outcome: Outcome, with_value: bool = False) -> str:
 
 
 def journal(args: argparse.Namespace) -> int:
-    """What was written from here, newest first."""
+    """What was written from here, newest first; or what of it is old enough to be forgotten."""
+    if args.prune is not None:
+        return _prune(args)
+    if args.apply:
+        raise Refused("--apply goes with --prune AGE; the journal is only shown otherwise.")
     entries = _entries(Journal())
     if args.json:
         for e in entries:
@@ -112,6 +116,21 @@ def journal(args: argparse.Namespace) -> int:
     )
     if not table(("Entry", "At", "Action", "Outcome", "Undone", "Collection", "Document", "Detail"), rows, right=(0,)):
         print("Nothing was written from here so far.")
+    return 0
+
+
+def _prune(args: argparse.Namespace) -> int:
+    gone, kept = Journal().prune(args.prune, args.apply)
+    if args.json:
+        print(json_row(entries=gone, kept=kept, applied=args.apply))
+        return 0
+    how = (
+        "forgotten"
+        if args.apply
+        else "old enough; nothing was forgotten, --apply does it, and they cannot be undone then"
+    )
+    still = f" {kept:,} older {'one stays' if kept == 1 else 'ones stay'}: not settled, or needed by a younger entry."
+    print(f"{gone:,} {'entry is' if gone == 1 else 'entries are'} {how}.{still if kept else ''}")
     return 0
 
 

@@ -193,6 +193,32 @@ class Journal:
             undoes=None if row["undoes"] is None else str(row["undoes"]),
         )
 
+    def prune(self, age: dt.timedelta, apply: bool = False) -> tuple[int, int]:
+        """Forget entries of that age and the documents in them: how many go, and how many stay for good reason.
+
+        One whose outcome is not known stays, and so does one that a younger entry undoes. Without ``apply`` nothing
+        goes. What is gone cannot be undone, and does not remain in the file.
+        """
+        try:
+            before = (dt.datetime.now(dt.UTC) - age).isoformat(timespec="milliseconds")
+        except OverflowError:
+            return 0, 0
+        needed = (
+            "kind IN ('begun', 'unknown') OR id IN (SELECT undoes FROM entries"
+            " WHERE undoes IS NOT NULL AND (at >= :before OR kind IN ('begun', 'unknown')))"
+        )
+        with self._file() as db:
+            (old,) = db.execute("SELECT count(*) FROM entries WHERE at < :before", {"before": before}).fetchone()
+            (kept,) = db.execute(
+                f"SELECT count(*) FROM entries WHERE at < :before AND ({needed})", {"before": before}
+            ).fetchone()
+            if apply and old > kept:
+                db.execute(f"DELETE FROM entries WHERE at < :before AND NOT ({needed})", {"before": before})
+                db.commit()
+                db.execute("VACUUM")
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return old - kept, kept
+
     def unsettled(self) -> list[Entry]:
         """Writes of which it is not known whether they arrived: unknown ones, and those of processes that died."""
         with self._file() as db:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import os
 import sqlite3
 import subprocess
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 from bson import Int64
 
-from model import canonical
+from model import canonical, commands
 from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.journal import Intent, Journal
@@ -165,3 +167,60 @@ def test_a_journal_that_cannot_be_written_stops_the_write_before_it_is_sent(
     monkeypatch.setattr(sqlite3, "connect", full)
     with pytest.raises(Refused, match="disk is full"):
         journal.begin(INTENT)
+
+
+def aged(home: Path, id: str, days: int) -> None:
+    """Make an entry look as old as that."""
+    at = (dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).isoformat(timespec="milliseconds")
+    with sqlite3.connect(home / "journal.sqlite3") as db:
+        db.execute("UPDATE entries SET at = ? WHERE id = ?", (at, int(id)))
+    db.close()
+
+
+def test_old_entries_are_forgotten_with_their_documents_and_those_that_matter_stay(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    old, refused, begun, unknown, undone, young = (journal.begin(INTENT) for _ in range(6))
+    for id, kind in (
+        (old, "applied"),
+        (refused, "refused"),
+        (unknown, "unknown"),
+        (undone, "applied"),
+        (young, "applied"),
+    ):
+        journal.end(id, replace(APPLIED, kind=kind))
+    undo = journal.begin(replace(INTENT, action="undo", undoes=undone))
+    for id in (old, refused, begun, unknown, undone):
+        aged(tmp_path, id, 100)
+    assert journal.prune(dt.timedelta(days=90)) == (2, 3)
+    assert len(journal.entries()) == 7, "nothing goes without being asked to"
+    assert journal.prune(dt.timedelta(days=90), apply=True) == (2, 3)
+    assert [e.id for e in journal.entries()] == [undo, young, undone, unknown, begun]
+    assert journal.prune(dt.timedelta(days=90), apply=True) == (0, 3)
+    assert journal.prune(dt.timedelta(days=10**6), apply=True) == (0, 0)
+    assert int(journal.begin(INTENT)) > int(undo), "a number is not given twice"
+
+
+def test_what_is_pruned_is_not_in_the_file_any_more(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    secret = canonical.encode({"note": "pl4nted-c0ntent"})
+    id = journal.begin(replace(INTENT, before=secret, after=secret))
+    journal.end(id, APPLIED)
+    aged(tmp_path, id, 400)
+    journal.prune(dt.timedelta(days=365), apply=True)
+    assert all(b"pl4nted-c0ntent" not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_the_command_says_what_it_would_forget_and_does_it_on_request(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal()
+    id = journal.begin(INTENT)
+    journal.end(id, APPLIED)
+    aged(home, id, 100)
+    assert commands.main(["journal", "--prune", "90d"]) == 0
+    assert "1 entry is old enough; nothing was forgotten" in capsys.readouterr().out
+    assert commands.main(["journal", "--prune", "90d", "--apply", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"entries": 1, "kept": 0, "applied": True}
+    assert journal.entries() == []
+    assert commands.main(["journal", "--apply"]) == 2
+    assert "--prune" in capsys.readouterr().err
