@@ -307,11 +307,13 @@ class Once:
         return self.writer.create(ns, raw, place)
 
     def update(
-        self, ns: str, id: Value | object, base: Value | object, content: bytes | Mapping[str, object]
+        self, ns: str, id: Value | object, base: Version | Value | object, content: bytes | Mapping[str, object]
     ) -> Outcome:
-        """Make this the whole content where ``base``, a version or hash, is current; the new one is ``version``.
+        """Make this the whole content where ``base`` is current; the new version or hash is the outcome's ``version``.
 
-        ``skipped`` where the content is just this already, ``conflict`` where another one is current.
+        ``base`` is what was read, a ``Version``; or its number or hash, which cannot tell a content that has come back
+        from one that never left. ``skipped`` where the content is just this already, ``conflict`` where another one
+        is current.
         """
         self.check()
         layout, raw, place = self._catalogue.layout(ns), _raw(content), _value(id)
@@ -319,6 +321,8 @@ class Once:
             current = layout.version(place)
             if (there := self._same(current, ns, place, raw)) is not None:
                 return there
+            if isinstance(base, Version):
+                return self.writer.save(ns, place, base, raw)
             meant = self._meant(ns, place, base)
         except Refused as error:
             return Outcome("refused", ns, place, str(error))

@@ -1,0 +1,176 @@
+"""Hash-versioned inserts and updates as a library: none of the nine flaws of the published one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+
+from model.canonical import Value, encode, hash_of
+from model.once import Once
+from model.records import Outcome
+from model.resilient import Reply, Server, Write
+from model.session import Session
+
+LOST = Reply("unknown", retry=True, sentence="The connection was lost while the write was on its way.")
+REAL: Callable[[Server, Write], Reply] = Server.send
+
+
+@pytest.fixture
+def session(local_uri: str, local_database: str, tmp_path: Path) -> Iterator[Session]:
+    stated = tmp_path / "layouts.toml"
+    stated.write_text(f'[[collection]]\nns = "{local_database}.carts"\nlayout = "hashed"\n', encoding="utf-8")
+    with Session.open(local_uri, stated, home=tmp_path / "home") as made:
+        yield made
+
+
+@pytest.fixture
+def local_database(local_uri: str) -> Iterator[str]:
+    with pymongo.MongoClient(local_uri) as client:
+        yield "hashed_once"
+        client.drop_database("hashed_once")
+
+
+@pytest.fixture
+def carts(local_uri: str, local_database: str) -> Iterator[Any]:
+    with pymongo.MongoClient(local_uri) as client:
+        yield client[local_database]["carts"]
+
+
+@pytest.fixture
+def once(session: Session) -> Once:
+    return session.once
+
+
+NS = "hashed_once.carts"
+
+
+def lose(monkeypatch: pytest.MonkeyPatch, *fates: str) -> None:
+    left = list(fates)
+
+    def send(server: Server, write: Write) -> Reply:
+        fate = left.pop(0) if left else "sound"
+        reply = REAL(server, write) if fate != "never" else LOST
+        return reply if fate == "sound" else LOST
+
+    monkeypatch.setattr(Server, "send", send)
+
+
+def made(once: Once, id: object, **content: object) -> Value:
+    outcome = once.insert(NS, content, id)
+    assert outcome.kind == "applied", outcome
+    assert outcome.version is not None
+    return outcome.version
+
+
+def sound(carts: Any) -> bool:
+    docs = [{k: v for k, v in doc.items() if k not in ("_id", "_versioned_id", "_w")} for doc in carts.find()]
+    return [hash_of(encode(doc)) for doc in docs] == [doc["_versioned_id"] for doc in carts.find()]
+
+
+def test_1_equal_documents_are_not_confused(once: Once, carts: Any) -> None:
+    first = made(once, 1, n=0)
+    assert made(once, 2, n=0) == first
+    assert once.update(NS, 2, first, {"n": 5}).kind == "applied"
+    assert [doc["n"] for doc in carts.find().sort("_id")] == [0, 5]
+    assert sound(carts)
+
+
+def test_2_a_lost_reply_changes_one_document_once(once: Once, carts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = made(once, 1, n=0)
+    made(once, 2, n=0)
+    lose(monkeypatch, "lost")
+    assert once.update(NS, 1, first, {"n": 5}).kind == "applied"
+    assert [doc["n"] for doc in carts.find().sort("_id")] == [5, 0]
+
+
+def test_3_after_an_error_the_same_save_goes_through(once: Once, carts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = made(once, 1, n=0)
+    lose(monkeypatch, "never", "never")
+    assert once.update(NS, 1, first, {"n": 5}).kind == "unknown"
+    monkeypatch.undo()
+    assert once.update(NS, 1, first, {"n": 5}).kind == "applied"
+    again = once.update(NS, 1, first, {"n": 5})
+    assert (again.kind, again.version) == ("skipped", Value.of(carts.find_one()["_versioned_id"]))
+
+
+def test_4_removed_fields_are_gone_and_the_hash_fits(once: Once, carts: Any) -> None:
+    first = made(once, 1, n=0, gone=1)
+    assert once.update(NS, 1, first, {"n": 0}).kind == "applied"
+    assert set(carts.find_one()) == {"_id", "n", "_versioned_id", "_w"}
+    assert sound(carts)
+
+
+def test_5_types_and_the_order_of_fields_are_part_of_the_content(once: Once, carts: Any) -> None:
+    version = made(once, 1, a=1, b=2)
+    for content in ({"a": 1.0, "b": 2}, {"a": True, "b": 2}, {"b": 2, "a": True}):
+        outcome = once.update(NS, 1, version, content)
+        assert outcome.kind == "applied", outcome
+        assert outcome.version is not None
+        assert outcome.version != version
+        version = outcome.version
+        stored = {k: v for k, v in carts.find_one().items() if k in content}
+        assert encode(stored) == encode(content)
+        assert sound(carts)
+
+
+def test_6_a_content_that_comes_back_does_not_take_a_stale_edit(session: Session, carts: Any) -> None:
+    first = made(session.once, 1, n=0)
+    opened = session.open_document(NS, Value.of(1))
+    second = session.once.update(NS, 1, first, {"n": 1})
+    assert second.version is not None
+    assert session.once.update(NS, 1, second.version, {"n": 0}).version == first
+    assert session.once.update(NS, 1, opened.base, {"n": 9}).kind == "conflict"
+    assert carts.find_one()["n"] == 0
+    assert session.once.update(NS, 1, session.version(NS, Value.of(1)), {"n": 9}).kind == "applied"
+
+
+def test_7_equal_content_can_be_inserted_as_often_as_wanted(once: Once, carts: Any) -> None:
+    for _ in range(3):
+        assert once.insert(NS, {"n": 0}).kind == "applied"
+    assert once.insert(NS, {"n": 0}, "mine").kind == "applied"
+    assert once.insert(NS, {"n": 0}, "mine").kind == "skipped", "the same under its own id is there already"
+    assert once.insert(NS, {"n": 1}, "mine").kind == "refused"
+    assert carts.count_documents({}) == 4
+
+
+def test_8_what_is_not_allowed_is_said_as_that(once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
+    from model.errors import NotAllowed
+
+    said = "This user may not do that; ask for the right to it."
+    monkeypatch.setattr(Server, "send", lambda server, write: Reply("no", sentence=said, error=NotAllowed(said)))
+    outcome = once.insert(NS, {"n": 0}, 1)
+    assert (outcome.kind, outcome.detail) == ("refused", said)
+
+
+def test_9_a_delete_is_guarded_and_dots_stay_in_names(session: Session, carts: Any) -> None:
+    first = made(session.once, 1, **{"a.b": 1})
+    opened = session.open_document(NS, Value.of(1))
+    outcome = session.once.update(NS, 1, first, {"a.b": 2})
+    assert outcome.kind == "applied", outcome
+    assert carts.find_one()["a.b"] == 2
+    assert session.delete(NS, Value.of(1), opened.base).kind == "conflict"
+    assert carts.count_documents({}) == 1
+
+
+@pytest.mark.parametrize("fate", ["lost", "never"])
+def test_an_insert_in_doubt_is_there_once(once: Once, carts: Any, monkeypatch: pytest.MonkeyPatch, fate: str) -> None:
+    lose(monkeypatch, fate)
+    assert once.insert(NS, {"n": 0}).kind == "applied"
+    assert carts.count_documents({}) == 1
+
+
+def test_a_base_that_is_not_current_is_a_conflict_and_one_that_never_was_too(once: Once, carts: Any) -> None:
+    first = made(once, 1, n=0)
+    once.update(NS, 1, first, {"n": 1})
+    ends: list[Outcome] = [once.update(NS, 1, base, {"n": 2}) for base in (first, "0" * 40)]
+    assert [end.kind for end in ends] == ["conflict", "conflict"]
+    assert once.update(NS, "none", first, {"n": 2}).kind == "refused"
+    assert carts.find_one()["n"] == 1
+
+
+def test_the_hash_of_a_content_can_be_asked_for(once: Once) -> None:
+    assert once.hash_of(NS, {"n": 0}) == hash_of(encode({"n": 0})) == str(made(once, 1, n=0).python())
