@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
+from PySide6.QtGui import QCursor
 from shiboken6 import isValid
 
 from model.errors import Cancelled, Refused, Unreachable
@@ -200,27 +201,42 @@ class Tasks(QObject):
         self._pool.waitForDone(wait_ms)
 
 
+MANY = 50_000  # objects whose sweeping takes milliseconds
+IDLE = 20  # sweeps without a task and without a move of the mouse after which a long sweep disturbs nobody
+
+
 class Sweeper(QObject):
     """Collects Python's garbage on the UI thread alone.
 
     Python collects in whatever thread happens to allocate; a cycle with a widget in it that is found by a worker dies
-    there, and Qt with it. So the collector is switched off and run by a timer, by its own thresholds.
+    there, and Qt with it. So the collector is switched off and run by a timer, by its own thresholds. What a task makes
+    can be a million objects, and looking through them would stop the window for a tenth of a second: such heaps are set
+    aside unseen, which costs nothing, and looked through when nobody is at the window.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
+        self._quiet = 0
+        self._pointer = QCursor.pos()
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.sweep)
         self._timer.start(500)
 
     def sweep(self) -> None:
-        """Collect the oldest generation that is due."""
-        due = [
-            at for at, (count, most) in enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True)) if count > most
-        ]
-        if due:
-            gc.collect(due[-1])
+        """Collect what is due and small; everything once nothing has been done for a while."""
+        pointer = QCursor.pos()
+        still = pointer == self._pointer and not tasks.running
+        self._pointer, self._quiet = pointer, self._quiet + 1 if still else 0
+        young = gc.get_count()[0]
+        if young > MANY:
+            gc.freeze()
+        elif self._quiet == IDLE:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+        elif young > gc.get_threshold()[0]:
+            gc.collect(0 if gc.get_count()[1] <= gc.get_threshold()[1] else 1)
 
 
 def describe(error: BaseException) -> tuple[str, str]:

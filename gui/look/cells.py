@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -20,7 +21,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QFontMetricsF, QHelpEvent, QPainter, QPen
+from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -186,39 +187,31 @@ class CellDelegate(QStyledItemDelegate):
 
     def _text(self, painter: QPainter, rect: QRectF, cell: Cell) -> float:
         spans = cell.spans
-        font = theme.mono(cell.size, cell.weight) if cell.mono else theme.font(cell.size, cell.weight)
-        metrics = QFontMetricsF(font)
-        width = sum(_advance(metrics, font, span) for span in spans)
+        if not spans:
+            return rect.right() if cell.right else rect.left()
+        look = (cell.mono, cell.size, cell.weight)
+        width = sum(_advance(look, span) for span in spans)
         if width > rect.width() + 0.5:
             behind = spans[-1:] if len(spans) > 1 and spans[-1].sans else ()  # a word behind a value is not cut off
-            room = rect.width() - sum(_advance(metrics, font, span) for span in behind)
-            spans = (*_elided(spans[:-1] if behind else spans, metrics, room, cell.middle), *behind)
-            width = sum(_advance(metrics, font, span) for span in spans)
+            room = rect.width() - sum(_advance(look, span) for span in behind)
+            spans = (*_elided(spans[:-1] if behind else spans, look, room, cell.middle), *behind)
+            width = sum(_advance(look, span) for span in spans)
         x = rect.right() - width if cell.right else rect.left()
         for span in spans:
-            step = _advance(metrics, font, span)
-            box = QRectF(x, rect.top(), step, rect.height())
+            step = _advance(look, span)
             if span.mark:
                 painter.save()
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(theme.colour(span.mark))
-                half = metrics.height() / 2
+                half = _face(*look)[1].height() / 2
                 painter.drawRoundedRect(
                     QRectF(x - 1, rect.center().y() - half, step + 2, half * 2), theme.px(2), theme.px(2)
                 )
                 painter.restore()
-            drawn = theme.mono(cell.size, span.weight) if cell.mono and span.weight else font
-            if span.sans or (span.weight and not cell.mono):
-                drawn = theme.font(cell.size, span.weight or cell.weight)
-            if span.struck:
-                drawn = type(drawn)(drawn)
-                drawn.setStrikeOut(True)
-            painter.setFont(drawn)
+            painter.setFont(_face(*_look(look, span), span.struck)[0])
             painter.setPen(theme.colour(span.token))
-            painter.drawText(
-                box.adjusted(0, 0, 2, 0), int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine), span.text
-            )
+            painter.drawText(QRectF(x, rect.top(), step + 2, rect.height()), _ONE_LINE, span.text)
             x += step
         return x
 
@@ -227,38 +220,67 @@ class CellDelegate(QStyledItemDelegate):
         if event.type() == QEvent.Type.ToolTip and isinstance(cell, Cell):
             tip = cell.tip
             if not tip:
-                font = theme.mono(cell.size, cell.weight) if cell.mono else theme.font(cell.size, cell.weight)
-                fits = QFontMetricsF(font).horizontalAdvance(cell.text) < view.visualRect(index).width() - theme.px(16)
+                fits = _width((cell.mono, cell.size, cell.weight), cell.text) < view.visualRect(
+                    index
+                ).width() - theme.px(16)
                 tip = "" if fits else cell.text[:2000]
             QToolTip.showText(event.globalPos(), tip, view)
             return True
         return super().helpEvent(event, view, option, index)
 
 
-def _advance(metrics: QFontMetricsF, font: Any, span: Span) -> float:
-    if span.sans:
-        words = theme.font(13, span.weight or 400)
-        words.setPixelSize(font.pixelSize())
-        return QFontMetricsF(words).horizontalAdvance(span.text)
-    if span.weight:
-        heavier = type(font)(font)
-        heavier.setWeight(type(font).Weight(span.weight))
-        return QFontMetricsF(heavier).horizontalAdvance(span.text)
-    return metrics.horizontalAdvance(span.text)
+_ONE_LINE = int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)
+_Look: TypeAlias = tuple[bool, float, int]
+"""Whether in fixed width, the size of the design, the weight."""
 
 
-def _elided(spans: tuple[Span, ...], metrics: QFontMetricsF, width: float, middle: bool) -> tuple[Span, ...]:
+# Making a font and measuring with it took most of the time of a paint; a paint of many rows must not miss a beat.
+@lru_cache(maxsize=256)
+def _face(mono: bool, size: float, weight: int, struck: bool = False) -> tuple[QFont, QFontMetricsF]:
+    font = theme.mono(size, weight) if mono else theme.font(size, weight)
+    font.setStrikeOut(struck)
+    return font, QFontMetricsF(font)
+
+
+@lru_cache(maxsize=16384)
+def _width(look: _Look, text: str) -> float:
+    return _face(*look)[1].horizontalAdvance(text)
+
+
+@lru_cache(maxsize=4096)
+def _cut(look: _Look, text: str, room: float, middle: bool) -> str:
+    side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+    return _face(*look)[1].elidedText(text, side, room)
+
+
+def _forget_faces() -> None:
+    for kept in (_face, _width, _cut):
+        kept.cache_clear()
+
+
+theme.signals.changed.connect(_forget_faces)
+
+
+def _look(look: _Look, span: Span) -> _Look:
+    """How one run is drawn in a cell of a look."""
+    return (look[0] and not span.sans, look[1], span.weight or look[2])
+
+
+def _advance(look: _Look, span: Span) -> float:
+    return _width(_look(look, span), span.text)
+
+
+def _elided(spans: tuple[Span, ...], look: _Look, width: float, middle: bool) -> tuple[Span, ...]:
     if middle and len(spans) == 1:
-        return (replace(spans[0], text=metrics.elidedText(spans[0].text, Qt.TextElideMode.ElideMiddle, width)),)
+        return (replace(spans[0], text=_cut(look, spans[0].text, width, True)),)
     kept: list[Span] = []
     for span in spans:
-        need = metrics.horizontalAdvance(span.text)
+        need = _width(look, span.text)
         if need <= width:
             kept.append(span)
             width -= need
             continue
-        short = metrics.elidedText(span.text + "…", Qt.TextElideMode.ElideRight, width)
-        kept.append(replace(span, text=short))
+        kept.append(replace(span, text=_cut(look, span.text + "…", width, False)))
         break
     return tuple(kept)
 

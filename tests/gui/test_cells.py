@@ -126,11 +126,9 @@ def test_the_foot_says_which_rows_are_shown(qtbot: QtBot) -> None:
 
 
 def test_a_mistake_in_the_middle_of_an_id_is_seen_because_both_ends_are_shown(qtbot: QtBot) -> None:
-    from PySide6.QtGui import QFontMetricsF
-
     from gui.look.cells import _elided
 
-    spans = _elided((Span("a" * 200 + "the-end"),), QFontMetricsF(theme.mono(12)), 200, True)
+    spans = _elided((Span("a" * 200 + "the-end"),), (True, 12, 400), 200, True)
     assert spans[0].text.startswith("aaa")
     assert spans[0].text.endswith("the-end")
     assert "…" in spans[0].text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -121,3 +124,27 @@ def test_a_refusal_is_told_in_its_own_words_and_a_defect_is_not() -> None:
     assert "inner" not in sentence
     assert "inner" in details
     assert issubclass(Cancelled, Exception)
+
+
+class _Knot:
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_a_heap_that_a_task_made_is_not_looked_through_while_somebody_works(qapp: object) -> None:
+    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
+    gc.collect()
+    heap = [[n] for n in range(tasks.MANY * 2)]
+    before = gc.get_freeze_count()
+    sweeper.sweep()
+    assert gc.get_freeze_count() - before > tasks.MANY
+    assert len(heap) == tasks.MANY * 2
+
+
+def test_garbage_is_collected_once_nobody_is_at_the_window(qapp: object) -> None:
+    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
+    knot = weakref.ref(_Knot())
+    gc.freeze()
+    sweeper._quiet = tasks.IDLE - 1
+    sweeper.sweep()
+    assert knot() is None
