@@ -59,7 +59,7 @@ def repair(args: argparse.Namespace) -> int:
         else:
             _print(_drawn(plan, session.repairs.dry_run(plan, progress)), lines, args.json, progress)
         for path in args.report:
-            _report(session, plan, lines, args.apply, run, path)
+            _report(session, plan, lines, args.apply, "" if session.is_local else run, path)
         if not args.json:
             _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers)
     kinds = [kind for _, kind, _, _ in lines]

@@ -213,7 +213,7 @@ def _item_to(item: Item) -> dict[str, object]:
         "item": item.no,
         "class": finding.code,
         "ns": finding.ns,
-        "id": None if finding.id is None else text.json_object(finding.id),
+        **({} if finding.id is None else {"id": text.json_object(finding.id)}),
         "versions": [text.json_object(v) for v in finding.versions],
         "detail": finding.detail,
         "repair": item.repair,
@@ -372,9 +372,8 @@ class _Fields:
         return found
 
     def value(self, name: str) -> Value | None:
-        """A key that is a BSON value; None where it is null or left out."""
-        found = self.data.get(name)
-        return None if found is None else self.as_value(found, name)
+        """A key that is a BSON value, which null is too; None where it is left out."""
+        return self.as_value(self.data[name], name) if name in self.data else None
 
     def as_value(self, found: object, name: str) -> Value:
         """A BSON value; raises with the name of its key."""

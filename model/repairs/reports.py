@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from model import text
 from model.findings import CLASSES
-from model.names import id_name, version_name
+from model.names import id_name
 from model.plan import Item, Plan
 
 _STYLE = """
@@ -86,8 +86,7 @@ def _section(code: str, plan: Plan, said: dict[int, tuple[str, str]]) -> str:
         if item.finding.code == code:
             how, detail = _how(item, said)
             who = _e(id_name(item.finding.id)) if item.finding.id is not None else ""
-            versions = ", ".join(map(version_name, item.finding.versions))
-            what = _e(item.finding.detail) + (f'<br><span class="soft">{_e(versions)}</span>' if versions else "")
+            what = _e(item.finding.detail)
             rows.append(
                 f'<tr><td class="no">{item.no}</td><td><code>{_e(item.finding.ns)}</code><br>{who}</td><td>{what}</td>'
                 f'<td class="how {how}">{_WORDS.get(how, how)}</td><td>{_e(detail)}</td></tr>'
