@@ -1,0 +1,210 @@
+"""Scan, plan, repair and undo as scripts and people call them: rows, exit statuses, reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+
+from model import commands
+from tests.repairing.planting import CASES, NAMES, Case, snapshot
+
+Db = pymongo.database.Database
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def called(*argv: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = commands.main(list(argv))
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return status, out, err
+
+    return called
+
+
+@pytest.fixture
+def at(database: Db, server_uri: str, tmp_path: Path, run: Run) -> Callable[[str, int], list[str]]:
+    """Plant a case and scan it into a plan; the arguments that repair it."""
+
+    def planted(name: str, count: int = 2) -> list[str]:
+        case = case_of(name)
+        case.put(database, NAMES["default"], count)
+        profile = tmp_path / "layouts.toml"
+        profile.write_text(case.profile(database.name, NAMES["default"]), encoding="utf-8")
+        plan = str(tmp_path / "plan.json")
+        status, out, _ = run("scan", server_uri, f"{database.name}.things", "--profile", str(profile), "--plan", plan)
+        assert status == 1
+        assert "The plan" in out
+        return ["repair", server_uri, "--plan", plan, "--profile", str(profile)]
+
+    return planted
+
+
+def case_of(name: str) -> Case:
+    return next(case for case in CASES if case.name == name)
+
+
+def rows(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def change_plan(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    path = tmp_path / "plan.json"
+    data = json.loads(path.read_text("utf-8"))
+    change(data)
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+def test_without_apply_nothing_is_written_and_rows_say_what_would_be_done(
+    at: Callable[..., list[str]], run: Run, database: Db
+) -> None:
+    command = at("A3")
+    before = snapshot(database)
+    status, out, _ = run(*command, "--json")
+    assert status == 0
+    assert snapshot(database) == before
+    first, _ = rows(out)
+    assert set(first) == {"outcome", "ns", "id", "detail"}
+    assert first["outcome"] == "skipped"
+    assert first["id"] == "K-0"
+    assert first["detail"].startswith("Would be removed: v4 in ")
+    status, out, _ = run(*command)
+    assert "nothing was written, --apply does these 2." in out
+
+
+def test_applied_rows_and_a_second_run_that_writes_nothing(
+    at: Callable[..., list[str]], run: Run, database: Db
+) -> None:
+    command = at("A3")
+    status, out, _ = run(*command, "--apply", "--json")
+    assert status == 0
+    assert [row["outcome"] for row in rows(out)] == ["applied", "applied"]
+    after = snapshot(database)
+    status, out, _ = run(*command, "--apply", "--json")
+    assert status == 1
+    assert [row["outcome"] for row in rows(out)] == ["skipped", "skipped"]
+    assert snapshot(database) == after
+
+
+def test_a_document_that_changed_since_the_scan_is_skipped_and_the_others_are_done(
+    at: Callable[..., list[str]], run: Run, database: Db
+) -> None:
+    command = at("A3")
+    database["things"].update_one({"_id": "K-0"}, {"$set": {"title": "somebody was here"}})
+    status, out, _ = run(*command, "--apply", "--json")
+    first, second = rows(out)
+    assert (status, first["outcome"], second["outcome"]) == (1, "skipped", "applied")
+    assert "K-0 changed since the scan" in first["detail"]
+    assert database["things_past"].count_documents({"docId": "K-0", "v": 4}) == 1
+
+
+def test_what_asks_waits_for_its_answer_in_the_plan(
+    at: Callable[..., list[str]], run: Run, database: Db, tmp_path: Path
+) -> None:
+    command = at("A5")
+    status, out, _ = run(*command, "--apply", "--json")
+    assert status == 1
+    assert {row["outcome"] for row in rows(out)} == {"skipped"}
+    assert "waits for an answer" in rows(out)[0]["detail"]
+    change_plan(tmp_path, lambda plan: plan["items"][0].update(answer="restore"))
+    change_plan(tmp_path, lambda plan: plan["items"][1].update(answer="leave"))
+    status, out, _ = run(*command, "--apply", "--json")
+    assert [row["outcome"] for row in rows(out)] == ["applied", "skipped"]
+    restored = database["things"].find_one({"_id": "K-0"})
+    assert restored is not None
+    assert restored["v"] == 4
+    assert database["things"].find_one({"_id": "K-1"}) is None
+
+
+def test_a_run_is_undone_to_the_byte_by_its_name_and_a_write_by_its_entry(
+    at: Callable[..., list[str]], run: Run, database: Db
+) -> None:
+    command = at("A3 and A1", 1)
+    before = snapshot(database)
+    _, out, _ = run(*command, "--apply")
+    name = out.partition("palimpsest undo ")[2].split(".")[0]
+    assert name.startswith("run-")
+    status, out, _ = run("undo", name, "--json")
+    assert status == 0
+    assert [row["outcome"] for row in rows(out)] == ["applied", "applied"]
+    assert snapshot(database) == before
+    status, out, _ = run("undo", name)
+    assert "left to undo" in out
+    run(*command, "--apply")
+    _, out, _ = run("journal", "--json")
+    entry = rows(out)[0]
+    assert entry["action"] == "repair"
+    status, out, _ = run("undo", entry["entry"], "--json")
+    assert status == 0
+    assert database["things_past"].count_documents({"v": 3}) == 1
+    status, _, err = run("undo", entry["entry"])
+    assert status == 2
+    assert "undone already" in err
+
+
+def test_undo_after_a_later_edit_is_a_conflict_and_writes_nothing(
+    at: Callable[..., list[str]], run: Run, database: Db
+) -> None:
+    command = at("A2", 1)
+    _, out, _ = run(*command, "--apply")
+    name = out.partition("palimpsest undo ")[2].split(".")[0]
+    database["things"].update_one({"_id": "K-0"}, {"$set": {"title": "later"}})
+    after = snapshot(database)
+    status, out, _ = run("undo", name, "--json")
+    assert status == 1
+    assert [row["outcome"] for row in rows(out)] == ["conflict"]
+    assert snapshot(database) == after
+
+
+def test_a_plan_for_another_source_or_layout_is_refused_in_one_sentence(
+    at: Callable[..., list[str]], run: Run, tmp_path: Path
+) -> None:
+    command = at("A3", 1)
+    change_plan(tmp_path, lambda plan: plan.update(source="mongodb://elsewhere/"))
+    status, out, err = run(*command, "--apply")
+    assert (status, out) == (2, "")
+    assert "was made for mongodb://elsewhere/" in err
+    change_plan(tmp_path, lambda plan: plan.update(source=command[1]))
+    change_plan(tmp_path, lambda plan: next(iter(plan["layouts"].values())).update(archive="shop.elsewhere"))
+    status, _, err = run(*command, "--apply")
+    assert status == 2
+    assert "scanned as another layout" in err
+
+
+def test_a_report_is_kept_as_a_page_that_holds_no_markup_from_documents_and_as_json(
+    at: Callable[..., list[str]], run: Run, database: Db, tmp_path: Path
+) -> None:
+    command = at("A3", 1)
+    change_plan(tmp_path, lambda plan: plan["items"][0].update(detail="<script>alert(1)</script> & more"))
+    page, data = tmp_path / "report.html", tmp_path / "report.json"
+    assert run(*command, "--apply", "--report", str(page), "--report", str(data))[0] == 0
+    written = page.read_text("utf-8")
+    assert "<script" not in written
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in written
+    assert "prefers-color-scheme: dark" in written
+    assert "http" not in written.replace(command[1], "").replace("mongodb", "")
+    HTMLParser().feed(written)
+    told = json.loads(data.read_text("utf-8"))
+    assert told["applied"] is True
+    assert [item["outcome"] for item in told["items"]] == ["applied"]
+    status, _, err = run(*command, "--report", str(tmp_path / "report.txt"))
+    assert status == 2
+    assert "report.txt.html" in err
+
+
+def test_duplicates_settled_offer_the_index_and_do_not_create_it(
+    at: Callable[..., list[str]], run: Run, database: Db
+) -> None:
+    command = at("V1", 1)
+    _, out, _ = run(*command, "--apply")
+    assert "You may want to: " in out
+    assert "unique index" in out
+    assert list(database["things"].index_information()) == ["_id_"]
