@@ -136,3 +136,14 @@ def hush() -> None:
     """Keep contents out of the driver's logs, whoever listens to them; done again it changes nothing."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_discretion)
+
+
+def next_number(session: Any) -> int:
+    """The number that the driver would give the next repeatable write of a session, now taken.
+
+    A session comes out of a pool and may have sent hundreds; a server refuses a number below its last. The driver has
+    no open way to ask for it.
+    """
+    session._materialize(None)
+    session._server_session.inc_transaction_id()
+    return int(session._server_session.transaction_id)

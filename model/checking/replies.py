@@ -10,6 +10,7 @@ from bson import Int64, ObjectId
 
 from model.canonical import Value
 from model.checking.scratch import Scratch
+from model.driver import next_number
 from model.errors import Refused
 
 _WAIT_MS = 1000
@@ -32,7 +33,7 @@ def retry(scratch: Scratch) -> Retry:
     command = {
         "update": "retries",
         "updates": [{"q": {"_id": id}, "u": {"$inc": {"n": 1}}}],
-        "txnNumber": Int64(1),
+        "txnNumber": Int64(1 if session is None else next_number(session)),
     }
     try:
         for _ in range(2):

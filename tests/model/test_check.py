@@ -11,6 +11,7 @@ import pytest
 from model import commands
 from model.check import Guarantee, check
 from model.errors import Cancelled, NotAllowed
+from model.local import LocalServer
 from model.resilient import SCRATCH, Server
 from model.session import Session
 from tests.servers.torn import torn_server
@@ -33,6 +34,11 @@ def test_the_in_process_server_keeps_every_promise_but_those_of_a_set(local_uri:
     with Server.connect(local_uri) as server:
         found = verdicts(list(check(server)))
     assert {name for name, verdict in found.items() if verdict != "safe"} == {"retries", "streams"}
+
+
+def test_a_replica_set_keeps_every_promise() -> None:
+    with LocalServer(replica_set="rs0") as local, Server.connect(local.uri) as server:
+        assert set(verdicts(list(check(server))).values()) == {"safe"}
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "whole"])
