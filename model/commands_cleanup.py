@@ -38,10 +38,11 @@ def _json_note(other: Held) -> str:
 
 def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -> int:
     with Progress("Looking at token") as progress:
+        tokens, young = _chosen(session, args, progress)
         if not args.json:
+            progress.make_way()
             for line in _head(session, args, left_by):
                 print(line)
-        tokens, young = _chosen(session, args, progress)
         # An age that was given is a person's word, also where it is shorter than the grace period.
         confirmed = args.older_than is not None
         outcomes = session.finish(tokens, progress, confirmed) if args.apply else map(_planned, tokens)
@@ -58,7 +59,7 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
 def _head(session: Session, args: argparse.Namespace, left_by: Holder | None) -> Iterator[str]:
     """What a mail needs to be understood by itself."""
     what = "Cleanup" if args.apply else "Dry run of the cleanup"
-    yield f"{what} of {session.source}, {moment(dt.datetime.now(dt.UTC))} UTC"
+    yield f"{what} of {session.source} at {moment(dt.datetime.now(dt.UTC))} UTC"
     if left_by is not None:
         yield (
             f"The run that began at {moment(left_by.since)} UTC (process {left_by.pid} on {left_by.host}) did not end "
