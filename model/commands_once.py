@@ -32,7 +32,6 @@ def insert(args: argparse.Namespace) -> int:
     content = text.loose(sys.stdin.read() if args.document == "-" else args.document)
 
     def do(session: Session) -> Outcome:
-        choose_layout(args, session)
         if not args.next:
             return session.once.insert(args.ns, content, None if args.id is None else _value(args.id))
         return session.once.insert_next(args.ns, content, args.field or "", _counter(session, args.counter))
@@ -73,6 +72,7 @@ def process(args: argparse.Namespace) -> int:
 def _once(args: argparse.Namespace, write: Callable[[Session], Outcome]) -> int:
     with open_session(args) as session:
         try:
+            choose_layout(args, session)
             outcome = write(session)
         except Refused as error:
             outcome = Outcome("refused", args.ns, None, str(error))

@@ -118,10 +118,7 @@ class Writer:
             age = "of unknown age" if token.at is None else "young"
             return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
         # Another token of the same document may have been finished since this one was listed.
-        try:
-            raw, _, _ = pending.stand(self.port, of, token.id, token.token)
-        except Refused as error:
-            return Outcome("refused", token.ns, token.id, str(error))
+        raw, _, _ = pending.stand(self.port, of, token.id, token.token)
         of = pending.within(of, raw) if raw is not None else of
         token = pending.token_in(raw, of, token.token) or token
         if token.problem:

@@ -491,3 +491,59 @@ def test_a_read_only_session_counts_nothing(session: Session, db: str) -> None:
     for act in acts:
         with pytest.raises(NotAllowed):
             act()
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+ACTS: dict[str, tuple[int, Callable[[Once, str], Outcome]]] = {
+    "next": (0, lambda once, db: once.next(f"{db}.counters", "orders")),
+    "insert next": (0, lambda once, db: once.insert_next(f"{db}.users", {"mark": "mine"})),
+    "step one": (0, lambda once, db: once.count(f"{db}.stats", "day", "t")),
+    "step two": (1, lambda once, db: once.count(f"{db}.stats", "day", "t")),
+    "first of its day": (0, lambda once, db: once.count(f"{db}.stats", "new", "t", create=True)),
+    "process": (0, lambda once, db: once.process(f"{db}.days", "monday", "e")),
+}
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+@pytest.mark.parametrize("act", ACTS)
+def test_what_a_killed_process_wrote_is_told_and_repeating_it_is_safe(
+    session: Session,
+    db: str,
+    database: pymongo.database.Database,
+    monkeypatch: pytest.MonkeyPatch,
+    act: str,
+    arrived: bool,
+) -> None:
+    database["counters"].insert_one({"_id": "orders", "seq": 4})
+    database["stats"].insert_one({"_id": "day", "count": 0, "applied": []})
+    database["days"].insert_one({"_id": "monday", "wins": 0})
+    left, do = ACTS[act]
+
+    def send(server: Server, write: Write) -> Reply:
+        nonlocal left
+        left -= 1
+        if left >= 0 or arrived:
+            reply = REAL(server, write)
+        if left < 0:
+            raise Killed
+        return reply
+
+    monkeypatch.setattr(Server, "send", send)
+    with pytest.raises(Killed):
+        do(session.once, db)
+    monkeypatch.undo()
+    entry = session.journal.entries()[0]
+    assert entry.kind == "begun"
+    found = session.look_again(entry.id)
+    expected = {"next": "skipped"}.get(act, "applied" if arrived else "unknown")
+    assert found.kind == expected, found
+    if act == "insert next":
+        assert database["users"].count_documents({"mark": "mine"}) == int(arrived)
+        return
+    assert do(session.once, db).kind in ("applied", "skipped")
+    if act != "next":
+        assert database["days"].find_one()["wins"] == (act == "process")
+        assert sum(doc["count"] for doc in database["stats"].find()) == (act != "process")
