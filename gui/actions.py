@@ -59,6 +59,8 @@ TABLE: tuple[Item, ...] = (
     _item("File", "close-tab", "Close tab", "Ctrl+W", "page"),
     _item("File", "next-tab", "Next tab", "Ctrl+Tab", "tabs"),
     _item("File", "previous-tab", "Previous tab", "Ctrl+Shift+Tab", "tabs"),
+    _item("File", "tab-left", "Move tab to the left", "Ctrl+Shift+PgUp", "tabs"),
+    _item("File", "tab-right", "Move tab to the right", "Ctrl+Shift+PgDown", "tabs"),
     _line("File"),
     _item("File", "allow-writes", "Allow writes", "", "session settable", checked="writes"),
     _item("File", "check", "Check this server…", "", "session", icon="hard-drives"),

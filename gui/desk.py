@@ -42,6 +42,7 @@ class Desk(QWidget):
         self.tabs.chosen.connect(self._tab_chosen)
         self.tabs.close_asked.connect(self.close_at)
         self.tabs.new_asked.connect(self.new_asked)
+        self.tabs.moved.connect(self._tab_moved)
         self.empty = StateView()
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -88,6 +89,9 @@ class Desk(QWidget):
         else:
             self._stack.setCurrentWidget(self.empty)
         self.current_changed.emit()
+
+    def _tab_moved(self, start: int, end: int) -> None:
+        self.pages.insert(end, self.pages.pop(start))
 
     def _insert(self, page: Page, at: int = -1) -> None:
         at = len(self.pages) if at < 0 else at

@@ -65,6 +65,17 @@ class Doing(QObject):
         if bar.count():
             bar.setCurrentIndex((bar.currentIndex() + by) % bar.count())
 
+    def do_tab_left(self) -> None:
+        self._shift(-1)
+
+    def do_tab_right(self) -> None:
+        self._shift(1)
+
+    def _shift(self, by: int) -> None:
+        bar = self._window.desk.tabs.bar
+        if 0 <= bar.currentIndex() + by < bar.count():
+            bar.moveTab(bar.currentIndex(), bar.currentIndex() + by)
+
     def do_allow_writes(self) -> None:
         """Make the connection in front read-only, or ask before allowing writes again."""
         session = self._window.session

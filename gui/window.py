@@ -30,6 +30,7 @@ from gui.messages import MessageArea
 from gui.pages import CollectionPage
 from gui.toolpages import PendingPage
 from gui.trying import Trying
+from gui.unsettled import Unsettled
 from model.canonical import Value
 from model.errors import Refused
 from model.records import Outcome
@@ -38,6 +39,7 @@ from model.session import Connections, SavedConnection, Session
 if TYPE_CHECKING:
     from model.session import Thing
 
+FRAME = QSize(2, 38)  # what a desktop draws around a window, which is known only after it is shown
 NARROW = 1160  # below it the sidebar folds by itself
 SAMPLE = "sample:"
 
@@ -77,6 +79,9 @@ class Window(QMainWindow):
         self.status = StatusLine()
         self._assemble()
         self._wire()
+        self.unsettled = Unsettled(self)
+        self.unsettled.show_asked.connect(self._show_journal)
+        self.unsettled.connect_asked.connect(self._connect_to)
         self._counting = QTimer(self)
         self._counting.setSingleShot(True)
         self._counting.setInterval(400)
@@ -85,6 +90,7 @@ class Window(QMainWindow):
         self.refresh_saved()
         self.show_welcome()
         self.update_state()
+        self.unsettled.look()
 
     def _assemble(self) -> None:
         self._work = QWidget()
@@ -146,7 +152,7 @@ class Window(QMainWindow):
         theme.signals.changed.connect(self.update_state)
 
     def _fit_size(self) -> None:
-        room = QApplication.primaryScreen().availableGeometry().size()
+        room = QApplication.primaryScreen().availableGeometry().size() - FRAME
         self.resize(min(theme.px(1440), room.width()), min(theme.px(900), room.height()))
         if (kept := preferences.shape("window")) is not None:
             self.restoreGeometry(kept)
@@ -305,6 +311,7 @@ class Window(QMainWindow):
         self.show_work()
         if opened.note:
             messages.note(self, opened.note)
+        self.unsettled.opened(session)
         if not session.is_local:
             watch = self._watches[id(session)] = Watch(session, self)
             watch.changed.connect(self.update_state)
@@ -437,6 +444,15 @@ class Window(QMainWindow):
         page = self.desk.tool(session, kind)
         if isinstance(page, PendingPage):
             page.set_production(self.production(session))
+
+    def _show_journal(self, session: Session) -> None:
+        if session in self.sessions:
+            self.show_work()
+            self.desk.tool(session, "journal")
+
+    def _connect_to(self, source: str) -> None:
+        saved = next((one for one in Connections().all() if Opening.of(one).shown == source), None)
+        self.open(Opening.of(saved) if saved is not None else Opening(source))
 
     def _layout_changed(self, session: Session, ns: str) -> None:
         for page in self.desk.pages_of(session):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QTabBar, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QTabBar, QWidget
 
 from gui.look import icons, theme
 from gui.look.states import tool
@@ -23,7 +23,9 @@ class _Bar(QTabBar):
         super().__init__(parent)
         self.icons: list[str] = []
         self.dirty: list[bool] = []
-        self._pressed = -1
+        self._pressed = self._dragged = -1
+        self._from = QPoint()
+        self.tabMoved.connect(self._moved)
         self.setObjectName("pagetabs")
         self.setDrawBase(False)
         self.setExpanding(False)
@@ -115,9 +117,13 @@ class _Bar(QTabBar):
         self._pressed = self._crossed(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and self._pressed >= 0:
             return
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._from = event.position().toPoint()
+            self._dragged = self.tabAt(self._from)
         super().mousePressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._dragged = -1
         at = event.position().toPoint()
         middle = event.button() == Qt.MouseButton.MiddleButton
         index = self.tabAt(at) if middle else self._crossed(at)
@@ -129,7 +135,27 @@ class _Bar(QTabBar):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
+        if self._dragged >= 0 and event.buttons() & Qt.MouseButton.LeftButton:
+            self._drag(event.position().toPoint())
         self.update()
+
+    def _drag(self, at: QPoint) -> None:
+        """The tab that is held goes to where the pointer is; Qt's own way would draw it in another look meanwhile."""
+        if (at - self._from).manhattanLength() < QApplication.startDragDistance():
+            return
+        x = max(0, min(at.x(), self.tabRect(self.count() - 1).right()))
+        over = self.tabAt(QPoint(x, self.height() // 2))
+        if over < 0 or over == self._dragged:
+            return
+        # Only once it lies where the held tab will be: over a wider one both would change places at each move.
+        here, there = self.tabRect(self._dragged), self.tabRect(over)
+        if x > there.right() - here.width() if over > self._dragged else x < there.left() + here.width():
+            self.moveTab(self._dragged, over)
+            self._dragged = over
+
+    def _moved(self, start: int, end: int) -> None:
+        for kept in (self.icons, self.dirty):
+            kept.insert(end, kept.pop(start))  # type: ignore[arg-type]
 
     def event(self, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Leave, QEvent.Type.FocusIn, QEvent.Type.FocusOut):
@@ -143,11 +169,13 @@ class Tabs(QWidget):
     chosen = Signal(int)
     close_asked = Signal(int)
     new_asked = Signal()
+    moved = Signal(int, int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("tabrow")
         self.bar = _Bar()
+        self.bar.tabMoved.connect(self.moved)
         self.bar.currentChanged.connect(self.chosen)
         self.bar.close_asked.connect(self.close_asked)
         self.plus = tool("plus", "New tab (Ctrl+T)", self.new_asked.emit)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
+from PySide6.QtGui import QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
@@ -24,11 +24,14 @@ from gui.messages import Question
 from gui.window import Window
 from model import canonical
 from model.canonical import Value
-from model.records import Draft
-from model.session import Session, things
+from model.journal import Intent
+from model.local import LocalServer
+from model.records import Draft, Outcome
+from model.session import Journal, Session, things
 from tests.gui.windows import (
     ID,
     NS,
+    PATIENCE,
     adopt,
     collection,
     document,
@@ -469,3 +472,62 @@ def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot)
     wait_idle(qtbot, window.welcome.trouble.isVisible)
     assert window.welcome.uri.text() == "mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"
     assert "s3cret" not in window.welcome.trouble.text()
+
+
+# --- tabs change places
+
+
+def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    first = window.desk.page
+    window.desk.tool(session, "journal")
+    drafts = window.desk.tool(session, "drafts")
+    bar = window.desk.tabs.bar
+    start = bar.tabRect(2).center()
+    qtbot.mousePress(bar, Qt.MouseButton.LeftButton, pos=start)
+    for x in range(start.x(), -1, -8):
+        drag = QMouseEvent(
+            QEvent.Type.MouseMove, QPointF(x, start.y()), bar.mapToGlobal(QPointF(x, start.y())),
+            Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier,
+        )  # fmt: skip
+        QApplication.sendEvent(bar, drag)
+    qtbot.mouseRelease(bar, Qt.MouseButton.LeftButton, pos=QPoint(0, start.y()))
+    assert [page.kind for page in window.desk.pages] == ["drafts", "collection", "journal"]
+    assert [bar.tabText(at) for at in range(3)] == ["Drafts", "contracts", "Journal"]
+    assert bar.icons == ["note-pencil", "table", "notebook"]
+    assert window.desk.page is drafts
+    window.actions_.trigger("tab-right")
+    assert window.desk.pages[:2] == [first, drafts]
+    window.desk.close_page(drafts)
+    assert [page.kind for page in window.desk.pages] == ["collection", "journal"]
+
+
+# --- writes of earlier runs
+
+
+def test_writes_of_unknown_outcome_are_named_at_the_start_and_looked_for_once_connected(
+    qtbot: QtBot, home: Path
+) -> None:
+    with LocalServer() as server:
+        server.load("shop.things", [canonical.encode({"_id": 1, "a": 1})])
+        with Session.open(server.uri) as session:
+            source = session.source
+        journal = Journal()
+        intent = Intent(source, "shop.things", Value.of(1), "edit", "plain", canonical.EMPTY, canonical.EMPTY)
+        lost = Outcome("unknown", "shop.things", Value.of(1), "The connection was lost.")
+        journal.end(journal.begin(intent), lost)
+        made = new_window(qtbot)
+        wait_idle(qtbot, lambda: bool(made.messages.lines))
+        assert told(made) == [f"1 write from before has no known outcome; it went to {source}."]
+        made.messages.lines[0].buttons[0].click()
+        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made), timeout=PATIENCE)
+        line = next(line for line in made.messages.lines if "1 write" in line.text)
+        assert [one.text() for one in line.buttons] == ["Look again", "Show"]
+        line.buttons[1].click()
+        assert made.desk.page is not None
+        assert made.desk.page.kind == "journal"
+        made.unsettled.opened(made.sessions[0])
+        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made), timeout=PATIENCE)
+        next(line for line in made.messages.lines if "1 write" in line.text).buttons[0].click()
+        qtbot.waitUntil(lambda: any(words.startswith("Looked for 1 write: ") for words in told(made)), timeout=PATIENCE)
+        made.close_quietly()

@@ -1,0 +1,115 @@
+"""Writes of earlier runs of which nobody knows whether they arrived: said at the start, looked for once connected.
+
+A process that died between sending a write and hearing of it leaves such an entry in the journal. Data in memory are
+gone with their process, so only writes to servers are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, tasks
+from gui.look.states import Choice
+from gui.look.wording import many
+from gui.messages import Line
+from model.records import Entry, Outcome
+from model.session import Journal, Session
+
+
+class Unsettled(QObject):
+    """Quiet lines at the foot of a window. ``show_asked`` carries a session, ``connect_asked`` a source."""
+
+    show_asked = Signal(object)
+    connect_asked = Signal(str)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._lines: dict[str, Line] = {}
+
+    def look(self) -> None:
+        """At the start: name the servers to which such writes went."""
+        tasks.run(lambda _: _left(), done=self._found, failed=self._unknown, owner=self, key="start")
+
+    def _found(self, entries: Sequence[Entry]) -> None:
+        for source in dict.fromkeys(entry.source for entry in entries):
+            if source in self._lines:
+                continue
+            mine = [one for one in entries if one.source == source]
+            words = f"{said(mine)}; {'it' if len(mine) == 1 else 'they'} went to {source}."
+            self._say(source, words, [("Connect", partial(self.connect_asked.emit, source))])
+
+    def _unknown(self, error: BaseException) -> None:
+        pass  # the journal itself says why it cannot be read
+
+    def opened(self, session: Session) -> None:
+        """A source is open: its writes can be looked for."""
+        if session.is_local:
+            return
+
+        def work(_: tasks.Progress) -> list[Entry]:
+            return [entry for entry in session.journal.unsettled() if entry.source == session.source]
+
+        tasks.run(work, done=partial(self._can_look, session), failed=self._unknown, owner=self)
+
+    def _can_look(self, session: Session, entries: Sequence[Entry]) -> None:
+        if line := self._lines.pop(session.source, None):
+            line.leave()
+        if entries:
+            again, show = partial(self._look_again, session, entries), partial(self.show_asked.emit, session)
+            self._say(session.source, f"{said(entries)}.", [("Look again", again), ("Show", show)])
+
+    def _say(self, source: str, words: str, choices: Sequence[Choice]) -> None:
+        self._lines[source] = line = messages.note(self._window, words, choices)
+        line.gone.connect(partial(self._gone, source))
+
+    def _gone(self, source: str, line: object) -> None:
+        if self._lines.get(source) is line:
+            del self._lines[source]
+
+    def _look_again(self, session: Session, entries: Sequence[Entry]) -> None:
+        def work(progress: tasks.Progress) -> list[Outcome]:
+            found = []
+            for done, entry in enumerate(entries):
+                progress(done, len(entries))
+                found.append(session.look_again(entry.id))
+            return found
+
+        tasks.run(
+            work,
+            done=partial(self._looked, session),
+            failed=self._failed,
+            owner=self,
+            title="Looking for writes of unknown outcome",
+        )
+
+    def _looked(self, session: Session, outcomes: Sequence[Outcome]) -> None:
+        there = sum(one.kind == "applied" for one in outcomes)
+        open_ = sum(one.kind == "unknown" for one in outcomes)
+        lost = len(outcomes) - there - open_
+        parts = [(there, "arrived"), (lost, "did not arrive"), (open_, "still unknown")]
+        told = ", ".join(f"{number} {words}" for number, words in parts if number)
+        show: Choice = ("Show", partial(self.show_asked.emit, session))
+        if open_:
+            messages.note(self._window, f"Looked for {many(len(outcomes), 'write')}: {told}.", [show])
+        else:
+            messages.tell(self._window, f"Looked for {many(len(outcomes), 'write')}: {told}", None, [show])
+
+    def _failed(self, error: BaseException) -> None:
+        messages.fail(self._window, error)
+
+
+def said(entries: Sequence[Entry]) -> str:
+    """``2 writes from before have no known outcome``."""
+    return f"{many(len(entries), 'write')} from before {'has' if len(entries) == 1 else 'have'} no known outcome"
+
+
+def _left() -> list[Entry]:
+    journal = Journal()
+    if not journal.path.exists():
+        return []
+    return [entry for entry in journal.unsettled() if "://" in entry.source]
