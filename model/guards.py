@@ -18,7 +18,7 @@ from bson.decimal128 import Decimal128
 
 from model import canonical as c
 from model.canonical import Path, Value
-from model.errors import Refused
+from model.errors import Refused, Unreadable
 from model.leaves import (
     NUMBERS,
     Group,
@@ -140,6 +140,14 @@ def exact(path: str, value: Value | None) -> dict[str, Any]:
     if value.type in (c.NULL, c.UNDEFINED):  # equality would take a missing field for null, and refuses undefined
         return {path: scalar}
     return {path: {"$eq": value, **scalar}}
+
+
+def physical_id(raw: bytes) -> Value:
+    """The ``_id`` of a stored document; raises ``Unreadable`` where there is none, which no sound server answers."""
+    found = c.get(raw, ("_id",))
+    if found is None:
+        raise Unreadable("The server answered with a document that has no _id; read it again.")
+    return found
 
 
 def by_id(id: Value, name: str = "_id") -> dict[str, Any]:

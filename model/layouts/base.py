@@ -256,8 +256,7 @@ class Layout(ABC):
         """
         key: Value | None = None
         for done, (ns, raw) in enumerate(removed):
-            physical = c.get(raw, ("_id",))
-            assert physical is not None
+            physical = guards.physical_id(raw)
             key = key or ids.id_of(raw, self.profile.id) or physical
 
             def there(ns: str = ns, raw: bytes = raw, physical: Value = physical) -> bool:

@@ -150,8 +150,7 @@ class CurrentDocument(Layout):
     def _swap_write(self, base: Version, content: bytes, values: Mapping[str, Value | None], note: str) -> Write:
         """The one write that makes ``content`` current."""
         raw, old = self._check(base)
-        physical = c.get(raw, ("_id",))
-        assert physical is not None
+        physical = guards.physical_id(raw)
         self._refuse_dots(raw, content)
         new = compose(raw, self.own.names, content, values)
         check_size(new)
@@ -280,8 +279,7 @@ class CurrentDocument(Layout):
             if reason := self.writable(base):
                 raise Refused(reason)
             assert base.raw is not None
-            physical = c.get(base.raw, ("_id",))
-            assert physical is not None
+            physical = guards.physical_id(base.raw)
             where = guards.by_id(physical) | self._guard(base)
             if not self.numbered:
                 where |= self._guard_whole(base, physical, 0)

@@ -200,8 +200,7 @@ class Embedded(HoldsItsPast):
 
     def _swap_write(self, base: Version, content: bytes, values: Mapping[str, Value | None], note: str) -> Write:
         raw, old = self._check(base)
-        p, physical, was = self.profile, c.get(raw, ("_id",)), self._current(raw)
-        assert physical is not None
+        p, physical, was = self.profile, guards.physical_id(raw), self._current(raw)
         prefix = f"{p.current}."
         new = Value.document(compose(was, self.own.names, content, values))
         check_size(raw + new.data)  # the whole history is one document

@@ -132,8 +132,7 @@ class Flagged(Inserted):
         return Write(self.ns, "update", self._still(raw), {"$set": {p.current: Value.of(True)}}, note)
 
     def _with_flag(self, raw: bytes) -> bool:
-        physical = c.get(raw, ("_id",))
-        assert physical is not None
+        physical = guards.physical_id(raw)
         found = next(iter(self.server.find(self.ns, guards.by_id(physical), limit=1)), None)
         return found is not None and is_flagged(c.get(found, (self.profile.current,)))
 
@@ -159,9 +158,8 @@ class Flagged(Inserted):
             place = place_of(v)
             if place is None or highest is None or place >= highest or not is_flagged(c.get(raw, (p.current,))):
                 continue
-            physical = c.get(raw, ("_id",))
-            assert physical is not None
             try:
+                physical = guards.physical_id(raw)
                 end = run(self.server, self._unflag(raw), partial(self._without_flag, physical))
             except Refused as error:
                 end = End("refused", str(error))
@@ -182,8 +180,7 @@ class Flagged(Inserted):
 
     def _still(self, raw: bytes) -> dict[str, Any]:
         """The clauses that a version's document, its number and its flag are what was read."""
-        p, physical = self.profile, c.get(raw, ("_id",))
-        assert physical is not None
+        p, physical = self.profile, guards.physical_id(raw)
         where = guards.by_id(physical)
         for name in (p.id, p.version, p.current):
             where |= guards.exact(name, c.get(raw, (name,)))

@@ -112,8 +112,7 @@ class Hashed(CurrentDocument):
         clauses = super()._guard(base)
         raw, profile = base.raw, self.profile
         assert raw is not None
-        physical = c.get(raw, ("_id",))
-        assert physical is not None
+        physical = guards.physical_id(raw)
         hashed = c.without(raw, [*self.own.names, *profile.hash_exclude])
         if profile.hash_include:
             hashed = c.only(hashed, profile.hash_include)
@@ -147,8 +146,7 @@ class Hashed(CurrentDocument):
             ours = self._bears(raw, stamp.token) and edits.reordered(self._signed(content, stamp), self.content(raw))
             if not ours or stored == right:
                 return outcome
-            physical = c.get(raw, ("_id",))
-            assert physical is not None
+            physical = guards.physical_id(raw)
             guard = guards.by_id(physical)
             for name in (self.profile.token, self.profile.hash):
                 guard |= guards.exact(name, c.get(raw, (name,)))

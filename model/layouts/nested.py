@@ -145,8 +145,7 @@ class Nested(HoldsItsPast):
 
     def _swap_write(self, base: Version, content: bytes, values: Mapping[str, Value | None], note: str) -> Write:
         raw, old = self._check(base)
-        p, physical = self.profile, c.get(raw, ("_id",))
-        assert physical is not None
+        p, physical = self.profile, guards.physical_id(raw)
         self._refuse_dots(raw, content)
         past = c.get(raw, (p.prev,))
         if past is not None and past.type != c.ARRAY:

@@ -308,6 +308,8 @@ class OwnDocuments(Layout):
             if reason := self.writable(base):
                 raise Refused(reason)
             doomed = self.removal(id, base)
+            for _, raw in doomed:
+                guards.physical_id(raw)  # said before anything is deleted, not half-way
             if self._overtaken(id, base):  # after the versions were read, so that none of them is newer than the base
                 return self._conflict(id, base)
             doomed = doomed[::-1] if self.newest_goes_first else doomed
@@ -345,8 +347,7 @@ class OwnDocuments(Layout):
             return False
 
     def _delete_one(self, raw: bytes) -> End:
-        physical = c.get(raw, ("_id",))
-        assert physical is not None
+        physical = guards.physical_id(raw)
         one = guards.by_id(physical)
         where = dict(one)
         for name in filter(None, (self.profile.id, self.profile.version, self.profile.token)):

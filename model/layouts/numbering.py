@@ -20,7 +20,7 @@ from model import canonical as c
 from model.canonical import Value
 from model.collection import CollectionProfile
 from model.errors import Refused
-from model.guards import by_id, exact
+from model.guards import by_id, exact, physical_id
 from model.layouts.fields import number_of, time_of, version_damage, whole_number
 from model.resilient import Port, Write
 
@@ -62,8 +62,7 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
 
     A mark is set where there is none and never changed, so that one which lands late does no harm either.
     """
-    physical = c.get(base, ("_id",))
-    assert physical is not None
+    physical = physical_id(base)
     where = by_id(physical)
     for name in names:
         where |= exact(name, c.get(base, (name,)))

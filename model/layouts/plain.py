@@ -84,7 +84,6 @@ class Plain(CurrentDocument):
 
     def _whole(self, base: Version, beside: int) -> guards.Guard:
         assert base.raw is not None
-        physical = c.get(base.raw, ("_id",))
-        assert physical is not None
+        physical = guards.physical_id(base.raw)
         able = self._abilities(physical) if guards.needs_expressions(base.raw) else Abilities()
         return guards.whole(base.raw, able, beside=beside)
