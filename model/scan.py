@@ -18,7 +18,7 @@ from model import text
 from model.canonical import Value
 from model.catalogue import Catalogue
 from model.collection import CollectionProfile
-from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
+from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.check import Check
@@ -145,12 +145,12 @@ class Scan:
             return
         try:
             yield from self._check(info.ns).findings(self._ids, self._now, self._reading)
-        except Unreachable:
+        except (Unreachable, Cancelled):
             raise
         except NotAllowed as error:
             yield Unchecked(info.ns, str(error))
-        except NotFound:
-            yield Unchecked(info.ns, "It is not there any more.")
+        except Refused as error:
+            yield Unchecked(info.ns, f"It could not be looked through to its end: {error}")
 
     def _check(self, ns: str) -> Check:
         profile = self._catalogue.known(ns)[1]

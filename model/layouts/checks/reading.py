@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from model import canonical as c
 from model.canonical import Value
-from model.errors import NotAllowed, Refused
+from model.errors import NotAllowed, Refused, Unreachable
 from model.layouts.checks.order import Key, key_of
 from model.layouts.heads import beyond, leapable
 from model.names import id_name
@@ -110,6 +110,8 @@ def runs(
             raise
         except Refused as error:
             tries += 1
+            if tries == TRIES and isinstance(error, Unreachable):
+                raise
             if tries == TRIES or (behind is not None and not leapable(behind)):
                 done = "at its beginning" if behind is None else f"behind {id_name(behind)}"
                 raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
@@ -126,29 +128,33 @@ def _behind(port: Port, name: str, last: Value) -> Terms:
     return beyond(name, last, False, "gitVersion" in port.facts().extra)
 
 
-def all_of(reading: Reading, ns: str, projection: Terms | None = None, counted: bool = True) -> Iterator[bytes]:
-    """Every document in the order of ``_id``, opened again behind the last one; raises ``BrokenOff``."""
-    last: Value | None = None
+def all_of(reading: Reading, ns: str, projection: Terms | None = None, last: Value | None = None) -> Iterator[bytes]:
+    """Every document in the order of ``_id``, behind ``last`` where that is given; raises ``BrokenOff``.
+
+    Opened again behind the last one where the cursor is lost.
+    """
     tries = 0
     while True:
         try:
             where = None if last is None else _behind(reading.port, "_id", last)
             for raw in reading.port.find(ns, where, sort={"_id": 1}, projection=projection):
-                if counted:
-                    reading.looked()
+                reading.looked()
                 yield raw
-                tries, last = 0, _physical(raw)
+                tries, last = 0, physical_of(raw)
             return
         except NotAllowed:
             raise
         except Refused as error:
             tries += 1
+            if tries == TRIES and isinstance(error, Unreachable):
+                raise
             if tries == TRIES or last is None or not leapable(last):
                 done = "at its beginning" if last is None else f"behind {id_name(last)}"
                 raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
 
 
-def _physical(raw: bytes) -> Value | None:
+def physical_of(raw: bytes) -> Value | None:
+    """The `_id`, as far as the document can be read."""
     try:
         return c.get(raw, ("_id",))
     except Refused:

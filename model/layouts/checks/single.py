@@ -14,7 +14,7 @@ from model.layouts.checks.chains import finding, left_out, unreadable
 from model.layouts.checks.damage import damage_of
 from model.layouts.checks.facts import Fact, Reader
 from model.layouts.checks.judging import Draft, Ground, hashes, is_dated
-from model.layouts.checks.reading import BrokenOff, Reading, all_of, by_ids
+from model.layouts.checks.reading import BrokenOff, Reading, all_of, by_ids, physical_of
 from model.layouts.checks.reorder import Orders
 from model.layouts.checks.spool import Spool
 from model.layouts.fields import legible, legible_field
@@ -49,8 +49,9 @@ class Documents:
         else:
             with Spool() as spool:
                 try:
-                    for raw in all_of(reading, self.profile.ns):
+                    for raw in all_of(reading, self.profile.ns, last=None if self.shared else reading.after):
                         yield from self._looked(raw, ground, left, spool if self.shared else None)
+                        reading.last = None if self.shared else physical_of(raw)
                 except BrokenOff as error:
                     yield Unchecked(self.profile.ns, str(error))
                 yield from self._shared(spool)
