@@ -19,12 +19,15 @@ from model.findings import Finding, Unchecked
 from model.journal import Record
 from model.journalled import SETTLED_AFTER, Writer
 from model.layouts.listed import fields_of
+from model.names import version_name
 from model.plan import Item, Plan, planned
 from model.records import Checkpoint, Kind, Outcome, no_checkpoint
 from model.remedies import LEAVE, REPAIRS, Choice
-from model.repairs import reports, running, undoing
+from model.repairs import quarantine, reports, running, undoing
 from model.repairs.running import DryItem, Running
 from model.repairs.steps import Change, Ground, Verdict
+
+GAPS = ("A4", "V2", "R1", "D1")
 
 __all__ = ["LEAVE", "REPAIRS", "Change", "Choice", "DryItem", "Item", "Plan", "Repairs", "Running", "Verdict"]
 
@@ -52,7 +55,25 @@ class Repairs:
         self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
     ) -> Plan:
         """What to do about findings: safe repairs are ticked, some ask a person, the rest says what can be done."""
-        return planned(self._writer.source, findings, unchecked, now or self._now(), self._taken_for)
+        plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._taken_for)
+        return replace(plan, items=tuple(map(self._with_copies, plan.items)))
+
+    def _with_copies(self, item: Item) -> Item:
+        """A gap that the quarantine can fill says so: a removal may have landed behind an edit that counted on it."""
+        finding = item.finding
+        if item.repair is not None or finding.code not in GAPS or finding.id is None:
+            return item
+        try:
+            profile = self._writer.catalogue.layout(finding.ns).profile
+            kept = quarantine.versions(self._writer.port, profile, finding.id)
+        except Refused:
+            return item
+        there = [version_name(v) for v in finding.versions if v in kept]
+        if not there:
+            return item
+        place = quarantine.place(finding.ns)
+        said = f"{place} holds {', '.join(there)}, which a repair took out; undo that repair to put it back."
+        return replace(item, advice=said)
 
     def _taken_for(self, ns: str) -> dict[str, str]:
         """The layout and the fields by which a collection is read here."""

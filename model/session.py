@@ -42,6 +42,7 @@ from model.journal import Journal
 from model.journalled import Writer
 from model.layouts import listed
 from model.layouts.base import Stamp
+from model.listing import Written, write_rows
 from model.names import id_name, version_name
 from model.notation.paths import fitted
 from model.once import Once, totals
@@ -242,6 +243,14 @@ class Session:
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
         """How many documents match, given more time than a page gives it; else None and why it is not known."""
         return self._catalogue.count(ns, filter, any_version, max_ms)
+
+    def export(
+        self, ns: str, path: str, filter: str = "", sort: str = "", any_version: bool = False,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> Written:  # fmt: skip
+        """Write every document that :meth:`documents` would list to a file; see ``model.listing.write_rows``."""
+        total, _ = self.count(ns, filter, any_version)
+        return write_rows(self._catalogue.rows(ns, filter, sort, any_version), FilePath(path), total, checkpoint)
 
     def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
         """The histories in miniature of some documents, as they become known."""
@@ -546,6 +555,8 @@ class Session:
 
     def undo_conflict(self, entry: str) -> Conflict:
         """For an edit that cannot simply be undone because the document moved on: the same as a merge."""
+        if self.repairs.is_repair(entry):
+            raise Refused("A repair is undone as a whole, or not at all; edit the document instead.")
         return self._writer.undo_conflict(entry)
 
     def look_again(self, entry: str) -> Outcome:

@@ -12,6 +12,7 @@ import hashlib
 from model import canonical as c
 from model import guards
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.layouts.edits import check_size
 from model.resilient import Port, Write
 
@@ -59,6 +60,16 @@ def find(server: Port, ns: str, id: Value, sha256: str) -> tuple[bytes, bytes] |
         if doc is not None and doc.type == c.OBJECT and hashlib.sha256(doc.data).hexdigest() == sha256:
             return row, doc.data
     return None
+
+
+def versions(server: Port, profile: CollectionProfile, id: Value) -> list[Value]:
+    """The versions of a document that the quarantine holds, of its own collection or its archive."""
+    found = []
+    for ns, name in ((profile.ns, profile.id), (profile.archive, profile.archive_id)):
+        if ns:
+            for row in server.find(place(ns), {"from": ns, f"doc.{name}": {"$eq": id}}):
+                found.append(c.get(row, ("doc", profile.version)))
+    return [v for v in found if v is not None]
 
 
 def clearing(ns: str, row: bytes) -> Write:

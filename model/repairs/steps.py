@@ -128,15 +128,19 @@ class Ground:
 
     def able(self, ns: str, physical: Value) -> guards.Abilities:
         """What this server's expressions can tell apart, found out once for a collection."""
-        if ns not in self.ables:
-            self.ables[ns] = guards.abilities(self.server, ns, physical)
-        return self.ables[ns]
+        found = self.ables.get(ns) or guards.abilities(self.server, ns, physical)
+        if found.counts:  # a document that goes while it is asked about makes a server look as if it could nothing
+            self.ables[ns] = found
+        return found
 
-    def exactly(self, ns: str, raw: bytes, beside: int = 0) -> dict[str, Any]:
-        """The filter that one document is byte for byte what was read; raises ``Refused`` where it cannot be said."""
+    def exactly(self, ns: str, raw: bytes, beside: int = 0, all_goes: bool = True) -> dict[str, Any]:
+        """The filter that one document is byte for byte what was read; raises ``Refused`` where it cannot be said.
+
+        Without ``all_goes`` a field that somebody added does no harm where this server cannot count fields.
+        """
         one = physical(raw)
         able = self.able(ns, one)
-        return guards.by_id(one) | guards.whole(raw, able, able.counts or able.root, beside).filter
+        return guards.by_id(one) | guards.whole(raw, able, all_goes or able.counts or able.root, beside).filter
 
     def swapped(self, ns: str, label: str, before: bytes, after: bytes, note: str, **more: Any) -> Step:
         """The step that makes ``after`` of a document, if it is still ``before``."""
@@ -151,7 +155,7 @@ class Ground:
         edit = edits.operators(before, after, mongodb)
         if edit is not None:
             body = edit.body({})
-            write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body))), body, note)
+            write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)
         else:
             whole = edits.Whole(after)
             write = Write(ns, whole.kind, self.exactly(ns, before, len(after)), whole.body, note)
@@ -159,7 +163,7 @@ class Ground:
 
     def operated(self, ns: str, label: str, before: bytes, after: bytes, body: dict[str, Any], note: str) -> Step:
         """The same by operators of its own, where these say more than what they come to."""
-        write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body))), body, note)
+        write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)
         return Step(write, Change(ns, label, before, after))
 
     def removed(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:

@@ -22,6 +22,7 @@ from model.repair import DryItem, Repairs
 from model.resilient import Port, Reply, Server, Write
 from model.session import Session
 from tests.repairing.planting import NAMES, Case, Db, Names, contents, snapshot
+from tests.simulation.machine import check
 
 
 @dataclass
@@ -94,6 +95,7 @@ class Counting:
 
     def send(self, write: Write) -> Reply:
         """Send it, unless the process ends here."""
+        check(write)
         now, self.writes = self.writes, self.writes + 1
         if now == self.at and not self.behind:
             self.stop()
