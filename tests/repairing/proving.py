@@ -163,11 +163,9 @@ def _as_drawn(here: Place, plan: Plan, dry: list[DryItem]) -> list[str]:
     """Whether each document is now as the dry run has drawn it in the end."""
     if any(item.repair in FRESH for item in plan.items):
         return []
-    last = {
-        (change.ns, bson.decode(change.before or change.after or b"")["_id"]): change
-        for d in dry
-        for change in d.changes
-    }
+    kept = f"{here.database.name}.quarantine"  # its rows tell when they were kept
+    drawn = [change for each in dry for change in each.changes if change.ns != kept]
+    last = {(change.ns, bson.decode(change.before or change.after or b"")["_id"]): change for change in drawn}
     said = []
     for (ns, id), change in last.items():
         now = next((raw for raw in here.session._opened.server.find(ns, {"_id": id})), None)
