@@ -141,6 +141,9 @@ class BlackPipe(LocalServer):
                 seconds = rng.choice((0, 0.005, 0.02, 0.06, 0.15, LATEST))
                 threading.Thread(target=self._late, args=(command, seconds)).start()
                 return False
+            case _ if fault.startswith("refuse "):
+                connection.sendall(wire.reply(command, self._error(command, int(fault.split()[1]), "refused on cue")))
+                return True
             case "not primary":
                 connection.sendall(wire.reply(command, self._error(command, 10107, "not primary")))
                 return True

@@ -1,0 +1,95 @@
+"""What one sending of a write says where the driver tries twice by itself, or does not get to send at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bson
+import pymongo
+import pytest
+
+from model.canonical import Value
+from model.local.wire import Command
+from model.resilient import Server, Write
+from tests.blackpipe.ground import NS
+from tests.blackpipe.pipe import BlackPipe, Plan
+
+SET = Write(NS, "update", {"_id": Value.of("K-1"), "v": Value.of(1)}, {"$set": {"v": Value.of(2)}})
+STALE = Write(NS, "update", {"_id": Value.of("K-1"), "v": Value.of(0)}, {"$set": {"v": Value.of(2)}})
+
+
+class Script(Plan):
+    """What happens to the messages one after another."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__()
+        self.faults = list(faults)
+
+    def next(self, command: Command) -> str:
+        return self.faults.pop(0) if self.faults else ""
+
+
+@pytest.fixture
+def pipe() -> Iterator[BlackPipe]:
+    with BlackPipe(replica_set="rs0") as made:
+        made.load(NS, [bson.encode({"_id": "K-1", "v": 1})])
+        yield made
+
+
+@pytest.fixture
+def server(pipe: BlackPipe) -> Iterator[Server]:
+    with Server.connect(f"{pipe.uri}&socketTimeoutMS=2000&serverSelectionTimeoutMS=1000") as made:
+        yield made
+
+
+def stored(pipe: BlackPipe) -> int:
+    pipe.settle()
+    with pymongo.MongoClient[dict[str, Any]](pipe.uri) as client:
+        doc = client["pipe"]["things"].find_one()
+        assert doc is not None
+        return int(doc["v"])
+
+
+@pytest.mark.parametrize("code", [13, 121, 10334, 14031, 8000])
+def test_a_refusal_of_the_second_attempt_is_not_taken_for_the_fate_of_the_first(
+    pipe: BlackPipe, server: Server, code: int
+) -> None:
+    pipe.plan = Script("land late", f"refuse {code}")
+    reply = server.send(SET)
+    assert (reply.applied, reply.retry) == ("unknown", True)
+    assert "connection was lost" in reply.sentence
+    assert stored(pipe) == 2, "and it did arrive"
+
+
+def test_a_first_attempt_that_was_applied_is_not_applied_again(pipe: BlackPipe, server: Server) -> None:
+    pipe.plan = Script("apply then cut")
+    assert server.send(SET).applied == "yes"
+    assert stored(pipe) == 2
+
+
+def test_no_match_after_two_attempts_is_looked_into(pipe: BlackPipe, server: Server) -> None:
+    pipe.plan = Script("cut before")
+    assert server.send(STALE).applied == "unknown"
+    pipe.plan = Plan()
+    assert server.send(STALE).applied == "no"
+
+
+@pytest.mark.parametrize(("write", "applied", "matched"), [(SET, "yes", 1), (STALE, "no", 0)])
+def test_what_could_not_be_confirmed_may_be_that_nothing_matched(
+    pipe: BlackPipe, server: Server, write: Write, applied: str, matched: int
+) -> None:
+    pipe.plan = Script("write concern error", "write concern error")
+    reply = server.send(write)
+    assert (reply.applied, reply.matched) == (applied, matched) or reply.applied == "unknown"
+    assert stored(pipe) == 1 + matched
+    if applied == "no":
+        assert reply.sentence == "" or reply.applied == "unknown", "a clean no match, for that is what it is"
+
+
+def test_what_could_not_even_be_sent_is_not_applied(pipe: BlackPipe, server: Server) -> None:
+    pipe.close()
+    assert server.send(SET).applied == "unknown", "it went into a connection that was there"
+    reply = server.send(SET)
+    assert (reply.applied, reply.duplicate) == ("no", False)
+    assert reply.sentence
