@@ -99,6 +99,7 @@ TABLE: tuple[Item, ...] = (
     _item("Document", "next-number", "Take the next number…", "", "document sequence writable"),
     _item("Document", "count-once", "Count once…", "", "pending writable"),
     _item("Document", "process-entry", "Process an entry…", "", "processed writable"),
+    _item("Document", "export", "Export the list…", "", "list", icon="export"),
     _item("Document", "save", "Save", "Ctrl+S", "dirty"),
     _item("Document", "discard", "Discard the changes…", "", "dirty"),
     _line("Document"),

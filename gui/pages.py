@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QSplitter, QVBoxLayout, QWidge
 
 from gui import messages, tasks
 from gui.browse.browser import BrowserPanel
+from gui.browse.exporting import Exporter
 from gui.compare.diffview import DiffPanel
 from gui.look import preferences, theme, wording
 from gui.look.layoutwords import guard_sentence, layout_sentence
@@ -125,6 +126,7 @@ class CollectionPage(Page):
         self.timeline = TimelinePanel(session, ns)
         self.diff = DiffPanel(session, ns)
         self.writes = Writes(session, ns, self)
+        self.exporter = Exporter(session, ns, self)
         self.split = QSplitter(Qt.Orientation.Vertical)
         self.split.setChildrenCollapsible(False)
         self.split.setHandleWidth(1)
@@ -146,6 +148,7 @@ class CollectionPage(Page):
         self.browser.chosen.connect(self._choose)
         self.browser.open_asked.connect(self._open)
         self.browser.new_asked.connect(self.do_new_document)
+        self.browser.export_asked.connect(self.do_export)
         self.browser.loaded.connect(self._loaded)
         self.browser.menu_asked.connect(self._fill_menu)
         self.timeline.loaded.connect(self._history_read)
@@ -332,6 +335,9 @@ class CollectionPage(Page):
         if self._chosen_row is not None and self._chosen_row.readable:
             QGuiApplication.clipboard().setText(text.to_text(self._chosen_row.raw, 2))
             messages.tell(self, f"{wording.plain(self._chosen_row.id)} is copied as Extended JSON")
+
+    def do_export(self) -> None:
+        self.exporter.ask(self.browser.ran)
 
     def do_open_document(self) -> None:
         if self._chosen_row is not None:

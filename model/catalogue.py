@@ -22,10 +22,11 @@ from model.layouts.base import Layout
 from model.layouts.listed import info_of
 from model.names import id_name, split, version_name
 from model.profile import Profile
-from model.records import Checkpoint, CollectionInfo, Page, Version, no_checkpoint
+from model.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
 from model.resilient import Port, Server, Terms
 
 _COUNT_MS = 500  # a page does not wait longer than this for its total
+_ALL = 2**31 - 1
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
 
 
@@ -156,6 +157,10 @@ class Catalogue:
             total, note = self.count(ns, filter, any_version, _COUNT_MS)
         taken = round((time.monotonic() - started) * 1000)
         return Page(tuple(rows), skip, total, note, more, taken)
+
+    def rows(self, ns: str, filter: str, sort: str, any_version: bool) -> Iterator[Row]:
+        """All current documents that match, whole, as they arrive."""
+        return self.layout(ns).page(filter_terms(filter), sort_terms(sort), None, 0, _ALL, any_version)
 
     def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
         """How many documents match, or None and why it is not known."""

@@ -28,6 +28,7 @@ class BrowserPanel(QWidget):
     chosen = Signal(object)  # Row, or None
     open_asked = Signal(object)  # an id
     new_asked = Signal()
+    export_asked = Signal()
     loaded = Signal(object)  # Page
     menu_asked = Signal(object, object)  # QMenu, Row: others add what can be done with a document
 
@@ -71,6 +72,7 @@ class BrowserPanel(QWidget):
         self._as_json.setCheckable(True)
         self._as_json.toggled.connect(self.show_json)
         self.pager.add_tool(self._as_json)
+        self.pager.add_tool(tool("export", "Export the list…", self.export_asked.emit))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -152,6 +154,11 @@ class BrowserPanel(QWidget):
         """Stop reading."""
         if self._task is not None:
             self._task.cancel()
+
+    @property
+    def ran(self) -> Query:
+        """The query whose documents are listed."""
+        return self._ran
 
     # --- reading
 

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from gui.actions import resolve
+from gui.browse.querybar import Query
 from gui.edit.newdocument import NewDocument
 from gui.frame.activity import ActivityDialog
 from gui.frame.opening import Opening
@@ -500,6 +501,24 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
     assert window.desk.pages[:2] == [first, drafts]
     window.desk.close_page(drafts)
     assert [page.kind for page in window.desk.pages] == ["collection", "journal"]
+
+
+# --- the list as a file
+
+
+def test_the_list_is_exported_as_it_is_filtered(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    page = collection(window)
+    page.browser.set_filter('{ "_id": "K-204117" }')
+    wait_idle(qtbot)
+    page.exporter.write(page.browser.ran, str(tmp_path / "some.jsonl"))
+    assert page.exporter.task is not None
+    wait_idle(qtbot, lambda: any(words.startswith("1 document, ") for words in told(window)))
+    assert (tmp_path / "some.jsonl").read_text().count("\n") == 1
+    assert not any(words.startswith("Exporting") for words in told(window))
+    page.exporter.write(Query(), str(tmp_path / "all.jsonl"))
+    page.exporter.task.cancel()
+    wait_idle(qtbot, lambda: any(words.endswith("stopped; no file was written") for words in told(window)))
+    assert not (tmp_path / "all.jsonl").exists()
 
 
 # --- writes of earlier runs
