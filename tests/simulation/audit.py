@@ -6,6 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 
+import bson
+
 from model.errors import Refused
 from model.layouts.base import Layout
 from model.layouts.flagged import Flagged
@@ -14,10 +16,15 @@ from tests.simulation.machine import Machine
 from tests.simulation.writers import ID, Attempt, Edit, Variant, changed, stamp
 
 
-def faults(machine: Machine, sound: Layout, of: Variant, edits: Sequence[Edit]) -> tuple[list[str], bool]:
-    """What is wrong, and whether the layout's own repair was needed."""
+def faults(
+    machine: Machine, sound: Layout, of: Variant, edits: Sequence[Edit], bumps: int = 0
+) -> tuple[list[str], bool]:
+    """What is wrong, and whether the layout's own repair was needed; ``bumps`` were made in place by a stranger."""
     entries = history(machine, of.profile)
-    said = [*chain(entries, edits, of), *outcomes(entries, edits), *settled(entries, edits, sound)]
+    said = bumped(entries, bumps) if bumps else []
+    if bumps and not sound.numbered:  # each bump is a state of its own here
+        entries = [last for _, (*_, last) in itertools.groupby(entries, key=lambda entry: entry.token)]
+    said += [*chain(entries, edits, of), *outcomes(entries, edits), *settled(entries, edits, sound)]
     repaired = False
     if isinstance(sound, Flagged):
         repaired = flagged(machine, of.profile) != [entries[-1].v]
@@ -28,6 +35,19 @@ def faults(machine: Machine, sound: Layout, of: Variant, edits: Sequence[Edit]) 
             if history(machine, of.profile) != entries:
                 said.append("the repair changed more than flags")
     return said + as_read(sound, entries, of) + blocked(sound), repaired
+
+
+def bumped(entries: Sequence[Entry], bumps: int) -> list[str]:
+    """No edit takes back what a stranger bumps."""
+    found = bson.decode(entries[-1].content).get("views", 0)
+    return [] if found == bumps else [f"{bumps} bumps were made in place, and {found} are there"]
+
+
+def _still(content: bytes) -> bytes:
+    """A content without what a stranger bumps."""
+    if b"views" not in content:
+        return content
+    return bson.encode({name: value for name, value in bson.decode(content).items() if name != "views"})
 
 
 def chain(entries: Sequence[Entry], edits: Sequence[Edit], of: Variant) -> list[str]:
@@ -45,9 +65,9 @@ def chain(entries: Sequence[Entry], edits: Sequence[Edit], of: Variant) -> list[
         if attempt is None:
             if entry.token != stamp(2).token:
                 said.append(f"version {entry.v} is nobody's: {entry.token}")
-        elif entry.content != attempt.content:
+        elif _still(entry.content) != _still(attempt.content):
             said.append(f"version {entry.v} is not what its writer sent")
-        elif before.content != attempt.base.content or (
+        elif _still(before.content) != _still(attempt.base.content or b"") or (
             of.layout not in ("hashed", "plain") and before.v != _plain(attempt)
         ):
             said.append(f"version {entry.v} follows {before.v}, and its writer began from {_plain(attempt)}")

@@ -79,9 +79,8 @@ def _archive(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     current = [_entry(doc, p) for doc in _decoded(machine.documents(p.ns), "_id", id)]
     past = _by_number(_decoded(machine.documents(p.archive), p.archive_id, id), p)
     rows = [_entry(doc, p, p.archive_id) for doc in past]
-    if rows and current == rows[-1:]:
-        del rows[-1]  # the residue of a writer that died before its swap; a stream's archive holds it anyway
-    return [*rows, *current]
+    # A row like the current version is the residue of a writer that died before its swap, or a stream's, as it should.
+    return [*(row for row in rows if row not in current), *current]
 
 
 def _changes(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:

@@ -7,20 +7,22 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from model.layouts.base import Layout
 from model.layouts.recognise import LAYOUTS
-from model.records import ServerFacts
 from tests.simulation import lives
 from tests.simulation.audit import faults
 from tests.simulation.published import Published, Stopped, verdict
 from tests.simulation.published import ground as ground_of
 from tests.simulation.schedule import Crew, Odds, Schedule, SoundPort, WriterPort
 from tests.simulation.writers import (
+    BUMPED,
     KINDS,
     MONGODB,
     OTHER,
     Edit,
     Feeder,
     Stamp,
+    Stranger,
     Variant,
     ground,
     layout_of,
@@ -30,6 +32,8 @@ from tests.simulation.writers import (
 )
 
 WRITERS = 4
+BUMPS = 0.15
+"""The share of schedules in which a stranger bumps a number in place."""
 LIVES = 0.25
 """The share of schedules in which documents begin and end; in the others one document is edited."""
 
@@ -65,20 +69,25 @@ def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | No
     facts = MONGODB if of.mongodb else OTHER
     feeder = Feeder(machine, of.profile, len(machine.log) - 1) if layout == "stream" else None
     schedule = Schedule(crew, machine, rng, odds or Odds(), [] if shown else None)
-    schedule.background = feeder.step if feeder is not None else None
+    stranger = Stranger(machine, of.profile) if layout in BUMPED and rng.random() < BUMPS else None
+    beside = feeder or stranger
+    schedule.background = beside.step if beside is not None else None
     numbers = itertools.count(10)
 
     def stamps() -> Stamp:
         return stamp(next(numbers))
 
     todo = [_edits(writer, of, rng) for writer in range(WRITERS)]
-    jobs = [_job(schedule, writer, todo[writer], of, facts, stamps) for writer in range(WRITERS)]
+    fresh = seed % 10 == 0
+    bound = [layout_of(WriterPort(schedule, writer, facts), of, fresh) for writer in range(WRITERS)]
+    jobs = [_job(schedule, writer, todo[writer], bound[writer], stamps) for writer in range(WRITERS)]
     schedule.run(jobs)
     edits = list(itertools.chain(*todo))
     wrong = [f"the code failed: {type(error).__name__}: {error}" for error in schedule.crashed]
     if feeder is not None:
         feeder.drain()
-    said, repaired = faults(machine, layout_of(SoundPort(machine, facts), of), of, edits)
+    sound = layout_of(SoundPort(machine, facts), of, False)
+    said, repaired = faults(machine, sound, of, edits, stranger.bumps if stranger is not None else 0)
     kinds = [a.outcome.kind if a.outcome is not None else "died" for e in edits for a in e.attempts]
     return Result(
         seed,
@@ -108,7 +117,7 @@ def _run_lives(
     told = [lives.story(writer, rng) for writer in range(WRITERS)]
 
     def job(writer: int) -> Callable[[], None]:
-        bound = layout_of(WriterPort(schedule, writer, facts), of)
+        bound = layout_of(WriterPort(schedule, writer, facts), of, seed % 10 == 0)
 
         def act() -> None:
             lives.live(bound, told[writer], rng, lambda: stamp(next(numbers)))
@@ -122,7 +131,9 @@ def _run_lives(
     wrong = [f"the code failed: {type(error).__name__}: {error}" for error in schedule.crashed]
     if feeder is not None:
         feeder.drain()
-    wrong += lives.faults(machine, first, layout_of(SoundPort(machine, facts), of), of, told, began, schedule.arrived)
+    wrong += lives.faults(
+        machine, first, layout_of(SoundPort(machine, facts), of, False), of, told, began, schedule.arrived
+    )
     acts = [act for each in told for act in (*each.writes, *each.removals)]
     kinds = tuple(act.outcome.kind if act.outcome is not None else "died" for act in acts)
     plans = "; ".join(", ".join(f"{kind} {id.python()}" for kind, id in each.plan) for each in told)
@@ -170,10 +181,8 @@ def _edits(writer: int, of: Variant, rng: random.Random) -> list[Edit]:
 
 
 def _job(
-    schedule: Schedule, writer: int, edits: list[Edit], of: Variant, facts: ServerFacts, stamps: Callable[[], Stamp]
+    schedule: Schedule, writer: int, edits: list[Edit], layout: Layout, stamps: Callable[[], Stamp]
 ) -> Callable[[], None]:
-    layout = layout_of(WriterPort(schedule, writer, facts), of)
-
     def job() -> None:
         work(layout, edits, stamps)
         for edit in edits:

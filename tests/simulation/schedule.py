@@ -122,7 +122,7 @@ class Schedule:
         if self.late and rng.random() < LANDS:
             self._land()
         if self.background is not None and rng.random() < 0.2 and (did := self.background()):
-            self.say("feeder", did)
+            self.say("beside", did)
         following = self.alive[int(rng.random() * len(self.alive))]
         if following != number:
             turns = self.crew.turns

@@ -12,12 +12,15 @@ from typing import Any
 import bson
 from bson import ObjectId
 
+from model import canonical as c
+from model import guards
 from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout, Stamp
 from model.layouts.recognise import bind
 from model.profile import CollectionProfile, stated
 from model.records import Outcome, ServerFacts, Version
+from model.resilient import Write
 from tests.simulation.machine import Machine
 from tests.simulation.schedule import SoundPort, WriterPort
 
@@ -151,9 +154,44 @@ def work(layout: Layout, edits: list[Edit], stamps: Callable[[], Stamp]) -> None
                 break
 
 
-def layout_of(port: WriterPort, of: Variant) -> Layout:
-    """The layout under test."""
-    return bind(port, of.profile)
+def layout_of(port: WriterPort, of: Variant, fresh: bool = True) -> Layout:
+    """The layout under test; unless ``fresh`` it knows what the server's expressions can say, as after a first edit.
+
+    Asking takes twenty reads, in which nothing can go wrong: half of the time of a schedule.
+    """
+    bound = bind(port, of.profile)
+    if not fresh:
+        bound._able = _abilities(of)
+    return bound
+
+
+@lru_cache
+def _abilities(of: Variant) -> guards.Abilities:
+    machine = ground(of)
+    physical = c.get(machine.documents(NS)[0], ("_id",))
+    assert physical is not None
+    return guards.abilities(SoundPort(machine, MONGODB if of.mongodb else OTHER), NS, physical)
+
+
+BUMPED = ("embedded", "nested", "plain")
+"""Layouts in which an edit leaves alone what a stranger bumps; others guard it, or rest on it being still (A2)."""
+
+
+@dataclass
+class Stranger:
+    """An application without versions, which bumps a number in the current version now and then."""
+
+    machine: Machine
+    profile: CollectionProfile
+    bumps: int = 0
+
+    def step(self) -> str:
+        """Bump once more; what it did."""
+        inside = f"{self.profile.current}." if self.profile.layout == "embedded" else ""
+        where = {"_id": ID, "no such field": {"$exists": False}}
+        reply = self.machine.apply(Write(NS, "update", where, {"$inc": {f"{inside}views": 1}}, "a bump in place"))
+        self.bumps += reply.applied == "yes"
+        return f"bumps views to {self.bumps}"
 
 
 @dataclass
