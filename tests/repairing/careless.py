@@ -37,6 +37,15 @@ def overwrite_archive(port: Any, p: CollectionProfile) -> None:
             _set(port, p.archive, row, {"$set": {name: value for name, value in doc.items() if name != "_id"}})
 
 
+def delete_second(port: Any, p: CollectionProfile) -> None:
+    """Keep the first of each version, delete the others."""
+    seen: set[Any] = set()
+    for doc in _read(port, p.ns):
+        if doc[p.version] in seen:
+            port.send(Write(p.ns, "delete", {"_id": doc["_id"]}, None, "a script"))
+        seen.add(doc[p.version])
+
+
 def sort_prev(port: Any, p: CollectionProfile) -> None:
     """Sort the array that was read, and write it back."""
     doc = _read(port, p.ns)[0]
@@ -64,6 +73,7 @@ SCRIPTS: dict[str, Script] = {
     "phantom": clear_archive,
     "residue": clear_archive,
     "edited in place": overwrite_archive,
+    "stored twice": delete_second,
     "prev repeated": sort_prev,
     "feed behind": archive_now,
     "old tokens": count_pending,

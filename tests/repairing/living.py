@@ -35,7 +35,7 @@ from model.records import Outcome
 from model.repairs import quarantine
 from model.repairs.running import Running
 from model.repairs.steps import Ground
-from model.resilient import Port
+from model.resilient import Port, Write
 from model.scanning.tokens import Tokens
 from tests.repairing.careless import SCRIPTS
 from tests.simulation.histories import Entry, flagged, history
@@ -162,6 +162,16 @@ def unsealed(machine: Machine, p: CollectionProfile) -> None:
     machine.collection(p.ns).replace(at, bson.encode(bson.decode(raw) | {p.hash: "0" * 40}))
 
 
+def stored_twice(machine: Machine, p: CollectionProfile) -> None:
+    """The second version is stored three times; a collection with duplicates has no unique index."""
+    machine.collection(p.ns).indexes = {
+        name: index for name, index in machine.collection(p.ns).indexes.items() if not index.unique or name == "_id_"
+    }
+    second = next(doc for raw in machine.documents(p.ns) if (doc := bson.decode(raw))[p.version] == 2)
+    for number in (3, 4):
+        machine.collection(p.ns).insert(bson.encode(second | {"_id": _oid(number), p.token: _oid(10 + number)}))
+
+
 def tokens(machine: Machine, p: CollectionProfile) -> None:
     doc = {"_id": ID.python(), p.counter: 5, p.pending: [_oid(1), _oid(2)], p.applied: [_oid(9)]}
     machine.collection(COUNTS).insert(bson.encode(doc))
@@ -185,6 +195,7 @@ DAMAGES: dict[str, Damage] = {
         Damage("prev repeated", "embedded", shuffled),
         Damage("feed behind", "stream", lagging),
         Damage("wrong hash", "hashed", unsealed, "rebuild"),
+        Damage("stored twice", "versions", stored_twice),
         Damage("old tokens", "pending", tokens),
         Damage("counted tokens", "pending", counted),
     )
@@ -279,7 +290,8 @@ def run(name: str, seed: int, crew: Crew, home: Path, shown: bool = False, carel
     wrong: list[str] = [] if plan.items else ["nothing was found to repair"]
     told: list[Outcome] = []
     numbers = itertools.count(10)
-    world: World = Counts(machine, profile) if damage.layout == "pending" else Versions(machine, profile, of)
+    worlds: dict[str, World] = {"pending": Counts(machine, profile), "versions": InPlace(machine, profile)}
+    world = worlds.get(damage.layout) or Versions(machine, profile, of)
     world.before()
 
     def repairer(number: int) -> Callable[[], None]:
@@ -421,6 +433,43 @@ class Versions(World):
         assert base.content is not None
         outcome = layout.swap(ID, base, changed(base.content, "end", "last"), stamp(10**9))
         return [] if outcome.kind == "applied" else [f"the next edit ends {outcome.kind}: {outcome.detail}"]
+
+
+@dataclass
+class InPlace(World):
+    """Versions that others change in place, as they have no index that would let anybody add one safely."""
+
+    machine: Machine
+    profile: CollectionProfile
+    acked: list[str] = field(default_factory=list)
+
+    def before(self) -> None:
+        self.numbers = {bson.decode(raw)[self.profile.version] for raw in self.machine.documents(self.profile.ns)}
+
+    def writer(self, schedule: Schedule, number: int, rng: random.Random, numbers: Any) -> Job:
+        port, p = WriterPort(schedule, number, MONGODB), self.profile
+        marks = [f"w{number}m{at}" for at in range(rng.choice((0, 0, 1)))]
+        order = rng.random()
+
+        def job() -> None:
+            for mark in marks:
+                try:
+                    found = [bson.decode(raw) for raw in port.find(p.ns)]
+                except Refused:
+                    continue
+                same = [doc for doc in found if doc[p.version] == 2]
+                doc = same[int(order * len(same))]
+                where = {"_id": doc["_id"], p.id: doc[p.id]}
+                if port.send(Write(p.ns, "update", where, {"$set": {mark: 1}}, "in place")).applied == "yes":
+                    self.acked.append(mark)
+
+        return job
+
+    def audit(self, when: str) -> list[str]:
+        docs = [bson.decode(raw) for raw in self.machine.documents(self.profile.ns)]
+        said = [f"version {v} is gone" for v in self.numbers - {doc[self.profile.version] for doc in docs}]
+        said += [f"{mark} was acknowledged and is gone" for mark in self.acked if not any(mark in doc for doc in docs)]
+        return [f"{when}: {each}" for each in said]
 
 
 @dataclass
