@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeAlias, cast
 
 from bson.decimal128 import Decimal128
@@ -24,6 +25,7 @@ from model import canonical as c
 from model.canonical import Path, Value
 from model.differences.edits import compare, text_edits
 from model.differences.elements import Elements, elements, trim
+from model.differences.fields import Difference, differences
 from model.differences.matching import match
 from model.differences.operations import (
     Add,
@@ -37,7 +39,7 @@ from model.differences.operations import (
     TextEdit,
 )
 from model.differences.patching import patch
-from model.differences.walk import Pair, Span, changes, spans, value_at
+from model.differences.walk import Pair, Span, count, spans, value_at
 from model.notation import scalars
 
 __all__ = [
@@ -76,7 +78,12 @@ def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
     """
     if len(a) == len(b) and a == b:
         return Diff(())
-    return _Differ(Pair(a, b), keys).run()
+    return _Differ(Pair(a, b), _encoded(tuple(keys))).run()
+
+
+@lru_cache(maxsize=16)
+def _encoded(keys: tuple[str, ...]) -> list[bytes]:
+    return [c.name_bytes(key) for key in keys]
 
 
 def changed_fields(a: bytes, b: bytes) -> int:
@@ -100,9 +107,9 @@ _Task: TypeAlias = tuple[int, int, int, int, _Link, _Link]
 class _Differ:
     """One comparison. Work waits on a stack, last first, so the operations come out in document order."""
 
-    def __init__(self, pair: Pair, keys: Sequence[str]) -> None:
+    def __init__(self, pair: Pair, keys: Sequence[bytes]) -> None:
         self.pair = pair
-        self.keys = [c.name_bytes(key) for key in keys]
+        self.keys = keys
         self.out: list[Operation] = []
         self.coarse = False
         self.below = False  # whether what was found last holds work to be done
@@ -139,11 +146,9 @@ class _Differ:
 
     def document(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
         found: list[Operation | _Task] = []
-        differing = changes(self.pair, at, to)
+        differing = differences(self.pair, at, to)
         if differing is not None:
-            for x, y in differing:
-                name = c.name_of(x[0])
-                self.value(x, y, (old, name), (new, name), found)
+            self.fields(differing, at, to, old, new, found)
             return found
         left, right = spans(self.pair.a, at), spans(self.pair.b, to)
         equal, a = self.pair.equal, self.pair.a
@@ -151,6 +156,9 @@ class _Differ:
         there = {y[0]: j for j, y in enumerate(right)}
         if len(where) < len(left) or len(there) < len(right):
             return self.whole(c.OBJECT, at, to, old, new)
+        if where.keys() == there.keys():
+            self.reordered(left, [right[there[x[0]]] for x in left], right, old, new, found)
+            return found
         stay = [x[0] for x in left if x[0] in there]
         if stay != [y[0] for y in right if y[0] in where]:
             names = tuple(c.name_of(x[0]) for x in left), tuple(c.name_of(y[0]) for y in right)
@@ -167,11 +175,50 @@ class _Differ:
             done += j == done
             y = right[j]
             if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
-                self.value(x, y, (old, c.name_of(x[0])), (new, c.name_of(y[0])), found)
+                step = (old, c.name_of(x[0]))
+                self.value(x, y, step, step if old is new else (new, step[1]), found)
         for j in range(done, len(right)):
             if right[j][0] not in where:
                 self.added(right[j], j, new, found)
         return found
+
+    def reordered(
+        self, left: list[Span], same: list[Span], right: list[Span],
+        old: _Link, new: _Link, found: list[Operation | _Task],
+    ) -> None:  # fmt: skip
+        """Documents with the same names, the new one's fields given in the order of both."""
+        if same != right:
+            path = _path(old)
+            names = tuple([c.name_of(x[0]) for x in left]), tuple([c.name_of(y[0]) for y in right])
+            found.append(Reorder(path, path if old is new else _path(new), *names))
+        equal = self.pair.equal
+        for x, y in zip(left, same, strict=True):
+            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
+                step = (old, c.name_of(x[0]))
+                self.value(x, y, step, step if old is new else (new, step[1]), found)
+
+    def fields(
+        self, differing: list[Difference], at: int, to: int, old: _Link, new: _Link, found: list[Operation | _Task]
+    ) -> None:  # fmt: skip
+        """Fields in an order that both documents share."""
+        a, b = self.pair.a, self.pair.b
+        i = j = 0  # places among siblings, of the fields that begin there
+        at, to = at + 4, to + 4
+        for x, y in differing:
+            if x is not None and y is not None:
+                name = c.name_of(x[0])
+                step = (old, name)
+                self.value(x, y, step, step if old is new else (new, name), found)
+            elif x is not None:
+                begin = x[2] - len(x[0]) - 2
+                i += count(a, at, begin)
+                at = begin
+                found.append(Remove(_path((old, c.name_of(x[0]))), value_at(a, x), i))
+            elif y is not None:
+                begin = y[2] - len(y[0]) - 2
+                j += count(b, to, begin)
+                to = begin
+                self.added(y, j, new, found)
 
     def added(self, y: Span, at: int, new: _Link, found: list[Operation | _Task]) -> None:
         found.append(Add(_path((new, c.name_of(y[0]))), value_at(self.pair.b, y), at))
@@ -182,7 +229,13 @@ class _Differ:
             found.append((x[1], x[2], y[2], 0, old, new))
             self.below = True
             return
-        op, coarse = leaf_operation(_path(old), _path(new), value_at(self.pair.a, x), value_at(self.pair.b, y))
+        path = _path(old)
+        to_path = path if old is new else _path(new)
+        before, after = value_at(self.pair.a, x), value_at(self.pair.b, y)
+        if x[1] == y[1] and (x[1] != c.STRING or x[3] - x[2] <= LONG_TEXT):
+            found.append(Replace(path, to_path, before, after))
+            return
+        op, coarse = leaf_operation(path, to_path, before, after)
         self.coarse = self.coarse or coarse
         found.append(op)
 
@@ -225,7 +278,8 @@ class _Differ:
                 continue
             if j in moved:
                 found.append(Move((*base, head + i), (*base_new, head + j), value_at(a, x), value_at(b, y)))
-            self.value(x, y, (old, head + i), (new, head + j), found)
+            step = (old, head + i)
+            self.value(x, y, step, step if old is new and i == j else (new, head + j), found)
         found += [self.removed(left, head + i, base) for i in gone]
         return found
 

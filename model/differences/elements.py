@@ -61,6 +61,10 @@ class Elements(Sequence[Span]):
         start = self.starts[i]
         return Value(self.raw[start], self.raw[start + len(str(i)) + 2 : self.starts[i + 1]])
 
+    def holds(self, data: bytes) -> bool:
+        """Whether these bytes occur anywhere in the elements."""
+        return self.raw.find(data, self.starts[self.first], self.starts[self.last]) >= 0
+
     def __iter__(self) -> Iterator[Span]:
         raw, starts = self.raw, self.starts
         for low, high, skip in decades(self.first, self.last):

@@ -8,7 +8,7 @@ value. Positions in paths of the two documents differ where array elements were 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -18,7 +18,12 @@ from model.notation.scalars import quoted
 from model.text import json_object, value_text
 
 
-@dataclass(frozen=True, slots=True)
+def _setters(kind: type, *names: str) -> list[Callable[[object, object], None]]:
+    """What sets the fields of a frozen class when it is made: a frozen class's own way takes twice as long."""
+    return [kind.__dict__[name].__set__ for name in names]
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Add:
     """A field or an element that only the new document has; ``at`` is its place among its new siblings."""
 
@@ -26,6 +31,11 @@ class Add:
     path: Path
     new: Value
     at: int
+
+    def __init__(self, path: Path, new: Value, at: int) -> None:
+        _add_path(self, path)
+        _add_new(self, new)
+        _add_at(self, at)
 
     @property
     def old(self) -> None:
@@ -42,7 +52,10 @@ class Add:
         return Remove(self.path, self.new, self.at)
 
 
-@dataclass(frozen=True, slots=True)
+_add_path, _add_new, _add_at = _setters(Add, "path", "new", "at")
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Remove:
     """A field or an element that only the old document has; ``at`` is its place among its old siblings."""
 
@@ -50,6 +63,11 @@ class Remove:
     path: Path
     old: Value
     at: int
+
+    def __init__(self, path: Path, old: Value, at: int) -> None:
+        _remove_path(self, path)
+        _remove_old(self, old)
+        _remove_at(self, at)
 
     @property
     def new(self) -> None:
@@ -66,7 +84,10 @@ class Remove:
         return Add(self.path, self.old, self.at)
 
 
-@dataclass(frozen=True, slots=True)
+_remove_path, _remove_old, _remove_at = _setters(Remove, "path", "old", "at")
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Replace:
     """Another value at the same place."""
 
@@ -76,9 +97,18 @@ class Replace:
     old: Value
     new: Value
 
+    def __init__(self, path: Path, to_path: Path, old: Value, new: Value) -> None:
+        _replace_path(self, path)
+        _replace_to_path(self, to_path)
+        _replace_old(self, old)
+        _replace_new(self, new)
+
     def inverse(self) -> Replace:
         """The replacement that undoes it."""
         return Replace(self.to_path, self.path, self.new, self.old)
+
+
+_replace_path, _replace_to_path, _replace_old, _replace_new = _setters(Replace, "path", "to_path", "old", "new")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +137,20 @@ class Move:
     new: Value
 
     def __init__(self, path: Path, to_path: Path, old: Value, new: Value) -> None:
-        # A shuffled array has thousands of moves; a frozen class's own way takes twice as long.
-        _set_path(self, path)
-        _set_to_path(self, to_path)
-        _set_old(self, old)
-        _set_new(self, new)
+        _move_path(self, path)
+        _move_to_path(self, to_path)
+        _move_old(self, old)
+        _move_new(self, new)
 
     def inverse(self) -> Move:
         """The move back."""
         return Move(self.to_path, self.path, self.new, self.old)
 
 
-_set_path, _set_to_path, _set_old, _set_new = (
-    Move.__dict__[name].__set__ for name in ("path", "to_path", "old", "new")
-)
+_move_path, _move_to_path, _move_old, _move_new = _setters(Move, "path", "to_path", "old", "new")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Reorder:
     """The fields of a document in another order; ``path`` is the document's. The lists name all its fields."""
 
@@ -132,6 +159,12 @@ class Reorder:
     to_path: Path
     names_old: tuple[str, ...]
     names_new: tuple[str, ...]
+
+    def __init__(self, path: Path, to_path: Path, names_old: tuple[str, ...], names_new: tuple[str, ...]) -> None:
+        _reorder_path(self, path)
+        _reorder_to_path(self, to_path)
+        _reorder_old(self, names_old)
+        _reorder_new(self, names_new)
 
     @property
     def old(self) -> None:
@@ -146,6 +179,11 @@ class Reorder:
     def inverse(self) -> Reorder:
         """The old order again."""
         return Reorder(self.to_path, self.path, self.names_new, self.names_old)
+
+
+_reorder_path, _reorder_to_path, _reorder_old, _reorder_new = _setters(
+    Reorder, "path", "to_path", "names_old", "names_new"
+)
 
 
 @dataclass(frozen=True, slots=True)

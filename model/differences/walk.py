@@ -17,14 +17,11 @@ from model.errors import Unreadable
 Span: TypeAlias = tuple[bytes, int, int, int]
 """A field: its name, its type, and where its payload begins and ends."""
 
-Change: TypeAlias = tuple[Span, Span]
-"""A field as it is in the one document and in the other."""
-
 _int32 = struct.Struct("<i").unpack_from
 _CHUNK = 1 << 18  # bytes compared at once
-_COPIED = 512  # bytes of a stretch below which copying it is faster than a view of it
+_FIRST = 512  # and of a long stretch at first, as it may differ soon
+_COPIED = 4096  # bytes of a stretch below which copying it is faster than a view of it
 _SMALL = 256  # bytes of a stretch in which the first difference is found by arithmetic
-_SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of walking over all fields
 
 # How to find a payload's end: its size, or what to add to the length that it begins with, or None for a regex.
 SIZE: list[int] = [-1] * 256
@@ -110,27 +107,29 @@ class Pair:
         if shift == self._shift and self._from <= i <= self._until:
             return min(self._until - i, most)
         a, b, view = self.a, self.b, self._view
-        done, step = 0, 64
-        while done < most:
-            size = min(step, most - done)
-            low = i + done
-            if size <= _COPIED:
-                if a[low : low + size] != b[low + shift : low + shift + size]:
-                    break
-            elif not b.startswith(view[low : low + size], low + shift):
-                break
-            done += size
-            step = min(step * 4, _CHUNK)
+        done, high = 0, most  # equal before done, different before high
+        if most <= _COPIED:
+            if a[i : i + most] == b[j : j + most]:
+                return most
         else:
-            return most
-        high = done + size  # equal before done, different before high
+            step = _FIRST
+            while True:
+                high = done + step if done + step < most else most
+                if not b.startswith(view[i + done : i + high], j + done):
+                    break
+                done = high
+                if done == most:
+                    return most
+                if step < _CHUNK:
+                    step *= 4
         while high - done > _SMALL:
             middle = (done + high) // 2
-            if b.startswith(view[i + done : i + middle], j + done):
+            if a[i + done : i + middle] == b[j + done : j + middle]:
                 done = middle
             else:
                 high = middle
-        done += _first(a[i + done : i + high], b[j + done : j + high])
+        bits = int.from_bytes(a[i + done : i + high], "little") ^ int.from_bytes(b[j + done : j + high], "little")
+        done += ((bits & -bits).bit_length() - 1) >> 3
         self._from, self._until, self._shift = i, i + done, shift
         return done
 
@@ -178,45 +177,12 @@ class Pair:
         return self.b.startswith(self._view[a0:a1], b0)
 
 
-def _first(a: bytes, b: bytes) -> int:
-    """Where two stretches differ first; they do differ."""
-    bits = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")
-    return ((bits & -bits).bit_length() - 1) >> 3
-
-
 def value_at(raw: bytes, span: Span) -> Value:
     """The value that a span stands for, copied."""
     return Value(span[1], raw[span[2] : span[3]])
 
 
-# --- Documents with the same names in the same order: only what differs is looked at
-
-
-def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
-    """The fields that differ between the documents at two places, old and new.
-
-    None where one does not have the same names in the same order as the other, or has one of those that differ twice.
-    """
-    a, b = pair.a, pair.b
-    end, stop = document_end(a, at), document_end(b, to)
-    i, j = at + 4, to + 4
-    found: list[Change] = []
-    common = pair.common
-    while True:
-        equal = common(i, j, min(end - i, stop - j))
-        place = i + equal
-        if place == end and j + equal == stop:
-            break
-        start = reach(a, i, place, end)
-        j += start - i
-        if start >= end or j >= stop:
-            return None
-        x, y = field_at(a, start, end), field_at(b, j, stop)
-        if x[0] != y[0]:
-            return None
-        found.append((x, y))
-        i, j = x[3], y[3]
-    return found if not found or _alone(a, at, end, [x for x, _ in found]) else None
+# --- Single fields, found without walking over those before them
 
 
 def document_end(raw: bytes, start: int) -> int:
@@ -236,8 +202,12 @@ def field_at(raw: bytes, at: int, end: int) -> Span:
     begin = name_end + 1
     if not begin:
         raise Unreadable(f"The field name at byte {at + 1} does not end.")
-    size = SIZE[kind]
-    stop = begin + size if size >= 0 else c.element_end(raw, kind, begin)
+    stop = begin + SIZE[kind]
+    if stop < begin:
+        extra = EXTRA[kind]
+        stop = begin + extra + _int32(raw, begin)[0] if extra >= 0 and begin + 4 <= end else 0
+        if stop < begin + 5:
+            stop = c.element_end(raw, kind, begin)  # the other types; or says what is wrong
     if stop > end:
         raise Unreadable(f"The value at byte {begin} leads out of its document.")
     return raw[at + 1 : name_end], kind, begin, stop
@@ -272,26 +242,32 @@ def reach(raw: bytes, at: int, place: int, end: int) -> int:
     return at
 
 
-def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
-    """Whether the names of these fields occur once in their document, which ends at ``end``."""
-    names = {x[0] for x in some}
-    if len(names) < len(some):
-        return False
-    if (end - at) * len(some) <= _SEARCHED:
-        # A second field of the name has these bytes in it too; where something else has, the fields are counted.
-        find = raw.rfind  # several times as fast as count
-        for name in names:
-            last = find(name + b"\x00", at + 4, end)
-            if find(name + b"\x00", at + 4, last + len(name)) >= 0:
-                break
-        else:
-            return True
-    return sum(x[0] in names for x in spans(raw, at)) == len(some)
+def count(raw: bytes, at: int, end: int) -> int:
+    """How many fields there are from one that begins at ``at`` until ``end``, where one ends."""
+    number = 0
+    while at < end:
+        found = _small_fields().match(raw, at, end)
+        if found is not None and found.end() > at:
+            number += len(_small_field().findall(raw, at, found.end()))
+            at = found.end()
+        if at < end:
+            at = field_at(raw, at, end)[3]
+            number += 1
+    return number
 
 
 @cache
 def _small_fields() -> re.Pattern[bytes]:
     """As many fields as follow one another, each of a size that needs one byte: four times as fast as a loop."""
+    return re.compile(b"(?s:%s)*+" % _small_field_pattern())
+
+
+@cache
+def _small_field() -> re.Pattern[bytes]:
+    return re.compile(b"(?s:%s)" % _small_field_pattern())
+
+
+def _small_field_pattern() -> bytes:
 
     def sized(extra: int, least: int) -> bytes:
         groups = []
@@ -311,4 +287,4 @@ def _small_fields() -> re.Pattern[bytes]:
         rb"[\x03\x04]" + name + sized(-4, 5),
         rb"\x13" + name + b".{16}",
     )
-    return re.compile(b"(?s:%s)*+" % b"|".join(kinds))
+    return b"|".join(kinds)

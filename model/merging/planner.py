@@ -10,8 +10,9 @@ from model import canonical as c
 from model.canonical import Path, Value
 from model.diff import same_value
 from model.differences.elements import elements
+from model.differences.fields import Change, changes
 from model.differences.orders import agreed, diverging
-from model.differences.walk import Change, Span, changes, spans
+from model.differences.walk import Span, spans
 from model.merging.arraymerge import ArrayMerge
 from model.merging.decisions import Decision, Who
 from model.merging.linemerge import merge_lines

@@ -1,0 +1,138 @@
+"""The fields in which two documents differ, found without walking over those that are equal.
+
+Stretches equal byte for byte are skipped. Where names differ, both sides are read on until they meet again, so a
+field that was added or removed costs what lies next to it, not what its document holds.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from model.differences.walk import Pair, Span, document_end, field_at, reach, spans
+
+Change: TypeAlias = tuple[Span, Span]
+"""A field as it is in the one document and in the other."""
+
+Difference: TypeAlias = tuple[Span | None, Span | None]
+"""The same, None where a document does not have it."""
+
+_SMALL = 256  # bytes of a document of which the fields are compared by name as fast
+_SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of walking over all fields
+
+
+def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
+    """The fields that differ between the documents at two places, old and new.
+
+    None where one does not have the same names in the same order as the other, or has one of those that differ twice.
+    """
+    differing = differences(pair, at, to)
+    if differing is None:
+        return None
+    found: list[Change] = []
+    for x, y in differing:
+        if x is None or y is None:
+            return None
+        found.append((x, y))
+    return found
+
+
+def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
+    """What differs, in order; where fields went and came at one place, those that went first.
+
+    None where fields that both have stand in another order, or one of those that differ is there twice.
+    """
+    a, b = pair.a, pair.b
+    end, stop = document_end(a, at), document_end(b, to)
+    i, j = at + 4, to + 4
+    if i < end and j < stop and end - at < _SMALL and a[at + 5] != b[to + 5]:
+        return None  # the first names differ already
+    found: list[Difference] = []
+    left: set[bytes] = set()  # names that the one side alone seems to have
+    right: set[bytes] = set()
+    same_names = True
+    common = pair.common
+    while True:
+        equal = common(i, j, min(end - i, stop - j))
+        place = i + equal
+        if place == end and j + equal == stop:
+            break
+        start = reach(a, i, place, end)
+        j += start - i
+        i = start
+        if i < end and j < stop:
+            x, y = field_at(a, i, end), field_at(b, j, stop)
+            if x[0] == y[0]:
+                found.append((x, y))
+                i, j = x[3], y[3]
+                continue
+        if same_names and end - at < _SMALL:
+            return None
+        same_names = False
+        gone, come = _gap(a, i, end, b, j, stop)
+        left.update([x[0] for x in gone])
+        right.update([y[0] for y in come])
+        if any(x[0] in right for x in gone) or any(y[0] in left for y in come):
+            return None  # another order
+        found += [(x, None) for x in gone]
+        found += [(None, y) for y in come]
+        if gone:
+            i = gone[-1][3]
+        if come:
+            j = come[-1][3]
+    if not found:
+        return found
+    olds = [x for x, _ in found if x is not None]
+    if same_names:
+        return found if _alone(a, at, end, olds) else None
+    # What both have is equal, or among these: counted in the new document; what only the old has, in that.
+    news, gone = [y for _, y in found if y is not None], [x for x, y in found if x is not None and y is None]
+    return found if _alone(b, to, stop, news) and _alone(a, at, end, gone) else None
+
+
+def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[Span], list[Span]]:
+    """The fields on each side before both have one of the same name again; the names there differ now."""
+    left: list[Span] = []
+    right: list[Span] = []
+    here: dict[bytes, int] = {}
+    there: dict[bytes, int] = {}
+    while i < end or j < stop:
+        if i < end:
+            x = field_at(a, i, end)
+            if x[0] in there:
+                return left, right[: there[x[0]]]
+            here.setdefault(x[0], len(left))
+            left.append(x)
+            i = x[3]
+        if j < stop:
+            y = field_at(b, j, stop)
+            if y[0] in here:
+                return left[: here[y[0]]], right
+            there.setdefault(y[0], len(right))
+            right.append(y)
+            j = y[3]
+    return left, right
+
+
+def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
+    """Whether the names of these fields occur once in their document, which ends at ``end``."""
+    if (end - at) * len(some) <= _SEARCHED:
+        for name, _, begin, stop in some:
+            marked = name + b"\x00"
+            if _occurs(raw, marked, at + 4, begin - len(marked) - 1) or _occurs(raw, marked, stop, end):
+                return False
+        return True
+    names = {x[0] for x in some}
+    return len(names) == len(some) == sum(x[0] in names for x in spans(raw, at))
+
+
+def _occurs(raw: bytes, name: bytes, at: int, end: int) -> bool:
+    """Whether one of the fields that begin at ``at`` and end at ``end`` has the name, which has its NUL."""
+    # The bytes are searched; where they are found, it is seen whose they are.
+    hit = raw.find(name, at, end)
+    while hit >= 0:
+        start = reach(raw, at, hit - 1, end)
+        if start == hit - 1:
+            return True
+        at = field_at(raw, start, end)[3]
+        hit = raw.find(name, at, end)
+    return False
