@@ -11,20 +11,26 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import platformdirs
 
-from tests.benchmarks.timing import best
+from tests.benchmarks.timing import BUDGET, best
 from tests.benchmarks.workloads import WORKLOADS, Workload
 
 LIMIT = 30  # seconds
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 NODE_PACKAGES = ("jsondiffpatch", "fast-json-patch")
+NODE_PEERS = (*NODE_PACKAGES, "jsondiffpatch, by position")
 _SCRIPT = Path(__file__).with_name("peers.mjs")
 
 Docs = tuple[dict[str, Any], ...]
+Pairs: TypeAlias = list[tuple[float, int]]
+"""For each pair of documents the milliseconds and how many operations were found."""
 
 
 def _deepdiff(docs: Docs) -> object:
@@ -57,6 +63,21 @@ def _jsonpatch(docs: Docs) -> object:
     return jsonpatch.make_patch(*docs)
 
 
+def _nbdime_count(op: Any) -> int:
+    if op["op"] == "patch":
+        return sum(_nbdime_count(inner) for inner in op["diff"])
+    return len(op["valuelist"]) if op["op"] == "addrange" else op.get("length", 1)
+
+
+def _jsondiff_count(found: Any) -> int:
+    import jsondiff
+
+    if not isinstance(found, dict):
+        return 1
+    listed = (jsondiff.symbols.delete, jsondiff.symbols.insert)
+    return sum(len(inner) if name in listed else _jsondiff_count(inner) for name, inner in found.items())
+
+
 def _difflib(docs: Docs) -> object:
     old, new = (doc["text"] for doc in docs)
     return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
@@ -74,6 +95,13 @@ DIFFS: dict[str, Callable[[Docs], object]] = {
     "jsondiff": _jsondiff,
     "dictdiffer": _dictdiffer,
     "jsonpatch": _jsonpatch,
+}
+COUNTS: dict[str, Callable[[Any], int]] = {
+    "DeepDiff": lambda found: sum(map(len, found.values())),
+    "nbdime": lambda found: sum(_nbdime_count(op) for op in found),
+    "jsondiff": lambda found: _jsondiff_count(found),
+    "dictdiffer": lambda found: sum(1 if kind == "change" else len(values) for kind, _, values in found),
+    "jsonpatch": lambda found: len(found.patch),
 }
 MERGES: dict[str, Callable[[Docs], object]] = {"nbdime": _nbdime_merge}
 TEXTS: dict[str, Callable[[Docs], object]] = {"difflib": _difflib}
@@ -111,34 +139,68 @@ class Node:
 
     def run(self, peer: str, docs: Docs) -> str:
         """What it takes, in words."""
-        data = self.folder / "data.json"
-        data.write_text(json.dumps(docs))
-        return _outcome(["node", "--stack-size=4000", str(self.folder / _SCRIPT.name), peer, str(data)], None)
+        with tempfile.TemporaryDirectory() as folder:
+            data = Path(folder) / "data.json"
+            data.write_text("\n".join(map(json.dumps, docs)))
+            found = self.pairs(peer, data, LIMIT, budget=BUDGET)
+        return found if isinstance(found, str) else f"{found[0][0]:,.3g} ms"
+
+    def pairs(self, peer: str, lines: Path, limit: float, clock: str = "wall", budget: float = 0) -> Pairs | str:
+        """What it takes for each two neighbours among the documents in a file, one a line; or why there is nothing.
+
+        With a budget of seconds each pair is compared several times, and the fastest counts.
+        """
+        if self.missing:
+            return self.missing
+        script = str(self.folder / _SCRIPT.name)
+        return _pairs(["node", "--stack-size=4000", script, peer, str(lines), str(budget), clock], self.folder, limit)
 
 
 def run(peer: str, number: int) -> str:
     """What a peer in Python takes for a workload, in words."""
+    found = _python(peer, [str(number)], LIMIT)
+    return found if isinstance(found, str) else f"{found[0][0]:,.3g} ms"
+
+
+def pairs(peer: str, lines: Path, limit: float, clock: str = "wall") -> Pairs | str:
+    """What a peer in Python takes for each two neighbours among the documents in a file, one a line, all once."""
+    return _python(peer, [str(lines), clock], limit)
+
+
+def _python(peer: str, arguments: list[str], limit: float) -> Pairs | str:
     if peer != "difflib" and importlib.util.find_spec(peer.lower()) is None:
         return "not installed (pip install palimpsest[bench])"
     root = Path(__file__).parents[2]
-    return _outcome([sys.executable, "-m", "tests.benchmarks.peers", peer, str(number)], root)
+    return _pairs([sys.executable, "-m", "tests.benchmarks.peers", peer, *arguments], root, limit)
 
 
-def _outcome(command: list[str], folder: Path | None) -> str:
+def _pairs(command: list[str], folder: Path, limit: float) -> Pairs | str:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
-        return f"> {LIMIT} s, cut off"
+        return f"> {limit:g} s, cut off"
     if done.returncode:
         return f"failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1][:60]}"
-    return f"{float(done.stdout.split()[-1]):,.3g} ms"
+    return [(float(time), int(count)) for time, count in map(json.loads, done.stdout.splitlines())]
 
 
 def main() -> None:
-    """Measure the peer named by the first argument at the workload with the number that is the second."""
-    workload = WORKLOADS[int(sys.argv[2])]
-    docs, work = workload.make(), python_peers(workload)[sys.argv[1]]
-    print(best(lambda: work(docs)))
+    """Measure the peer that comes first, at the workload of a number, or once at each two lines of a file."""
+    name = sys.argv[1]
+    if len(sys.argv) == 3:
+        workload = WORKLOADS[int(sys.argv[2])]
+        docs, work = workload.make(), python_peers(workload)[name]
+        print([best(lambda: work(docs)), 0])
+        return
+    with open(sys.argv[2], encoding="utf-8") as lines:
+        old = json.loads(next(lines))
+        for line in lines:
+            docs = old, json.loads(line)
+            start = CLOCKS[sys.argv[3]]()
+            found = DIFFS[name](docs)
+            took = CLOCKS[sys.argv[3]]() - start
+            print([took * 1000, COUNTS[name](found)], flush=True)
+            old = docs[1]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -17,50 +16,12 @@ from model.canonical import Value
 from model.diff import diff
 from model.errors import Refused
 from model.export import to_deepdiff, to_json_patch, to_lines
-
-
-def _applied(patch: list[dict[str, Any]], document: Any) -> Any:
-    """RFC 6902, as its text says, for the operations that are used."""
-    top = {"": copy.deepcopy(document)}
-
-    def parent(pointer: str) -> tuple[Any, Any]:
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
-        here: Any = top
-        for step in steps[:-1]:
-            here = here[int(step)] if isinstance(here, list) else here[step]
-        last: Any = int(steps[-1]) if isinstance(here, list) else steps[-1]
-        return here, last
-
-    def add(pointer: str, value: Any) -> None:
-        here, last = parent(pointer)
-        if isinstance(here, list):
-            assert 0 <= last <= len(here)
-            here.insert(last, value)
-        else:
-            here[last] = value
-
-    def remove(pointer: str) -> Any:
-        here, last = parent(pointer)
-        return here.pop(last)
-
-    for op in patch:
-        if op["op"] == "add":
-            add(op["path"], op["value"])
-        elif op["op"] == "remove":
-            remove(op["path"])
-        elif op["op"] == "replace":
-            here, last = parent(op["path"])
-            assert isinstance(here, list) or last in here
-            here[last] = op["value"]
-        else:
-            assert op["op"] == "move"
-            add(op["path"], remove(op["from"]))
-    return top[""]
+from tests.laws.rfc6902 import applied
 
 
 def _patch_law(a: bytes, b: bytes) -> list[dict[str, Any]]:
     patch: list[dict[str, Any]] = json.loads(to_json_patch(diff(a, b), a, b))
-    assert _applied(patch, json.loads(text.relaxed(a))) == json.loads(text.relaxed(b))
+    assert applied(patch, json.loads(text.relaxed(a))) == json.loads(text.relaxed(b))
     return patch
 
 
@@ -98,6 +59,15 @@ def test_what_deepdiff_loads_leads_from_the_one_canonical_json_to_the_other() ->
     found = json.loads(to_deepdiff(a, b))
     assert found["type_changes"]["root['a']"]["old_type"] == "Int32"
     assert found["key_order_changed"] == {"root['d']": {"old_order": ["x", "y"], "new_order": ["y", "x"]}}
+    assert json.loads(text.to_text(a)) + Delta(found, raise_errors=True) == json.loads(text.to_text(b))
+
+
+@given(related())
+@settings(max_examples=150, deadline=None)
+def test_a_delta_of_any_two_documents_leads_to_the_exact_target(both: tuple[bytes, bytes]) -> None:
+    a, b = both
+    found = json.loads(to_deepdiff(a, b))
+    assert bool(found) == (a != b)
     assert json.loads(text.to_text(a)) + Delta(found, raise_errors=True) == json.loads(text.to_text(b))
 
 
