@@ -10,6 +10,7 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -187,6 +188,8 @@ class Running:
             return self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
         if wrote and prepared.verdict in ("nothing", "changed"):
             return self._done(item, done, entry)
+        if wrote:
+            return self._stopped(self._ends(item, "refused", prepared.text, entry), wrote)
         kinds: dict[Verdict, Kind] = {"refused": "refused"}
         said = prepared.text if prepared.text.endswith(("?", ".")) else f"{prepared.text}; nothing was written."
         if prepared.verdict == "asks":
@@ -212,7 +215,9 @@ class Running:
     def _stopped(self, outcome: Outcome, wrote: int) -> Outcome:
         if not wrote:
             return outcome
-        return replace(outcome, detail=f"{outcome.detail} {wrote} of its writes were done; run the plan again.")
+        return replace(
+            outcome, kind="unknown", detail=f"{outcome.detail} {wrote} of its writes were done; run the plan again."
+        )
 
     # --- one step
 
@@ -259,16 +264,24 @@ class Running:
             return Outcome(end.kind, ns, id, _said(end)), None
         change = step.change
         self.ground.ours.add((change.ns, step.physical, GONE if change.after is None else digest(change.after)))
-        now = self.ground.at(change.ns, step.physical)
+        now, unseen = change.after, ""
+        with suppress(Refused):  # it is written, whoever cannot be asked for it now
+            now = self.ground.at(change.ns, step.physical)
         stored = None
         if change.after is not None and now is not None and now != change.after and _as_stored(change.after, now):
             stored = now
             self.ground.ours.add((change.ns, step.physical, digest(now)))
-        if step.last is not None and (why := step.last()):
+        try:
+            why = step.last() if step.last is not None else ""
+        except Refused:
+            why, unseen = "", " What it rests on could not be read again; run the plan again."
+        if why:
             return self._taken_back(ns, id, step, why), stored
         if step.clear is not None:
             run(self.ground.server, step.clear, None)  # a copy that stays does no harm
-        note = " The server stored the fields in another order than they were sent in." if stored is not None else ""
+        note = (
+            " The server stored the fields in another order than they were sent in." if stored is not None else unseen
+        )
         return Outcome("applied", ns, id, f"{change.label}: {step.write.note}.{note}"), stored
 
     def _keep(self, step: Step) -> End | None:

@@ -112,6 +112,7 @@ class Ground:
             found["users"] = [doc if doc["_id"] == 7 else doc | {"_id": "the next"} for doc in found["users"]]
         if self.layout == "flagged":
             found["things"] = _flagged_above(found.get("things", []))
+        found = {name: docs for name, docs in found.items() if "quarantine" not in name}  # a copy does no harm
         rows = [(name, _plain(doc, self.numbering)) for name, docs in found.items() for doc in docs]
         for name in found:
             for index in database[name].list_indexes():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import bson
 
 from model.canonical import Value
+from model.findings import Finding
 from model.layouts.recognise import LAYOUTS
+from model.plan import Plan
 from model.records import Outcome
 from tests.blackpipe.ground import DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
 
@@ -168,6 +170,40 @@ ONCE: dict[str, Callable[[Ground], Outcome]] = {
 }
 
 
+def _damaged(plant: Callable[[Ground], None]) -> Callable[[Ground], Plan]:
+    """What prepares a repair: three versions, the damage, and the plan that a scan makes of it."""
+
+    def prepare(at: Ground) -> Plan:
+        if at.layout == "pending":
+            plant(at)
+        else:
+            three_versions(at)
+            plant(at)
+        scan = at.session.scan([STATS if at.layout == "pending" else NS])
+        plan = at.session.repairs.plan([found for found in scan if isinstance(found, Finding)])
+        assert [item for item in plan.items if item.repair is not None], plan
+        return plan
+
+    return prepare
+
+
+def _repair(at: Ground, plan: Plan) -> Outcome:
+    """All items of the plan as one outcome, the least certain first."""
+    outcomes = [outcome for _, outcome in at.session.repairs.apply(plan)]
+    for kind in ("unknown", "conflict", "refused", "skipped"):
+        if found := [outcome for outcome in outcomes if outcome.kind == kind]:
+            return replace(found[0], entry=None)
+    return replace(outcomes[0], entry=None)
+
+
+def _lower_all(at: Ground) -> None:
+    at.eyes[DB]["things"].update_many({}, {"$unset": {"current": ""}})
+
+
+def _phantom(at: Ground) -> None:
+    at.eyes[DB]["things_past"].insert_one({"_id": OLD[0], "docId": "K-1", "v": 9, "name": "Eva", "_w": OLD[1]})
+
+
 def operations() -> list[Operation]:
     """All of them."""
     found: list[Operation] = []
@@ -196,6 +232,11 @@ def operations() -> list[Operation]:
         Operation("pending", "drop", _counter(), _drop),
         Operation("pending", "undo a finish", _finished, _undo),
         Operation("pending", "redo a finish", _put_back, _undo),
+    ]
+    found += [
+        Operation("flagged", "repair a flag", _damaged(_lower_all), _repair),
+        Operation("archive", "repair a phantom", _damaged(_phantom), _repair),
+        Operation("pending", "repair a token", _damaged(_counter(pending=OLD[:1])), _repair),
     ]
     for name, act in ONCE.items():
         found.append(Operation("once", name, _countable, partial(_do, act)))
