@@ -188,9 +188,7 @@ class Writes(QObject):
             Line("by", "Raise by", hint="1, in a new token", kind="number", needed=False),
             Line("owner", "Owner", hint="who counts, in a new token", kind="text", needed=False),
         )
-        about = (
-            "A token is noted, then counted: the same one again counts nothing more. A new document is made on demand."
-        )
+        about = "A token is noted, then counted: the same one again counts nothing more. A missing document is made."
         asked = OnceSheet(self._page, f"Count once in {self._ns}", about, lines, "Count once")
         asked.agreed.connect(partial(self._do_count, asked))
         asked.open()

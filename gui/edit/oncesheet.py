@@ -73,7 +73,8 @@ class OnceSheet(Sheet):
         self._filled()
 
     def first(self) -> QWidget | None:
-        empty = (field for line in self._lines if line.needed and not (field := self.fields[line.name]).text())
+        in_turn = sorted(self._lines, key=lambda line: not line.needed)
+        empty = (field for line in in_turn if not (field := self.fields[line.name]).text())
         return next(empty, self.fields[self._lines[-1].name])
 
     def _filled(self) -> None:

@@ -8,7 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from gui.frame.opening import Opened, Opening
 from gui.messages import Question
+from gui.toolpages import PendingPage
 from gui.tools.pendingview import PendingPanel
 from gui.tools.tokenask import OlderThan, to_type
 from model import canonical
@@ -16,6 +18,7 @@ from model.canonical import Value
 from model.errors import Cancelled
 from model.records import Checkpoint, PendingToken
 from model.session import Session
+from tests.gui.windows import new_window, wait_idle
 
 NS = "insurance.stats"
 
@@ -270,3 +273,16 @@ def test_stopping_leaves_the_rest_and_says_how_far_it_came(
     idle()
     assert "2 finished" in panel.report.text()
     assert panel.go.text() == "Finish 3 tokens"
+
+
+def test_the_window_hands_on_that_a_connection_is_production(session: Session, qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    session.close = lambda: None  # type: ignore[method-assign]
+    window.opener.opened.emit(Opened(session, Opening(session.source, session.name, production=True)))
+    wait_idle(qtbot, lambda: window.desk.page is not None)
+    window.open_tool("pending")
+    wait_idle(qtbot)
+    page = window.desk.page
+    assert isinstance(page, PendingPage)
+    page.panel.go.click()
+    assert question(page.panel).field is not None
