@@ -6,7 +6,7 @@ one replica set both are written in one order, so a failover that takes back row
 
 The place is one document, ``{_id: <ns>, token, at, saved, way, whole, _w}``, and moves by swaps on its token ``_w``.
 Two feeders on one collection do no harm: each moves it only behind what it has dealt with, at worst back. A version
-that can never be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves.
+that cannot be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves.
 """
 
 from __future__ import annotations

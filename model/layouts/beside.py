@@ -1,7 +1,8 @@
 """What a feeder keeps beside an archive, in ``<archive>_feed``, as whoever looks at a history reads it.
 
 ``{_id: <ns>, token, at, saved, way, whole, _w}`` is the place up to which it has come; ``{_id: {ns, id, v, what}, at,
-detail}`` is a version that is not in the archive as it was, and never will be. ``model.feeding.ledger`` writes both.
+detail}`` is a version that could not be archived when its event came: where it is in the archive all the same, a later
+run has proven what that one could not. ``model.feeding.ledger`` writes both.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from model.canonical import Value
 from model.errors import Refused, Unreachable
 from tests.model.faults import Dead, FaultyServer
 from tests.model.feed_ground import NS, Ground, Killed, ground, notes, outcomes
+from tests.model.feed_stories import story
 from tests.simulation.machine import check
 
 
@@ -477,6 +479,13 @@ def test_the_lag_is_that_of_the_last_event_and_none_once_nothing_waits(here: Gro
     fed = here.feed()
     assert all(each.lag is not None and 0 <= each.lag < 60 for each in fed)
     assert here.feed()[-1].lag is not None
+
+
+def test_random_applications_and_deaths_end_in_an_archive_of_what_was() -> None:
+    first = random.SystemRandom().randrange(1 << 32)
+    print(f"python -m tests.model.feed_stories 10 {first}")
+    for seed in range(first, first + 10):
+        story(seed)
 
 
 # --- how far the archive is, for those who look
