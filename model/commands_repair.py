@@ -16,7 +16,7 @@ from model.names import id_name
 from model.plan import Item, Plan
 from model.printing import Progress, json_row, table
 from model.records import Kind, Outcome
-from model.repair import DryItem
+from model.repair import DryItem, profile_of
 from model.session import Session
 from model.sources import with_kept_password
 
@@ -44,6 +44,8 @@ def repair(args: argparse.Namespace) -> int:
     for path in args.report:
         if Path(path).suffix.lower() not in _REPORTS:
             raise Refused(f"A report is a page or JSON: call it {path}.html or {path}.json.")
+    if args.profile is None and not args.layout:
+        args.profile = profile_of(Plan.load(args.plan))  # as it was scanned
     with open_session(args) as session, Progress("Looking at item") as progress:
         plan = session.repairs.load(args.plan)
         for ns in plan.layouts if args.layout else ():

@@ -74,7 +74,7 @@ class Plan:
     made: dt.datetime
     items: tuple[Item, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
-    layouts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of each collection, as it was scanned
+    layouts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # each collection as a profile states it
     note: str = field(default="", compare=False)  # where it was read from, for messages
 
     def item(self, no: int) -> Item:
@@ -136,7 +136,7 @@ def planned(
     findings: Iterable[Finding],
     unchecked: Sequence[Unchecked] = (),
     now: dt.datetime | None = None,
-    layouts: Callable[[str], Mapping[str, str]] = lambda ns: {},
+    layouts: Callable[[str], Mapping[str, Any]] = lambda ns: {},
 ) -> Plan:
     """The plan for some findings: what is safe is ticked, what needs a person asks, the rest says what can be done."""
     found = sorted(findings, key=_order)
@@ -353,13 +353,12 @@ class _Fields:
             raise Unreadable(f"{self.where}: {name!r} must be a list in brackets.")
         return found
 
-    def layouts(self, name: str) -> dict[str, dict[str, str]]:
-        """A key that holds, for each collection, its layout and the names of its fields."""
+    def layouts(self, name: str) -> dict[str, dict[str, Any]]:
+        """A key that holds a table for each collection, as a profile has them."""
         found = self.data.get(name)
-        rows = found.values() if isinstance(found, dict) else [None]
-        if not all(isinstance(row, dict) and all(isinstance(each, str) for each in row.values()) for row in rows):
+        if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found.values()):
             raise Unreadable(f"{self.where}: {name!r} must hold the layout and the fields of each collection.")
-        return {ns: dict(row) for ns, row in found.items()} if isinstance(found, dict) else {}
+        return found
 
     def time(self, name: str) -> dt.datetime:
         """A key that must be a time with its zone."""

@@ -63,6 +63,26 @@ class Profile:
         return next((each for each in self.collections if each.ns == ns), None)
 
 
+def table(profile: CollectionProfile) -> dict[str, Any]:
+    """A collection as its table in the file, without ``ns``: what :meth:`Profile.read` makes the same of again.
+
+    Names that are the layout's defaults stand in it too where the layout uses them, so that a reader need not know.
+    """
+    default = stated(profile.ns, profile.layout)
+    found: dict[str, Any] = {"layout": profile.layout, **fields_of(profile)}
+    for name in (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering"):
+        if getattr(profile, name) != getattr(default, name):
+            found[name] = getattr(profile, name)
+    for way in ("include", "exclude"):
+        if names := getattr(profile, f"hash_{way}"):
+            found["hash_fields"] = {way: list(names)}
+    if profile.grace != default.grace:
+        found["grace"] = f"{int(profile.grace.total_seconds())}s"
+    if profile.targets:
+        found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
+    return found
+
+
 def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
     ns = table.get("ns")
     if not isinstance(ns, str) or not _is_namespace(ns):
@@ -140,11 +160,11 @@ def duration(value: Any) -> dt.timedelta:
 
 
 def _numbering(key: str, value: Any) -> dict[str, Any]:
-    if value in ("next", "time") or (
+    if value in ("next", "loop", "time") or (
         isinstance(value, str) and value.startswith("counter:") and _is_namespace(value.removeprefix("counter:"))
     ):
         return {key: value}
-    raise ValueError(f'must be "next", "time" or "counter:database.collection", not {value!r}')
+    raise ValueError(f'must be "next", "loop", "time" or "counter:database.collection", not {value!r}')
 
 
 def _hash_fields(key: str, value: Any) -> dict[str, Any]:

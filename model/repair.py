@@ -12,15 +12,16 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from model import home
 from model.errors import NotAllowed, NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.journal import Record
 from model.journalled import SETTLED_AFTER, Writer
-from model.layouts.listed import fields_of
 from model.names import version_name
 from model.plan import Item, Plan, planned
+from model.profile import Profile, table
 from model.records import Checkpoint, Kind, Outcome, no_checkpoint
 from model.remedies import LEAVE, REPAIRS, Choice
 from model.repairs import quarantine, reports, running, undoing
@@ -34,6 +35,12 @@ __all__ = ["LEAVE", "REPAIRS", "Change", "Choice", "DryItem", "Item", "Plan", "R
 
 def _now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
+
+
+def profile_of(plan: Plan) -> Profile:
+    """What a plan says of its collections; raises ``Refused`` where that is no profile."""
+    tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
+    return Profile.read({"collection": tables}, f"The plan {plan.note}" if plan.note else "The plan")
 
 
 class Repairs:
@@ -55,13 +62,17 @@ class Repairs:
         self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
     ) -> Plan:
         """What to do about findings: safe repairs are ticked, some ask a person, the rest says what can be done."""
-        plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._taken_for)
-        return replace(plan, items=tuple(map(self._with_copies, plan.items)))
+        plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated)
+        gaps = [item for item in plan.items if item.repair is None and item.finding.code in GAPS]
+        places = dict.fromkeys(quarantine.place(item.finding.ns) for item in gaps)
+        used = [place for place in places if any(True for _ in self._writer.port.find(place, limit=1))]
+        return replace(plan, items=tuple(self._with_copies(item, used) for item in plan.items)) if used else plan
 
-    def _with_copies(self, item: Item) -> Item:
+    def _with_copies(self, item: Item, used: Collection[str]) -> Item:
         """A gap that the quarantine can fill says so: a removal may have landed behind an edit that counted on it."""
         finding = item.finding
-        if item.repair is not None or finding.code not in GAPS or finding.id is None:
+        place = quarantine.place(finding.ns)
+        if item.repair is not None or finding.code not in GAPS or finding.id is None or place not in used:
             return item
         try:
             profile = self._writer.catalogue.layout(finding.ns).profile
@@ -71,14 +82,12 @@ class Repairs:
         there = [version_name(v) for v in finding.versions if v in kept]
         if not there:
             return item
-        place = quarantine.place(finding.ns)
         said = f"{place} holds {', '.join(there)}, which a repair took out; undo that repair to put it back."
         return replace(item, advice=said)
 
-    def _taken_for(self, ns: str) -> dict[str, str]:
-        """The layout and the fields by which a collection is read here."""
-        profile = self._writer.catalogue.layout(ns).profile
-        return {"layout": profile.layout, **fields_of(profile), "hash": profile.hash}
+    def _stated(self, ns: str) -> dict[str, Any]:
+        """A collection as a profile would state what it is taken for here."""
+        return table(self._writer.catalogue.layout(ns).profile)
 
     def load(self, path: str | Path) -> Plan:
         """Read a plan that was made for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""
@@ -93,17 +102,17 @@ class Repairs:
 
     def _check_layouts(self, plan: Plan) -> None:
         """What was found in one layout must not be repaired in another."""
-        for ns, scanned in plan.layouts.items():
+        for scanned in profile_of(plan).collections:
             try:
-                here = self._taken_for(ns)
+                here = self._writer.catalogue.layout(scanned.ns).profile
             except NotFound as error:
                 raise Refused(f"{error} The plan has repairs for it; scan again.") from None
-            differ = [role for role in {**scanned, **here} if scanned.get(role) != here.get(role)]
-            if differ:
-                was, now = scanned.get(differ[0], "nothing"), here.get(differ[0], "nothing")
+            if here != scanned:
+                differ = next(name for name, value in vars(scanned).items() if getattr(here, name) != value)
                 raise Refused(
-                    f"{ns} was scanned as another layout than it is taken for here ({differ[0]}: {was}, here {now}); "
-                    "give the profile that was scanned with, or scan again."
+                    f"{scanned.ns} was scanned as another layout than it is taken for here ({differ}: "
+                    f"{getattr(scanned, differ)}, here {getattr(here, differ)}); give the profile that was scanned "
+                    "with, or scan again."
                 )
 
     # --- drawing and doing

@@ -119,7 +119,7 @@ class Session:
     def open(
         cls,
         source: str | FilePath,
-        profile: str | FilePath | None = None,
+        profile: str | FilePath | Profile | None = None,
         read_only: bool = False,
         into_memory: bool = False,
         password: str | None = None,
@@ -127,11 +127,11 @@ class Session:
     ) -> Session:
         """Connect, and ask the server what it is.
 
-        ``profile`` is a TOML file that states layouts. A dump is read-only unless ``into_memory``. ``password``
+        ``profile`` states layouts, most often a TOML file. A dump is read-only unless ``into_memory``. ``password``
         is for a URI that names a user only. ``home`` is the folder of journal and drafts (default: the user's
         data folder, or ``PALIMPSEST_HOME``). Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
-        stated = Profile.load(profile) if profile is not None else None
+        stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
         opened = sources.connect(str(source), read_only, into_memory, password, home)
         try:
             return cls(opened, stated, read_only, home)
@@ -343,7 +343,7 @@ class Session:
         """Exactly what :meth:`save` would send; nothing is written."""
         layout = self._catalogue.layout(ns)
         stamp = Stamp(ObjectId(), _user())
-        return sending(layout.steps(id, base, layout.signed(content, stamp.author), stamp), layout.explain(base))
+        return sending(layout.foreseen(id, base, layout.signed(content, stamp.author), stamp), layout.explain(base))
 
     def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
         """Swap the current version ``base`` for a new one with this content.
@@ -364,13 +364,15 @@ class Session:
         set: Mapping[str | Path, Value | object] | None = None,
         unset: str | Sequence[str | Path] = (),
         base: Value | object | None = None,
+        tries: int = 20,
     ) -> Outcome:
         """Change some fields of the current version in one guarded write.
 
         An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or what PyMongo encodes, as values are. Paths
         are text (``premium.gross``, ``riders[2]``) or tuples.
         With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
-        change that changes nothing is ``skipped`` and writes nothing.
+        change that changes nothing is ``skipped`` and writes nothing. Without ``base`` a collection that is numbered by
+        ``loop`` is read again and tried again where somebody was faster, so many times at most.
         """
         self._check_allowed()
         layout = self._catalogue.layout(ns)
@@ -387,7 +389,10 @@ class Session:
         gone = [_path(before, path) for path in ((unset,) if isinstance(unset, str) else unset)]
         edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
         content = edit.changed(before, changes, gone)
-        return self._writer.save(ns, stored_id, current, content)
+        outcome = self._writer.save(ns, stored_id, current, content)
+        if outcome.kind == "conflict" and base is None and tries > 1 and layout.profile.numbering == "loop":
+            return self.edit(ns, stored_id, set, unset, tries=tries - 1)
+        return outcome
 
     def _is_at(self, ns: str, id: Value, current: Version, base: Value | object) -> bool:
         """Whether ``base`` means the current version; one that is not stored any more, or never was, does not."""
