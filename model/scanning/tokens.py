@@ -34,7 +34,7 @@ class Tokens:
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some counters, or with all of them."""
         ns, of = self.profile.ns, named(self.profile)
-        documents = Documents(self.server, ns, "_id", reading)
+        documents = Documents(self.server, ns, self.profile.id, reading)
         for id, raw in documents.read(ids):
             yield from documents.drained()
             for draft in judged(id, raw, of, now):

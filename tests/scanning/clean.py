@@ -1,8 +1,9 @@
 """Documents in which nothing is wrong, some of which look as if there were; and states that are legal and only told.
 
-Clean are Int64 versions, versions that are dates, content that returned, equal contents and equal hashes of versions,
-flags that say false, deltas with nulls and removed fields, tokens that were applied, numbers with gaps. Told without
-a repair are young tokens, equal hashes of equal documents, and versions that a rule of retention removed.
+Clean are Int64 versions, versions that are dates or milliseconds, content that returned, equal contents and equal
+hashes of versions, flags that say false, deltas with nulls and removed fields, tokens that were applied, numbers with
+gaps. Told without a repair are young tokens, equal hashes of equal documents, and versions that a rule of retention
+removed.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from tests.scanning.ground import NOW, Dice, Names, Scene, content_hash
 
 LAYOUTS = (
     "versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "plain", "pending", "processed",
-    "sequence", "dated versions", "dated embedded", "dated archive",
+    "sequence", "dated versions", "dated embedded", "dated archive", "timed versions", "timed archive",
+    "timed embedded",
 )  # fmt: skip
 DAY = dt.timedelta(days=1)
 
 
-def clean(layout: str, db: str, names: Names, seed: int, documents: int) -> Scene:
+def clean(layout: str, db: str, names: Names, seed: int, documents: int, first: int = 0) -> Scene:
     """A scene with about so many stored documents and nothing to tell."""
-    dated = layout.startswith("dated ")
-    kind = layout.removeprefix("dated ")
+    when, _, kind = layout.rpartition(" ")
     it = Scene(f"clean {layout}", db, names, Dice(seed), kind, dict(plants._FIELDS[kind](db, names)))
-    n = names
+    n, it.first = names, first
     if kind in ("versions", "flagged", "deltas") and seed % 2:
         it.indexes.append((it.ns, [(n.id, 1), (n.v, 1)]))
     if kind in ("archive", "stream"):
@@ -38,13 +39,15 @@ def clean(layout: str, db: str, names: Names, seed: int, documents: int) -> Scen
         it.put({"_id": "invoices", n.seq: 10 * documents})
     taken, one = plants.ids(it), _ONE[kind]
     while sum(map(len, it.stored.values())) < documents:
-        one(it, next(taken), _versions(it, dated))
+        one(it, next(taken), _versions(it, when))
     return it
 
 
-def _versions(it: Scene, dated: bool) -> list[Any]:
+def _versions(it: Scene, when: str) -> list[Any]:
     top = 1 + it.dice.randrange(6)
-    if dated:
+    if when == "timed":  # milliseconds, as whole numbers
+        return [Int64((plants.OLD + day * DAY).timestamp() * 1000) for day in range(top)]
+    if when == "dated":
         return [plants.OLD + day * DAY for day in range(top)]
     kind = Int64 if it.dice.random() < 0.3 else int
     return [kind(v) for v in range(1, top + 1)]

@@ -104,6 +104,7 @@ class Scene:
     stored: dict[str, list[bytes]] = field(default_factory=dict)
     expected: Counter[Row] = field(default_factory=Counter)
     others: list[dict[str, Any]] = field(default_factory=list)  # further collections of the profile
+    first: int = 0  # the number of its first id
 
     @property
     def ns(self) -> str:

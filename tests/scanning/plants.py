@@ -73,7 +73,7 @@ _FIELDS: dict[str, Callable[[str, Names], dict[str, Any]]] = {
 
 def ids(it: Scene) -> Iterator[Any]:
     """Ids of every usual type, each once."""
-    number = 0
+    number = it.first
     while True:
         number += 1
         yield (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 
 from model.layouts.checks.facts import Fact, place, right_type
@@ -110,6 +111,11 @@ def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: G
     return [Draft("A2", current.id, (current.v,), said, "save-as-version", rests_on, at, young)]
 
 
+def _is_new(at: dt.datetime | None, ground: Ground) -> bool:
+    """Whether the feed may still be on its way to it; of unknown age it is not taken to be."""
+    return at is not None and ground.is_young(at)
+
+
 def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
     present = [at for at, _ in rows]
     earlier = [] if ground.dated else gap(present, top, [current], ground)
@@ -123,4 +129,4 @@ def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: 
     said = f"current {name} is not archived"
     if rows and rows[-1][0] < top:
         said += f", the archive ends at {version_name(rows[-1][1].v)}"
-    return [Draft("R1", current.id, (current.v,), said, "archive-current", (current,), at, ground.is_young(at))]
+    return [Draft("R1", current.id, (current.v,), said, "archive-current", (current,), at, _is_new(at, ground))]

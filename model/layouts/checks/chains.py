@@ -19,7 +19,7 @@ from model.findings import Evidence, Finding, Unchecked
 from model.guards import by_id
 from model.layouts.checks.damage import damage_of
 from model.layouts.checks.facts import Fact, Reader
-from model.layouts.checks.judging import Draft, Ground, is_dated, listed, newest
+from model.layouts.checks.judging import Draft, Ground, ground_of, listed, newest
 from model.layouts.checks.reading import BrokenOff, OtherOrder, Reading, Run, all_of, by_ids, is_indexed, runs
 from model.layouts.checks.reorder import Orders
 from model.layouts.checks.spool import Spool
@@ -68,19 +68,19 @@ class Chains:
             yield from self._examined(ids, ground, True)
             yield from self._noted()
             return
-        told: set[tuple[str, Value | None, tuple[Value, ...]]] = set()
+        told: set[int] = set()  # in case that the rest has to be read in another way
         try:
             if all(is_indexed(self.server, part.ns, part.reader.id) for part in self.parts):
                 for finding in self._in_order(ground, reading):
                     if isinstance(finding, Finding):
-                        told.add((finding.code, finding.id, finding.versions))
+                        told.add(hash((finding.code, finding.id, finding.versions)))
                     yield finding
                 yield from self._noted()
                 return
         except OtherOrder:
             self._spotted, self._left_out, reading.last = [], {}, None
         for finding in self._sorted_here(ground, reading):
-            if isinstance(finding, Unchecked) or (finding.code, finding.id, finding.versions) not in told:
+            if isinstance(finding, Unchecked) or hash((finding.code, finding.id, finding.versions)) not in told:
                 yield finding
         yield from self._noted()
 
@@ -88,7 +88,7 @@ class Chains:
         p = self.profile
         found = self.server.find(p.ns, projection={p.version: 1}, limit=SAMPLED)
         versions = [v for raw in found if (v := legible_field(raw, p.version)) is not None]
-        return Ground(p, now, is_dated(versions, p), self.gap, self.holds_current)
+        return ground_of(p, versions, now, self.gap, self.holds_current)
 
     # --- reading
 

@@ -80,7 +80,7 @@ def _chain(
     words: list[str] = []
     numbers = [fact.number for fact in previous]
     known = [number for number in numbers if number is not None]
-    missing, gap = missing_below(known, top)
+    missing, gap = missing_below(known, top) if ground.dense else ((), "")
     sure = elements is not None and len(previous) == len(elements) and len(known) == len(numbers)
     if elements is None and past is not None:
         words.append(f"{p.prev} is a {past.kind} and no list")

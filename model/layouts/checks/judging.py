@@ -15,6 +15,8 @@ from model.layouts.fields import number_of, whole_number
 from model.layouts.gaps import LOSS, ONE_BY_ONE
 from model.names import version_name
 
+SECONDS = 10**9
+"""Numbers from here on are times since 1970, in seconds or shorter, as no version is counted up to here."""
 SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be right
 
 
@@ -40,6 +42,7 @@ class Ground:
     now: dt.datetime
     dated: bool  # its versions are dates
     gap: str = "V2"  # the class of a gap
+    dense: bool = True  # its versions are counted, so that one which is not there is missing
     holds_current: bool = False  # the archive is meant to hold the current version too
 
     def is_young(self, at: dt.datetime | None) -> bool:
@@ -90,6 +93,8 @@ def missing_below(present: Iterable[int], top: int) -> tuple[tuple[Value, ...], 
 
 def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: Ground) -> list[Draft]:
     """The numbers missing below ``top``, as the class that this layout has for them."""
+    if not ground.dense:
+        return []
     versions, words = missing_below(present, top)
     if not versions:
         return []
@@ -191,8 +196,19 @@ def newest(facts: Iterable[Fact]) -> dt.datetime | None:
     return max((at for fact in facts if (at := fact.written) is not None), default=None)
 
 
-def is_dated(versions: Sequence[Value], profile: CollectionProfile) -> bool:
-    """Whether a collection's versions are dates: most of them are; where that is no answer, as the profile numbers."""
+def ground_of(
+    profile: CollectionProfile,
+    versions: Sequence[Value],
+    now: dt.datetime,
+    gap: str = "V2",
+    holds_current: bool = False,
+) -> Ground:
+    """What some of its versions tell of a collection: dates, or numbers that are counted, or that are times.
+
+    Its versions are dates where most of these are; where that is no answer, as the profile numbers.
+    """
     dates = sum(v.type == c.DATE for v in versions)
-    numbers = sum(number_of(v) is not None for v in versions)
-    return dates > numbers if dates != numbers else profile.numbering == "time"
+    numbers = [number for v in versions if (number := number_of(v)) is not None]
+    dated = dates > len(numbers) if dates != len(numbers) else profile.numbering == "time"
+    clock = sum(number >= SECONDS for number in numbers) * 2 > len(numbers) or profile.numbering == "time"
+    return Ground(profile, now, dated, gap, not dated and not clock, holds_current)

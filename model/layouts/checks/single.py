@@ -13,7 +13,7 @@ from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding, left_out, unreadable
 from model.layouts.checks.damage import damage_of
 from model.layouts.checks.facts import Fact, Reader
-from model.layouts.checks.judging import Draft, Ground, hashes, is_dated
+from model.layouts.checks.judging import Draft, Ground, ground_of, hashes
 from model.layouts.checks.reading import BrokenOff, Reading, all_of, by_ids, physical_of
 from model.layouts.checks.reorder import Orders
 from model.layouts.checks.spool import Spool
@@ -68,7 +68,7 @@ class Documents:
             for raw in self.server.find(p.ns, projection={path: 1}, limit=SAMPLED)
             if (part := legible_field(raw, p.current)) is not None and part.type == c.OBJECT
         ]
-        return Ground(p, now, is_dated([v for v in parts if v is not None], p), "E1")
+        return ground_of(p, [v for v in parts if v is not None], now, "E1")
 
     def _looked(self, raw: bytes, ground: Ground, left: dict[str, int], spool: Spool | None) -> Iterator[Finding]:
         p = self.profile
