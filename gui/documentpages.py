@@ -39,7 +39,7 @@ class DocumentPage(Page):
         self.layout_words = ""
         self.prompt: ConflictPrompt | None = None
         self.editor = EditorPanel(session, ns, id, draft)
-        hand_over_keys(self.editor, kept=("Ctrl+B",))
+        hand_over_keys(self.editor, kept=("Ctrl+B", "Ctrl+L"))
         self.writes = Writes(session, ns, self)
         self.value = ValuePane()
         self.value.hide()

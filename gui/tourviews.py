@@ -158,6 +158,9 @@ class Tour:
         id = session.find_id(NS, ID)
         page = self._edit(id, "")
         yield "editor", window
+        page.editor.head.last_set.click()
+        yield "editor-last-set", self._still()
+        page.editor.head.last_set.click()
         page.editor.show_json(True)
         yield "editor-json", self._still()
         page.editor.show_json(False)

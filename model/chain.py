@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from model import text
-from model.canonical import Path, Value
+from model.canonical import Path, Value, get
 from model.chaining.tracking import Element, Event, Key, Leaf, Orders, born, compare, locate
 from model.errors import Unreadable
 from model.names import id_name
@@ -123,19 +123,38 @@ class Chain:
 
     def blame(self) -> tuple[Blame, ...]:
         """Each field of the current version with the version that last set it."""
-        oldest = max(self.read, default=self.start)
+        return tuple(
+            self._blamed(track, track.path, track.now, self.start)
+            for track in self.tracks
+            if track.path is not None and track.now is not None
+        )
+
+    def blame_at(self, content: bytes, v: Value | None, keys: Sequence[str] = ("_id",)) -> tuple[Blame, ...]:
+        """The same of an earlier version ``v`` that has this content; none where it is not among the versions.
+
+        Until the chain is complete, fields that have not been seen to change are left out.
+        """
+        ages = range(self.start, len(self.versions))
+        age = self.start if v is None else next((i for i in ages if self.versions[i].v == v), None)
+        if age is None:
+            return ()
         found = []
         for track in self.tracks:
-            if track.path is None or track.now is None:
-                continue
-            settled = next((change for change in track.changes if change.op != "reorder"), None)
-            age = settled.age if settled else oldest
-            # What was there already when the versions begin may be older than the oldest that is kept.
-            behind = settled.gap if settled else len(self.versions) - 1 - oldest
-            since = self.versions[age + behind] if behind and age + behind < len(self.versions) else None
-            op: Op | Literal[""] = settled.op if settled else ""
-            found.append(Blame(track.key, track.path, track.now, self.versions[age], since, op))
+            path = None if track.identity else locate(content, track.key, keys)
+            value = get(content, path) if path else None
+            if path and value is not None and (self.complete or any(change.age >= age for change in track.changes)):
+                found.append(self._blamed(track, path, Seen(value.type, len(value.data), None), age))
         return tuple(found)
+
+    def _blamed(self, track: Track, path: Path, now: Seen, start: int) -> Blame:
+        oldest = max(self.read, default=self.start)
+        settled = next((change for change in track.changes if change.op != "reorder" and change.age >= start), None)
+        age = settled.age if settled else oldest
+        # What was there already when the versions begin may be older than the oldest that is kept.
+        behind = settled.gap if settled else len(self.versions) - 1 - oldest
+        since = self.versions[age + behind] if behind and age + behind < len(self.versions) else None
+        op: Op | Literal[""] = settled.op if settled else ""
+        return Blame(track.key, path, now, self.versions[age], since, op)
 
 
 def key_parts(key: Key) -> list[str]:

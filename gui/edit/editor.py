@@ -16,6 +16,7 @@ from gui.edit.draft import Edit
 from gui.edit.draftpanel import LARGE, DraftPanel
 from gui.edit.fieldmodel import VALUE
 from gui.edit.keeping import Keeper
+from gui.edit.lastset import LastSetColumn
 from gui.edit.saving import Saver
 from gui.look import preferences, wording
 from gui.look.wording import version
@@ -100,6 +101,11 @@ class EditorPanel(DraftPanel):
         self._preview.setInterval(300)
         self._preview.timeout.connect(self._ask_preview)
         preferences.signals.changed.connect(self._preference)
+        self.last_set = LastSetColumn(
+            self.head.last_set, self.tree, self.model, lambda progress: session.chain(ns, id, progress, progress.put)
+        )
+        self.keys(("Ctrl+L", self.head.last_set.click))
+        self.shown.connect(self._follow_fields)
         self.edited.connect(self._keep)
         self.shown.connect(self._show_foot)
         self.shown.connect(self._preview.start)
@@ -169,6 +175,9 @@ class EditorPanel(DraftPanel):
         if first:
             self._first_look()
         self.loaded.emit(opened)
+
+    def _follow_fields(self) -> None:
+        self.last_set.follow(self._base, self._changes.now if self._changes is not None else lambda path: path)
 
     def _first_look(self) -> None:
         if len(self.content) < LARGE and self.model.rowCount() <= FEW and not self.model.root.is_long:

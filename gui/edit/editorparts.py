@@ -146,6 +146,10 @@ class EditorHead(QWidget):
         ):
             made.setToolTip(tip)
             row.addWidget(made)
+        self.last_set = tool("user-list", "Show beside each field which version last set it (Ctrl+L)", None)
+        self.last_set.setCheckable(True)
+        self.last_set.setProperty("boxed", True)
+        row.addWidget(self.last_set)
         self.unfold = tool("columns", "Show your changes and what saving sends (Ctrl+B)", None)
         self.unfold.setProperty("boxed", True)
         self.unfold.hide()

@@ -22,6 +22,7 @@ from gui.look.states import StateStack, hair
 from model.canonical import Path
 
 FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
+WIDE = 1400  # with one column more, it folds in a narrower panel than this
 ICONS_BELOW = 820  # and the buttons above lose their words
 SIDE = 368
 COLUMNS = "editor columns"
@@ -72,6 +73,7 @@ class EditorView(QWidget):
         self.head.finder.left.connect(self.tree.setFocus)
         self.head.unfold.clicked.connect(lambda: self.fold(False))
         self.side.fold_asked.connect(lambda: self.fold(True))
+        self.head.last_set.toggled.connect(self._fit)
         self.keys(
             ("Ctrl+F", self.focus_find),
             ("F3", self.finder.next),
@@ -121,8 +123,9 @@ class EditorView(QWidget):
         """Fold or unfold the side pane."""
         self.fold(self.side.isVisibleTo(self._split))
 
-    def _fit(self) -> None:
-        folded = self.width() < theme.px(FOLD_BELOW) if self._folded is None else self._folded
+    def _fit(self, *_: object) -> None:
+        limit = theme.px(WIDE if self.head.last_set.isChecked() else FOLD_BELOW)
+        folded = self.width() < limit if self._folded is None else self._folded
         self.side.setVisible(not folded)
         self.head.unfold.setVisible(folded)
         self.head.narrow(self.width() < theme.px(ICONS_BELOW))

@@ -22,7 +22,7 @@ from gui.look.wording import many, size
 from model import text
 from model.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
 
-SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION = range(5)
+SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
 LONG = 1024  # bytes: only the beginning is shown
 HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
 
@@ -30,7 +30,7 @@ HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
 class FieldModel(CellModel):
     """The tree of one content; see the module's docstring."""
 
-    headers = ("", "Field", "Value", "Type", "")
+    headers: tuple[str, ...] = ("", "Field", "Value", "Type", "", "Last set by")
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
         super().__init__(parent)
@@ -38,6 +38,7 @@ class FieldModel(CellModel):
         self._keys = count(1)
         self._nodes: dict[int, Node] = {}
         self.changes: Changes | None = None
+        self.last_set: dict[Path, Cell] = {}
         self.before: tuple[tuple[str, Value], ...] = ()
         self.behind: tuple[tuple[str, Value], ...] = ()
         self.root = self._made(None, 0, Entry("field", "", Value(OBJECT, EMPTY), 0))
@@ -307,6 +308,10 @@ class FieldModel(CellModel):
         if node.kind == "group":
             return self._group(node, column)
         change = self.change_of(node)
+        if column == LAST_SET:
+            if change is not None:
+                return plain("your edit", "text3", size=12)
+            return self.last_set.get(self.path(node), Cell()) if node.kind == "field" else Cell()
         if column == SYMBOL_COLUMN:
             return self._symbol(node, change)
         if column == FIELD:

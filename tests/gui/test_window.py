@@ -15,6 +15,8 @@ from shiboken6 import isValid
 
 from gui.actions import resolve
 from gui.browse.querybar import Query
+from gui.documentpages import DocumentPage
+from gui.edit.fieldmodel import LAST_SET
 from gui.edit.newdocument import NewDocument
 from gui.frame.activity import ActivityDialog
 from gui.frame.opening import Opening
@@ -501,6 +503,29 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
     assert window.desk.pages[:2] == [first, drafts]
     window.desk.close_page(drafts)
     assert [page.kind for page in window.desk.pages] == ["collection", "journal"]
+
+
+# --- blame beside the fields
+
+
+def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    id = session.find_id(NS, ID)
+    page = window.desk.document(session, NS, id)
+    assert isinstance(page, DocumentPage)
+    wait_idle(qtbot, lambda: page.editor.is_loaded)
+    tree, model = page.editor.tree, page.editor.model
+    assert tree.isColumnHidden(LAST_SET)
+    qtbot.keyClick(tree, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+    wait_idle(qtbot)
+    assert not tree.isColumnHidden(LAST_SET)
+    expected = {one.path: one for one in session.blame(NS, id)}
+    for path in (("status",), ("holder", "phone"), ("premium", "net"), ("riders", 2, "premium")):
+        said = str(model.find(path, LAST_SET).data())
+        assert said.split(" · ")[0].split("–")[-1].removesuffix(" or before") == f"v{expected[path].version.v.python()}"  # type: ignore[union-attr]
+    assert str(model.find(("premium",), LAST_SET).data())  # the newest inside
+    page.editor.head.last_set.click()
+    assert tree.isColumnHidden(LAST_SET)
 
 
 # --- the list as a file

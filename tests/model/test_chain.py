@@ -285,3 +285,15 @@ def test_both_servers_give_the_same_blame(server_uri: str, database: Db, databas
 def test_money_is_compared_as_a_server_compares_it(sample: Session) -> None:
     found = sample.bisect(NS, ID, '{"premium.gross": {"$gte": 500}}')
     assert [(t.version.v, t.holds) for t in found.turns] == [(Value.of(47), True)]
+
+
+def test_blame_of_an_earlier_version_leaves_out_what_came_later() -> None:
+    second = {"a": 2, "r": [{"_id": 2, "n": 0}, {"_id": 1, "n": 5}]}
+    follower = Follower()
+    for one in history({"a": 2}, second, {"a": 3, "r": [{"_id": 1, "n": 5}]}):
+        follower.take(one)
+    raw = canonical.encode(second)
+    found = {one.path: (one.version.author, one.op) for one in follower.chain().blame_at(raw, Value.of(2))}
+    assert found == {("a",): ("p1", ""), ("r", 0, "n"): ("p2", "add"), ("r", 1, "n"): ("p2", "add")}
+    assert follower.chain(complete=False).blame_at(raw, Value.of(2))[0].path == ("r", 0, "n")  # a may be older
+    assert follower.chain().blame_at(raw, Value.of(9)) == ()
