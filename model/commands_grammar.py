@@ -10,7 +10,12 @@ from typing import NoReturn
 
 from model.connections import hidden
 from model.layouts.listed import LAYOUTS
+from model.layouts.numbering import WAYS
 
+_WAYS = " ".join(
+    f'"{way}{":db.collection" if way == "counter" else ""}" ({said.rstrip(".")}).' for way, said in WAYS.items()
+)
+PROFILE = f"a TOML file that states layouts, fields and numbering, the way in which versions get numbers: {_WAYS}"
 FORMATS = ("text", "json", "json-patch", "deepdiff")
 WINDOW = (
     "Without a command, `palimpsest [SOURCE] [--read-only]` opens the window, and `palimpsest tour DIR` renders every "
@@ -182,7 +187,7 @@ def _document(made: Parser, id: str = "ID") -> None:
 def _options(made: Parser) -> None:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--layout", metavar="NAME", choices=LAYOUTS, help=f"use this layout: {', '.join(LAYOUTS)}")
-    made.add_argument("--profile", metavar="FILE", help="a TOML file that states layouts and fields")
+    made.add_argument("--profile", metavar="FILE", help=PROFILE)
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
 
 

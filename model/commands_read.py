@@ -10,6 +10,7 @@ from model import canonical, files, text
 from model.canonical import Value
 from model.diff import Diff, diff
 from model.errors import NotFound, Refused, Unreadable
+from model.layouts.numbering import WAYS
 from model.merge import Decision, merge
 from model.names import id_name, version_name
 from model.printing import Progress, json_row, moment, number, size, table
@@ -51,7 +52,7 @@ def collections(args: argparse.Namespace) -> int:
                 number(info.documents),
                 f"{info.confidence:.0%}",
                 _named(info.fields.items()),
-                info.why,
+                f"{info.why} {'' if info.numbering == WAYS['next'] else info.numbering}".strip(),
             )
             for info in found
         )

@@ -178,13 +178,14 @@ class TreeModel(CellModel):
                         tip=f"Earlier versions of {owner}", accessible=f"{node.name}, archive of {owner}")  # fmt: skip
         counted = "" if info.documents is None else f"\n{wording.many(info.documents, 'document')}"
         also = f"\nFits as well: {', '.join(info.alternatives)}" if info.alternatives else ""
+        numbered = f"\nNumbers: {info.numbering}" if info.numbering else ""
         return Cell(
             spans=(Span(node.name),),
             icon="table",
             icon_token="acc" if here else "text2",
             badges=(Badge(info.layout),),
             badges_right=True,
-            tip=f"{info.layout}: {info.about}\n{info.why}{counted}{also}".strip(),
+            tip=f"{info.layout}: {info.about}\n{info.why}{counted}{also}{numbered}".strip(),
             accessible=f"collection {node.name}, layout {info.layout}",
         )
 

@@ -21,7 +21,7 @@ from model.collection import CollectionProfile
 from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.guards import Abilities
-from model.layouts import edits, ids
+from model.layouts import edits, ids, numbering
 from model.layouts.checks.check import Check
 from model.layouts.checks.reading import Reading
 from model.layouts.evidence import Proposal, Sample
@@ -66,6 +66,8 @@ class Layout(ABC):
     """Why a collection cannot be read so: what :meth:`picked` did not find, a sentence."""
     holds_current: ClassVar[bool] = False
     """Whether a second collection, where there is one, is meant to hold the current version too."""
+    own_documents: ClassVar[bool] = False
+    """Whether every version is a document of its own, so that an insert makes one."""
     numbered: ClassVar[bool] = True
     """Whether versions are numbers or dates."""
 
@@ -205,6 +207,19 @@ class Layout(ABC):
 
         ``v`` is the number that the new version gets, where it has been drawn already.
         """
+
+    def foreseen(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> list[Write]:
+        """All that a swap would send now, in order: what draws a number first, where one is drawn."""
+        v, writes = self._foreseen_number(id, base, stamp)
+        return [*writes, *self.steps(id, base, content, stamp, v)]
+
+    def _foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
+        """The number that the next version would get now, and the writes that give it."""
+        if not self.numbered:
+            return None, []
+        proposed = numbering.following(base.v, self.profile, stamp.at)
+        v, write = numbering.drawing(self.server, self.profile, id, proposed)
+        return v, [write] if write is not None else []
 
     @abstractmethod
     def explain(self, base: Version) -> str:

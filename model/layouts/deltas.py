@@ -92,7 +92,7 @@ class Deltas(Inserted):
             place = place_of(version.v)
             twice = bool(states) and place is not None and place == place_of(states[-1].version.v)
             if number is not None and not twice:
-                if number != before + 1:
+                if number != before + 1 and not (states and self._announced(states[-1].version) == version.v):
                     proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
                 before = number
             delta = self._delta(version)
@@ -107,6 +107,11 @@ class Deltas(Inserted):
                 proven, whole = False, "rebuilt over a version that cannot be read"
             states.append(_State(version, delta))
         return states
+
+    def _announced(self, version: Version) -> Value | None:
+        """The number that the next version was to have; what lies between was handed out, and used by nobody."""
+        raw = version.raw
+        return c.get(raw, (self.claim,)) if raw is not None and self.claim and version.content is not None else None
 
     def _delta(self, version: Version) -> Delta:
         try:

@@ -17,6 +17,7 @@ from model.layouts.embedded import Embedded
 from model.layouts.flagged import Flagged
 from model.layouts.hashed import Hashed
 from model.layouts.nested import Nested
+from model.layouts.numbering import promise
 from model.layouts.patterns import PATTERNS, Pattern
 from model.layouts.plain import Plain
 from model.layouts.stream import Stream
@@ -72,8 +73,11 @@ def info_of(
     kind, fields = declared(profile.layout), fields_of(profile)
     archive = profile.archive.partition(".")[2]
     where = (kind.where or kind.about).format_map({"hash": "a field", **fields, "archive": archive or profile.archive})
+    numbers = ""
+    if not isinstance(kind, Pattern) and kind.numbered:
+        numbers = promise(profile, kind.own_documents)
     return CollectionInfo(
-        profile.ns, profile.layout, fields, documents, confidence, why, None, alternatives, kind.about, where
+        profile.ns, profile.layout, fields, documents, confidence, why, None, alternatives, kind.about, where, numbers
     )
 
 

@@ -39,6 +39,7 @@ TOGETHER = 50
 class OwnDocuments(Layout):
     """A layout whose versions are documents of their own."""
 
+    own_documents = True
     stored: Stored = "document"
     newest_goes_first: ClassVar[bool] = False
     """Whether a delete begins at the newest version, because what is left would mean nothing without the oldest."""
@@ -203,6 +204,19 @@ class OwnDocuments(Layout):
         return numbering.claimed(
             self.server, self.ns, base.raw, names, self.claim, lambda: numbering.draw(self.server, p, id, proposed)
         )
+
+    def _foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
+        raw, _ = self._check(base)
+        if numbering.decides(self.profile, base.v) or not self.claim:
+            return numbering.following(base.v, self.profile, stamp.at), []
+        if (there := c.get(raw, (self.claim,))) is not None:
+            return there, []
+        v, writes = super()._foreseen_number(id, base, stamp)
+        where = guards.by_id(c.get(raw, ("_id",)) or id)
+        for name in filter(None, (self.profile.id, self.profile.version)):
+            where |= guards.exact(name, c.get(raw, (name,)))
+        assert v is not None
+        return v, [*writes, numbering.marking(self.ns, where, self.claim, v)]
 
     @property
     def claim(self) -> str:

@@ -1,11 +1,12 @@
-"""Where the next version's number comes from, by a profile's ``numbering``.
+"""Where the next version's number comes from, by a profile's ``numbering``; :func:`promise` says what each is worth.
 
 ``next``: the number read, plus one; the unique index or the guard lets only one writer have it.
+``loop``: the same, and an edit that names no base is made again on the newest version where somebody was faster.
 ``time``: the clock in milliseconds, and always later than the version read; clocks that disagree make long jumps.
 ``counter:db.collection``: a document ``{_id: <id>, seq: n}`` for each document hands out numbers; a writer that dies or
-loses leaves a gap, behind which the states of ``deltas`` are unproven.
+loses leaves a gap.
 
-Where a version is a document of its own, the last two do not keep writers apart: two that began from one version
+Where a version is a document of its own, clock and counter do not keep writers apart: two that began from one version
 would get two numbers, both inserts would go through, and the higher would hide the lower. There the version that is
 followed is marked first with the number of the one to come (:func:`claimed`): whoever marks it decides, all others who
 began there insert under the same number, and the unique index lets one of them in.
@@ -22,10 +23,32 @@ from model.collection import CollectionProfile
 from model.errors import Refused
 from model.guards import by_id, exact, physical_id
 from model.layouts.fields import number_of, time_of, version_damage, whole_number
-from model.resilient import Port, Write
+from model.resilient import Port, Terms, Write
 
 TRIES = 20
+WAYS = {
+    "next": "One above the version that was read; only one writer can have it, and whoever else tried is told of a "
+    "conflict. There are no gaps, so that a loss shows. The number of a version that is deleted at the top is given "
+    "again.",
+    "loop": "One above the version that was read, and read and tried again where somebody was faster. There are no "
+    "gaps, and an edit of some fields meets no conflict; of two that set the same field the later one stays.",
+    "counter": "Each number is handed out once by a counter, even after a delete. A writer that loses or dies leaves a "
+    "gap, so that a version which is lost looks like a number that nobody used.",
+    "time": "The clock of whoever writes, in milliseconds, and always later than the version read. It tells when, and "
+    "not how many: a version that is lost does not show. A clock that is ahead draws all later versions ahead with it.",
+}
+"""What each way of numbering promises and what it cannot, for people."""
+MARKED = " The version that is followed is marked with the number of the next one ({claim}), which keeps writers apart."
+UNMARKED = " Nothing keeps two writers apart without a token to mark versions by, so edits are refused."
 MILLISECOND = dt.timedelta(milliseconds=1)
+
+
+def promise(profile: CollectionProfile, own_documents: bool) -> str:
+    """How versions of a collection get their numbers, what that promises and what it cannot; a few sentences."""
+    said = WAYS[profile.numbering.partition(":")[0]]
+    if own_documents and not decides(profile, None):
+        said += MARKED.format(claim=f"{profile.token}_next") if profile.token else UNMARKED
+    return said
 
 
 def first(profile: CollectionProfile, now: dt.datetime) -> Value:
@@ -54,7 +77,7 @@ def following(base: Value | None, profile: CollectionProfile, now: dt.datetime) 
 
 def decides(profile: CollectionProfile, base: Value | None) -> bool:
     """Whether the number itself keeps writers apart: it follows from the base alone."""
-    return profile.numbering == "next" and (base is None or base.type != c.DATE)
+    return profile.numbering in ("next", "loop") and (base is None or base.type != c.DATE)
 
 
 def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str, number: Callable[[], Value]) -> Value:
@@ -73,8 +96,7 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
         if (there := c.get(raw, (claim,))) is not None:
             return there
         drawn = number()
-        unmarked = where | exact(claim, None)
-        reply = server.send(Write(ns, "update", unmarked, {"$set": {claim: drawn}}, "the number of the next version"))
+        reply = server.send(marking(ns, where, claim, drawn))
         if reply.applied == "yes":
             return drawn
         if reply.error is not None and reply.applied == "no":
@@ -82,29 +104,43 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
     raise Refused("The number of the next version could not be settled; try again.")
 
 
+def marking(ns: str, where: Terms, claim: str, number: Value) -> Write:
+    """The write that marks a version with the number of the next one, if it is not marked."""
+    body = {"$set": {claim: number}}
+    return Write(ns, "update", {**where, **exact(claim, None)}, body, "the number of the next version")
+
+
+def drawing(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -> tuple[Value, Write | None]:
+    """The number that the profile's counter would hand out now, and the write that draws it; None without a counter."""
+    ns = profile.numbering.removeprefix("counter:")
+    wanted = number_of(proposed)
+    if ns == profile.numbering or proposed.type == c.DATE or wanted is None:
+        return proposed, None
+    raw = next(iter(server.find(ns, by_id(id), limit=1)), None)
+    if raw is None:
+        return proposed, Write(ns, "insert", {}, c.document([("_id", id), ("seq", proposed)]), "the counter begins")
+    seq = c.get(raw, ("seq",))
+    number = number_of(seq)
+    if seq is None or number is None or version_damage(seq):
+        raise Refused(f"The counter for this document in {ns} is no whole number; mend that first.")
+    drawn = whole_number(max(number + 1, wanted), seq)
+    body = {"$set": {"seq": drawn}}
+    return drawn, Write(ns, "update", by_id(id) | exact("seq", seq), body, "the counter hands out the number")
+
+
 def draw(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -> Value:
     """The number that the profile's counter hands out, never below ``proposed``; that itself without a counter.
 
     Each number goes to one writer: the counter moves by a guarded write, and one in doubt is left unused.
     """
-    ns = profile.numbering.removeprefix("counter:")
-    wanted = number_of(proposed)
-    if ns == profile.numbering or proposed.type == c.DATE or wanted is None:
-        return proposed
     for _ in range(TRIES):
-        raw = next(iter(server.find(ns, by_id(id), limit=1)), None)
-        if raw is None:
-            reply = server.send(Write(ns, "insert", {}, c.document([("_id", id), ("seq", proposed)])))
-            drawn = proposed
-        else:
-            seq = c.get(raw, ("seq",))
-            number = number_of(seq)
-            if seq is None or number is None or version_damage(seq):
-                raise Refused(f"The counter for this document in {ns} is no whole number; mend that first.")
-            drawn = whole_number(max(number + 1, wanted), seq)
-            reply = server.send(Write(ns, "update", by_id(id) | exact("seq", seq), {"$set": {"seq": drawn}}))
+        drawn, write = drawing(server, profile, id, proposed)
+        if write is None:
+            return drawn
+        reply = server.send(write)
         if reply.applied == "yes":
             return drawn
         if reply.error is not None and not reply.duplicate and reply.applied == "no":
             raise reply.error
+    ns = profile.numbering.removeprefix("counter:")
     raise Refused(f"The counter for this document in {ns} is moved by others all the time; try again.")

@@ -75,6 +75,7 @@ def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window
     assert [badge.text for badge in cell.badges] == ["archive"]
     assert cell.badges_right
     assert cell.tip.startswith("archive: earlier versions in a second collection")
+    assert "\nNumbers: One above the version that was read" in cell.tip
     assert cell.accessible == "collection contracts, layout archive"
 
 

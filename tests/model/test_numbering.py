@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from model import canonical as c
 from model.canonical import Value
 from model.layouts.base import Layout, Stamp
-from model.layouts.recognise import bind
+from model.layouts.fields import number_of, place_of
+from model.layouts.listed import LAYOUTS, bind, info_of, stated
 from model.records import Version
-from model.resilient import Server
+from model.resilient import Server, Write
+from model.session import Session
 from tests.model.faults import FaultyServer
 from tests.model.layout_ground import doc, layout_of, raw_find
 
@@ -137,3 +141,67 @@ def test_a_delete_takes_no_version_that_came_after_the_one_it_was_asked_for(serv
         left = [found["v"] for found in raw_find(server, layout.ns, docId=id)]
         assert sorted(left) == ([1, 2] if kinds == ["applied"] else []), f"at operation {place}"
     raise AssertionError("a delete of more than twelve operations")
+
+
+WAYS_TRIED = ("next", "loop", "counter:numbers.seq", "time")
+
+
+@pytest.mark.parametrize("way", WAYS_TRIED)
+@pytest.mark.parametrize("name", [name for name, layout in LAYOUTS.items() if layout.numbered])
+def test_every_way_gives_each_version_a_later_number_and_the_preview_is_what_is_sent(
+    server: Server, name: str, way: str
+) -> None:
+    layout = layout_of(server, "numbers", name, numbering=way)
+    port = FaultyServer(server)
+    watched = bind(port, layout.profile)
+    assert layout.create(doc(a=0), ID, Stamp(at=NOW)).kind == "applied"
+    for n in (1, 2, 3):
+        base, stamp = watched.version(ID), later(n)
+        foreseen = watched.foreseen(ID, base, doc(a=n), stamp)
+        port.sent.clear()
+        assert watched.swap(ID, base, doc(a=n), stamp).kind == "applied"
+        assert [(each.ns, each.kind, each.filter, each.body) for each in port.sent] == [
+            (each.ns, each.kind, each.filter, each.body) for each in foreseen
+        ]
+        assert place_of(watched.version(ID).v) > place_of(base.v)  # type: ignore[operator]
+
+
+def test_the_loop_reads_and_tries_again_until_every_writer_has_a_number(local_uri: str, tmp_path: Path) -> None:
+    profile = tmp_path / "layouts.toml"
+    profile.write_text('[[collection]]\nns = "numbers.things"\nlayout = "versions"\nnumbering = "loop"\n')
+    with Server.connect(local_uri) as server:
+        layout_of(server, "numbers", "versions").create(doc(a=0), ID)
+
+    def writer(number: int) -> list[str]:
+        with Session.open(local_uri, profile=profile) as session:
+            return [session.edit("numbers.things", "K-1", {f"w{number}": n}).kind for n in range(6)]
+
+    with ThreadPoolExecutor(4) as pool:
+        kinds = [kind for each in pool.map(writer, range(4)) for kind in each]
+    assert kinds == ["applied"] * 24
+    with Server.connect(local_uri) as server:
+        found = raw_find(server, "numbers.things", docId=ID)
+        server._client.drop_database("numbers")
+    assert sorted(each["v"] for each in found) == list(range(1, 26))
+
+
+def test_what_a_way_promises_is_told_with_the_collection(server: Server) -> None:
+    told = {way: info_of(stated("s.t", "versions", numbering=way), 1, 1.0, "").numbering for way in WAYS_TRIED}
+    assert len(set(told.values())) == 4
+    assert all(said.endswith(".") for said in told.values())
+    assert "_w_next" in told["time"]
+    assert "_w_next" not in told["loop"]
+    assert "edits are refused" in info_of(stated("s.t", "deltas", numbering="time", token=""), 1, 1.0, "").numbering
+    assert "_w_next" not in info_of(stated("s.t", "embedded", numbering="time"), 1, 1.0, "").numbering
+    assert info_of(stated("s.t", "plain"), 1, 1.0, "").numbering == ""
+
+
+def test_a_number_that_a_counter_handed_out_in_vain_leaves_the_states_of_deltas_proven(server: Server) -> None:
+    layout = layout_of(server, "numbers", "deltas", numbering="counter:numbers.seq")
+    layout.create(doc(a=1), ID, Stamp(at=NOW))
+    server.send(Write("numbers.seq", "insert", {}, doc(_id="K-1", seq=6)))
+    assert layout.swap(ID, layout.version(ID), doc(a=2), later(1)).kind == "applied"
+    newest = next(iter(layout.history(ID)))
+    assert (number_of(newest.v), newest.state) == (7, "present")
+    server._client["numbers"]["things"].update_many({}, {"$unset": {"_w_next": ""}})
+    assert next(iter(layout.history(ID))).state == "unproven"
