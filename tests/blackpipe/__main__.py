@@ -23,7 +23,7 @@ from tests.blackpipe.cases import SERVERS, Case, Result, benches
 from tests.blackpipe.pipe import FAULTS
 
 USUAL = 5400
-EVERY = 21_000  # about as many there are
+EVERY = 26_000  # about as many there are
 
 
 def chosen(case: Case, seed: int, share: float) -> bool:
