@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 from bson import ObjectId
 
-from model import canonical, edit, following, pending, sources, text
+from model import canonical, edit, following, sources, text, tokens
 from model.canonical import Path, Value
 from model.catalogue import Catalogue, Comparison
 from model.chain import Bisection, Blame, Chain, bisect
@@ -480,31 +480,13 @@ class Session:
         self, ns: str | None = None, older_than: dt.timedelta | None = None, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[PendingToken]:
         """Tokens left between step one and step two, of one collection or of all; only older ones on request."""
-        now = dt.datetime.now(dt.UTC)  # one moment for all of them
-        places = [self.info(ns)] if ns is not None else list(self.collections())
-        for place in places:
-            if place.layout != "pending":
-                if ns is not None:
-                    # Never guessed at: a list that only looks like tokens would be taken apart.
-                    raise Refused(f"No pending tokens were recognised in {ns}; state its fields in a profile.")
-                continue
-            of = pending.counters(self._opened.server, self._catalogue.known(place.ns)[1])
-            for token in pending.tokens(self._opened.server, of, now, checkpoint):
-                if older_than is None or self.is_older(token, older_than):
-                    yield token
+        return tokens.listed(self._opened.server, self._catalogue, ns, older_than, checkpoint)
 
-    @staticmethod
-    def is_older(token: PendingToken, age: dt.timedelta) -> bool:
-        """Whether a token is at least so old; one of unknown age counts as young."""
-        return token.at is not None and dt.datetime.now(dt.UTC) - token.at >= age
+    is_older = staticmethod(tokens.is_older)
 
     def preview_finish(self, token: PendingToken, drop: bool = False) -> Sending:
         """Exactly what finishing this token would send, or dropping it."""
-        what: pending.Step = "drop" if drop and not token.applied else "finish"
-        of = pending.counters(self._opened.server, self._catalogue.known(token.ns)[1])
-        if token.problem:
-            raise Refused(token.problem)
-        return sending([pending.step(self._opened.server, token, of, what)], pending.explain(token, what))
+        return tokens.preview(self._opened.server, self._catalogue, token, drop)
 
     def finish(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
