@@ -239,12 +239,12 @@ def _orders(op: Reorder, room: int) -> tuple[Cell, Cell]:
     both = set(op.names_old) & set(op.names_new)
     old, new = ([n for n in names if n in both] for names in (op.names_old, op.names_new))
     first = next((i for i, (x, y) in enumerate(zip(old, new, strict=True)) if x != y), 0)
-    moved = _moved(old, new)
+    moved = moved_names(old, new)
     left, right = (value_spans(_order(names, first, moved, room, strong), ground) for names in (old, new))
     return left, right
 
 
-def _moved(old: list[str], new: list[str]) -> set[str]:
+def moved_names(old: list[str], new: list[str]) -> set[str]:
     """The fewest names that have to change places: all but a longest run that stayed in order."""
     at = {name: i for i, name in enumerate(old)}
     ends: list[int] = []  # the least last position of a run of each length

@@ -10,7 +10,7 @@ from gui.edit.editorparts import Pill
 from gui.look import theme
 from gui.look.states import button, tool, words
 from gui.look.wording import many, version
-from gui.merge.resolvertable import clash
+from gui.merge.resolvertable import clash, renamed
 from gui.merge.resolving import Resolution
 from model import text
 from model.merge import Decision
@@ -157,7 +157,7 @@ def sentence(decision: Decision, resolution: Resolution) -> str:
     """One decision in a sentence."""
     theirs = resolution.conflict.theirs
     other = (theirs.author if theirs is not None else None) or "someone else"
-    hint = f" ({decision.hint})" if decision.hint else ""
+    hint = f"; {renamed(decision)}" if decision.hint else ""
     if not decision.open and decision.conflict:
         return f"{decision.place}: decided; choose again to change your mind."
     if not decision.conflict:

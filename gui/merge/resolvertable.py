@@ -8,12 +8,13 @@ from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
+from gui.compare.diffcells import moved_names
 from gui.edit.changes import marked
 from gui.look import theme
 from gui.look.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, plain
 from gui.look.wording import many, version
 from gui.merge.resolving import Resolution
-from model import text
+from model import canonical, text
 from model.canonical import Value
 from model.diff import same_value
 from model.merge import Decision
@@ -23,17 +24,19 @@ SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 ROW = 36
 
 
-def operation(decision: Decision, taken: Value | None) -> str:
-    """The symbol for what a decision does to what was opened."""
+def operation(decision: Decision, taken: Value | None, in_array: bool = False) -> str:
+    """The symbol for what a decision does to what was opened; elements of an array move, fields are reordered."""
     if decision.kind == "order":
-        return "reorder"
+        return "move" if in_array else "reorder"
     if decision.base is None:
         return "add" if taken is not None else ""
     if taken is None:
         return "remove"
     if taken == decision.base:
         return ""
-    return "retype" if taken.type != decision.base.type and same_value(decision.base, taken) else "replace"
+    if taken.type != decision.base.type and same_value(decision.base, taken):
+        return "retype"
+    return "text" if decision.kind == "text" else "replace"
 
 
 class DecisionModel(CellModel):
@@ -93,7 +96,7 @@ class DecisionModel(CellModel):
         if column == SYMBOL:
             if decision.open:
                 return Cell(change="conflict", bar="warn", indent=4, accessible="conflict, not decided")
-            return Cell(change=operation(decision, decision.result), indent=4)
+            return Cell(change=operation(decision, decision.result, self._in_array(decision)), indent=4)
         if column == FIELD:
             return Cell(
                 spans=(Span(decision.place),), mono=True, size=12, middle=True, accessible=self._words(index.row())
@@ -101,6 +104,12 @@ class DecisionModel(CellModel):
         if column == DECISION:
             return self._decision(decision, index.row())
         return self._side(decision, SIDES[column])
+
+    def _in_array(self, decision: Decision) -> bool:
+        if decision.kind != "order" or not decision.path:
+            return False
+        there = canonical.get(self.resolution.base, decision.path)
+        return there is not None and there.type == canonical.ARRAY
 
     def _words(self, row: int) -> str:
         """The whole row for a screen reader."""
@@ -134,6 +143,8 @@ class DecisionModel(CellModel):
     def _value(self, decision: Decision, side: str, value: Value | None, taken: bool) -> Cell:
         if value is None:
             return plain("not there", "text2", size=12)
+        if decision.kind == "order":
+            return self._order(decision, side, value)
         shown = text.shown(value, self.zone, 200)
         kinds = {v.type for v in (decision.base, decision.mine, decision.theirs) if v is not None}
         behind = (Span(f"  {value.kind}", "text2", sans=True),) if len(kinds) > 1 else ()
@@ -144,7 +155,24 @@ class DecisionModel(CellModel):
             spans = marked(shown, text.shown(decision.base, self.zone, 200), "chgS")
         return Cell(spans=(*spans, *behind), mono=True, size=12)
 
+    def _order(self, decision: Decision, side: str, value: Value) -> Cell:
+        """Names, or what elements are known by, in a side's order; those that changed places are marked."""
+        here = [text.shown(one, self.zone, 40) for one in canonical.items(value)]
+        base = [text.shown(one, self.zone, 40) for one in canonical.items(decision.base)] if decision.base else []
+        together = sorted(here) == sorted(base) and len(set(here)) == len(here)
+        moved = moved_names(base, here) if side != "base" and together else set()
+        spans = [Span("[ ", "text2")]
+        for at, name in enumerate(here):
+            spans.append(Span(name, mark="chgS" if name in moved else ""))
+            spans.append(Span(", " if at + 1 < len(here) else " ]", "text2"))
+        return Cell(spans=tuple(spans), mono=True, size=12)
+
     def _decision(self, decision: Decision, row: int) -> Cell:
+        hint = renamed(decision)
+        made = self._decided(decision, row)
+        return replace(made, spans=(*made.spans, Span(f"; {hint}", "text2"))) if hint else made
+
+    def _decided(self, decision: Decision, row: int) -> Cell:
         if decision.open:
             badge = Badge("Choose one", "warn", "warnT", "conflict")
             return plain(clash(decision), "text2", size=12, badges=(badge,), badges_left=True)
@@ -168,6 +196,14 @@ class DecisionModel(CellModel):
             "theirs": "The database’s",
             "both": "Both",
         }[decision.action]
+
+
+def renamed(decision: Decision) -> str:
+    """``it may have become charge``, where it looks like that; "" where it does not."""
+    way, _, name = decision.hint.partition(" ")[2].partition(" ")
+    if not name:
+        return ""
+    return f"it may have become {name}" if way == "to" else f"it may have been {name}"
 
 
 def clash(decision: Decision) -> str:

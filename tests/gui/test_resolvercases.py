@@ -1,0 +1,109 @@
+"""The merge cases through the window: it shows each decision and nothing else, and saves what the model says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui.look.cells import CELL, Cell
+from gui.merge.resolver import ResolverPanel
+from gui.merge.resolvertable import DECISION, FIELD, MINE, SYMBOL
+from gui.merge.resolving import Resolution
+from model import text
+from model.canonical import Value
+from model.session import Conflict
+from tests.gui.desk import ID, NS, Desk, shown
+
+CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent.parent / "cases" / "merge.json").read_text("utf-8"))
+
+
+def met(home: Path, case: dict[str, Any]) -> tuple[Desk, Conflict]:
+    base, mine, theirs = (text.loose(case[side]) for side in ("base", "mine", "theirs"))
+    desk = Desk(home, base)
+    opened = desk.version(NS, ID)
+    desk.move(lambda _: theirs)
+    return desk, desk.conflict(NS, ID, opened, mine)
+
+
+def named(name: str) -> dict[str, Any]:
+    return next(case for case in CASES if case["name"] == name)
+
+
+def panel_of(qtbot: QtBot, home: Path, case: dict[str, Any]) -> ResolverPanel:
+    desk, conflict = met(home, case)
+    made = ResolverPanel(desk.as_session(), NS, ID, conflict)
+    shown(qtbot, made, 1392, 795)
+    return made
+
+
+def cell(panel: ResolverPanel, row: int, column: int) -> Cell:
+    found = panel.rows.index(row, column).data(CELL)
+    assert isinstance(found, Cell)
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+def test_each_decision_has_its_row_and_the_result_is_the_models(case: dict[str, Any], qtbot: QtBot, home: Path) -> None:
+    _, conflict = met(home, case)
+    if conflict.merge is None or not conflict.merge.decisions:
+        return  # nothing to resolve: the window says so before it opens a merge
+    panel = panel_of(qtbot, home, case)
+    decisions = conflict.merge.decisions
+    rows = panel.rows.rowCount() - 1  # the last one counts what is unchanged
+    assert sorted(cell(panel, row, FIELD).text for row in range(rows)) == sorted(one.place for one in decisions)
+    waiting = [row for row in range(rows) if cell(panel, row, SYMBOL).change == "conflict"]
+    assert waiting == list(range(len(case.get("conflicts", []))))
+    for row in range(rows):
+        panel.table.go(row, MINE)
+        assert panel.bar.said.accessibleName().startswith(cell(panel, row, FIELD).text)
+    panel.show_json(True)
+    if not waiting:
+        assert text.from_text(panel.json.toPlainText()) == text.loose(case["merged"])
+        return
+    merge = conflict.merge
+    for one in merge.conflicts:
+        merge = merge.choose(one, "theirs")
+    panel.choose_all("theirs")
+    assert text.from_text(panel.json.toPlainText()) == merge.document()
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "words"),
+    [
+        ("a type that one side changed", "retype", "Yours: only you changed it"),
+        ("an order that one side changed", "reorder", "Yours: only you changed it"),
+        ("a keyed element moved and changed", "move", "Yours: only you changed it"),
+        ("moves that agree", "move", "Both: they fit together"),
+        ("different lines of a text", "text", "Both: they fit together"),
+        ("a rename beside another change", "remove", 'Yours: only you changed it; it may have become "x"'),
+        ("contradictory orders", "conflict", "both ordered it anew"),
+    ],
+)
+def test_what_was_done_is_shown_as_such(name: str, symbol: str, words: str, qtbot: QtBot, home: Path) -> None:
+    panel = panel_of(qtbot, home, named(name))
+    rows = range(panel.rows.rowCount() - 1)
+    assert (symbol, words) in [(cell(panel, row, SYMBOL).change, cell(panel, row, DECISION).text) for row in rows]
+
+
+def test_what_changed_places_is_marked_in_an_order(qtbot: QtBot, home: Path) -> None:
+    panel = panel_of(qtbot, home, named("an order that one side changed"))
+    spans = cell(panel, 0, MINE).spans
+    assert 0 < sum(bool(span.mark) for span in spans) < len(spans)
+
+
+def test_a_conflict_takes_one_key(qtbot: QtBot, home: Path) -> None:
+    """Resolving is choosing: as many steps as the model has conflicts, however long the array is."""
+    before = [{"_id": n, "v": n} for n in range(40)]
+    sides = ([{**one, "v": one["v"] + by} if one["_id"] == 7 else one for one in before] for by in (100, 200))
+    base, mine, theirs = (Value.of({"a": array}).data for array in (before, *sides))
+    desk = Desk(home, base)
+    opened = desk.version(NS, ID)
+    desk.move(lambda _: theirs)
+    resolution = Resolution(desk.conflict(NS, ID, opened, mine))
+    assert [resolution.decision(row).place for row in range(len(resolution.rows))] == ["a[7].v"]
+    resolution.choose(0, "mine")
+    assert resolution.document() == mine
