@@ -183,7 +183,7 @@ class Deltas(Inserted):
     def check(self) -> Chains:
         """The deltas of each document, by id; where they carry hashes, the states that these are of."""
         p = self.profile
-        reader = Reader(self.own, replace(p, hash=""), p.id, beside=p.removed)
+        reader = Reader(self.own, replace(p, hash=""), p.id, claim=self.claim, beside=p.removed)
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
 
     def _wrong_hashes(self, id: Value) -> dict[Value, str]:

@@ -71,7 +71,9 @@ class Flagged(Inserted):
     def check(self) -> Chains:
         """As the others whose versions are documents, and whether just the newest carries the flag."""
         p = self.profile
-        return Chains(self.server, p, (Part(self.ns, Reader(self.own, p, p.id, flag=p.current)),), flagged)
+        return Chains(
+            self.server, p, (Part(self.ns, Reader(self.own, p, p.id, flag=p.current, claim=self.claim)),), flagged
+        )
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The insert, then the flag taken from the base; :meth:`swap` takes it from whatever else carries it."""

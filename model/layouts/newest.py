@@ -125,7 +125,7 @@ class OwnDocuments(Layout):
     def check(self) -> Chains:
         """The versions of each document, by id."""
         p = self.profile
-        return Chains(self.server, p, (Part(self.ns, Reader(self.own, p, p.id)),), own_documents)
+        return Chains(self.server, p, (Part(self.ns, Reader(self.own, p, p.id, claim=self.claim)),), own_documents)
 
     # --- lists
 

@@ -20,7 +20,7 @@ from tests.scanning.ground import NOW, Dice, Names, Scene, content_hash
 LAYOUTS = (
     "versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "plain", "pending", "processed",
     "sequence", "dated versions", "dated embedded", "dated archive", "timed versions", "timed archive",
-    "timed embedded",
+    "timed embedded", "counted versions", "counted flagged", "counted deltas",
 )  # fmt: skip
 DAY = dt.timedelta(days=1)
 
@@ -30,6 +30,8 @@ def clean(layout: str, db: str, names: Names, seed: int, documents: int, first: 
     when, _, kind = layout.rpartition(" ")
     it = Scene(f"clean {layout}", db, names, Dice(seed), kind, dict(plants._FIELDS[kind](db, names)))
     n, it.first = names, first
+    if when == "counted":
+        it.fields["numbering"] = f"counter:{db}.numbers"
     if kind in ("versions", "flagged", "deltas") and seed % 2:
         it.indexes.append((it.ns, [(n.id, 1), (n.v, 1)]))
     if kind in ("archive", "stream"):
@@ -45,6 +47,8 @@ def clean(layout: str, db: str, names: Names, seed: int, documents: int, first: 
 
 def _versions(it: Scene, when: str) -> list[Any]:
     top = 1 + it.dice.randrange(6)
+    if when == "counted":  # by a counter, some of whose numbers nobody used
+        return sorted(it.dice.sample(range(2, 30), top - 1) + [1])
     if when == "timed":  # milliseconds, as whole numbers
         return [Int64((plants.OLD + day * DAY).timestamp() * 1000) for day in range(top)]
     if when == "dated":
@@ -66,6 +70,8 @@ def _own(it: Scene, id: Any, versions: list[Any]) -> None:
     n, hashed = it.names, it.dice.random() < 0.5
     for day, (v, content) in enumerate(zip(versions, _contents(it, len(versions)), strict=True)):
         more: dict[str, Any] = {n.hash: content_hash(content)} if hashed else {}
+        if it.name.startswith("clean counted") and day + 1 < len(versions):
+            more[f"{n.token}_next"] = versions[day + 1]
         if it.layout == "flagged":
             if day == len(versions) - 1:
                 more[n.current] = it.dice.choice((True, 1))
@@ -76,13 +82,14 @@ def _own(it: Scene, id: Any, versions: list[Any]) -> None:
 
 def _deltas(it: Scene, id: Any, versions: list[Any]) -> None:
     n, state = it.names, it.dice.content()
-    plants.own(it, id, versions[0], state, plants.OLD, **{n.hash: content_hash(state)})
+    marks = [{f"{n.token}_next": v} if it.name.startswith("clean counted") else {} for v in versions[1:]] + [{}]
+    plants.own(it, id, versions[0], state, plants.OLD, **{n.hash: content_hash(state)}, **marks[0])
     for day, v in enumerate(versions[1:], 1):
         change = {"status": f"state {day}", "zone": None}
         gone = ["net"] if day == 2 else []
         state = {name: value for name, value in state.items() if name not in gone} | change
         more = {n.hash: content_hash(state), **({n.removed: gone} if gone else {})}
-        plants.own(it, id, v, change, plants.OLD + day * DAY, **more)
+        plants.own(it, id, v, change, plants.OLD + day * DAY, **more, **marks[day])
 
 
 def _archived(it: Scene, id: Any, versions: list[Any]) -> None:

@@ -19,7 +19,6 @@ from model.layouts.checks.judging import (
     wrong_types,
 )
 from model.layouts.fields import number_of
-from model.layouts.gaps import LOSS
 from model.names import version_name
 
 
@@ -124,7 +123,7 @@ def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: 
     name = version_name(current.v)
     at = newest([current])
     if earlier:
-        said = f"{earlier[0].detail.removesuffix(f' missing: {LOSS}')} and current {name} missing"
+        said = f"{earlier[0].detail}; current {name} is not archived either"
         return [Draft("R1", current.id, (*earlier[0].versions, current.v), said, None, (current,), at)]
     said = f"current {name} is not archived"
     if rows and rows[-1][0] < top:

@@ -31,6 +31,7 @@ class Fact:
     flagged: bool = False
     at: int | None = None  # milliseconds, by the profile's `at`
     made: bytes = b""  # the ObjectId that tells when it was written: its own `_id`, else its token
+    next: int | None = None  # the number that the version after it was to have; those before that one nobody used
     damaged: bool = False  # it does not decode, so that only what stands before the damage is known
 
     @property
@@ -49,7 +50,7 @@ class Fact:
         return (
             self.id.type, self.id.data, self.physical.type, self.physical.data, self.archived,
             None if v is None else (v.type, v.data), self.digest, self.sealed, self.carries_hash, self.flagged, self.at,
-            self.made, self.damaged,
+            self.made, self.next, self.damaged,
         )  # fmt: skip
 
     @classmethod
@@ -80,6 +81,7 @@ class Reader:
     id: str  # the name of the document's id in here
     archived: bool = False
     flag: str = ""
+    claim: str = ""  # the field in which a version is marked with the number of the next one
     beside: str = ""  # a field that counts as content although the layout keeps it: removed paths
 
     def id_of(self, raw: bytes) -> Value | None:
@@ -119,6 +121,7 @@ class Reader:
             bool(self.flag) and is_flagged(kept.get(self.flag)),
             int.from_bytes(at.data, "little", signed=True) if at is not None and at.type == c.DATE else None,
             made.data if made is not None and made.type == c.OBJECT_ID else b"",
+            number_of(kept.get(self.claim)) if self.claim else None,
         )
 
     def _split(self, raw: bytes) -> tuple[dict[str, Value], bytes]:

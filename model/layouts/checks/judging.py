@@ -95,10 +95,17 @@ def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: Ground
     """The numbers missing below ``top``, as the class that this layout has for them."""
     if not ground.dense:
         return []
-    versions, words = missing_below(present, top)
+    known = set(present)
+    for fact in around:
+        number = fact.number
+        if number is not None and fact.next in known and number < fact.next <= number + ONE_BY_ONE:
+            known.update(range(number + 1, fact.next))  # drawn from a counter by writers that lost
+    versions, words = missing_below(known, top)
     if not versions:
         return []
-    return [Draft(ground.gap, around[-1].id, versions, f"{words} missing: {LOSS}", None, tuple(around[-1:]))]
+    unused = ", or drawn from the counter and never used" if ground.profile.numbering.startswith("counter:") else ""
+    said = f"{words} missing: {LOSS}{unused}"
+    return [Draft(ground.gap, around[-1].id, versions, said, None, tuple(around[-1:]))]
 
 
 def hashes(facts: Sequence[Fact]) -> list[Draft]:
