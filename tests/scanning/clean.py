@@ -48,7 +48,7 @@ def clean(layout: str, db: str, names: Names, seed: int, documents: int, first: 
 def _versions(it: Scene, when: str) -> list[Any]:
     top = 1 + it.dice.randrange(6)
     if when == "counted":  # by a counter, some of whose numbers nobody used
-        return sorted(it.dice.sample(range(2, 30), top - 1) + [1])
+        return sorted([*it.dice.sample(range(2, 30), top - 1), 1])
     if when == "timed":  # milliseconds, as whole numbers
         return [Int64((plants.OLD + day * DAY).timestamp() * 1000) for day in range(top)]
     if when == "dated":
