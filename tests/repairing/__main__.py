@@ -12,10 +12,8 @@ import argparse
 import multiprocessing
 import os
 import sys
-import tempfile
 import time
 from collections import Counter
-from pathlib import Path
 
 import pymongo.common
 
@@ -71,8 +69,7 @@ def living(runs: int, first: int, jobs: int) -> list[str]:
 def proofs(count: int, kill: bool, only: str) -> list[str]:
     """Every case on both servers under both sets of names; and every case killed at every write."""
     wrong: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, LocalServer() as local, servers.java_server() as java:
-        home = Path(folder)
+    with homes() as home, LocalServer() as local, servers.java_server() as java:
         for case in CASES:
             if only and case.name != only:
                 continue
