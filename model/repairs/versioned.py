@@ -126,16 +126,18 @@ def set_current_flag(ground: Ground, item: Item) -> Prepared:
         return refused(f"{v} is stored {len(highest)} times; settle that first.")
     steps: list[Step] = []
     newest = highest[0]
+    flags = [flag for raw in versions if (flag := c.get(raw, (p.current,))) is not None]
     if not is_flagged(c.get(newest, (p.current,))):
         v = version_name(c.get(newest, (p.version,)))
-        after = c.put(newest, (p.current,), Value.of(True))
+        yes = next(filter(is_flagged, flags), Value.of(True))  # as this collection says it
+        after = c.put(newest, (p.current,), yes)
         steps.append(ground.swapped(layout.ns, v, newest, after, f"{v} gets {p.current}"))
-    says_false = any(c.get(raw, (p.current,)) == Value.of(False) for raw in versions)
+    no = next((flag for flag in flags if not is_flagged(flag)), None)
     for raw in versions:
         if raw is newest or not is_flagged(c.get(raw, (p.current,))):
             continue
         v = version_name(c.get(raw, (p.version,)))
-        after = c.put(raw, (p.current,), Value.of(False)) if says_false else c.drop(raw, (p.current,))
+        after = c.drop(raw, (p.current,)) if no is None else c.put(raw, (p.current,), no)
         steps.append(ground.swapped(layout.ns, v, raw, after, f"{v} loses {p.current}"))
     v = version_name(c.get(newest, (p.version,)))
     if not steps:
