@@ -125,7 +125,7 @@ class Sequences:
             for document in all_of(reading, target.ns, fields):
                 value = _at(document, target.path)
                 owner, physical = legible_field(document, target.id), legible_field(document, "_id")
-                if value is None or physical is None:
+                if value is None or value.type == c.NULL or physical is None:
                     continue
                 number = number_of(value)
                 if number is not None and (highest is None or number > highest[0]):

@@ -67,10 +67,11 @@ def main() -> int:
     parser.add_argument("--scene", default="", help="only scenes with this in their name")
     parser.add_argument("--server", choices=servers.NAMES, action="append", help="else all")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    parser.add_argument("--without-index", action="store_true", help="with --rate: sorted here instead of joined")
     parser.add_argument("--rate", type=int, default=0, help="only measure, over so many documents")
     asked = parser.parse_args()
     if asked.rate:
-        return rate.measured(asked.rate)
+        return rate.measured(asked.rate, not asked.without_index)
     print(f"seed {asked.seed}", flush=True)
     bad = 0
     with ExitStack() as stack:

@@ -5,52 +5,68 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
-import uuid
+from collections.abc import Iterator
 from typing import Any
 
-import pymongo
+import bson
 
 from model.local import LocalServer
-from tests.scanning import clean
-from tests.scanning.ground import SEEDS, Scene, scanned
+from tests.scanning import plants
+from tests.scanning.ground import SEEDS, Dice, Scene, scanned
 
-PART = 20_000
-LAYOUTS = ("archive",)
+VERSIONS = 4  # of each document
+NS = "rate.things"
 
 
-def measured(documents: int) -> int:
+def measured(documents: int, indexed: bool = True) -> int:
     """Print the figures; the server is in a process of its own, so that only the scan's memory is counted."""
     with multiprocessing.get_context("spawn").Manager() as manager:
         said, ended = manager.Queue(), manager.Event()
-        server = multiprocessing.get_context("spawn").Process(target=_serve, args=(documents, said, ended))
+        server = multiprocessing.get_context("spawn").Process(target=_serve, args=(documents, indexed, said, ended))
         server.start()
         try:
-            for layout in LAYOUTS:
-                uri, db = said.get()
-                it = Scene("rate", db, SEEDS, None, layout)  # type: ignore[arg-type] - nothing is thrown any more
-                it.fields = dict(clean.plants._FIELDS[layout](db, SEEDS))
-                before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-                begun = time.monotonic()
-                found = scanned(uri, it)
-                took = time.monotonic() - begun
-                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-                print(
-                    f"{layout}: {documents:,} documents in {took:.1f} s, {documents / took:,.0f} a second, "
-                    f"{len(found)} told; peak {peak / 1024:.0f} MB, {before / 1024:.0f} MB before",
-                    flush=True,
-                )
+            uri = said.get()
+            it = Scene("rate", "rate", SEEDS, Dice(1), "archive", dict(plants._FIELDS["archive"]("rate", SEEDS)))
+            before, cpu = _used()
+            begun = time.monotonic()
+            found = scanned(uri, it)
+            took = time.monotonic() - begun
+            peak, now = _used()
+            print(
+                f"{documents:,} documents of 500 bytes in {took:.1f} s, {now - cpu:.1f} s of them of this process; "
+                f"{documents / took:,.0f} a second; {len(found)} told; {peak:.0f} MB at most, {before:.0f} MB before",
+                flush=True,
+            )
         finally:
             ended.set()
             server.join()
     return 0
 
 
-def _serve(documents: int, said: Any, ended: Any) -> None:
-    with LocalServer() as server, pymongo.MongoClient(server.uri) as client:
-        for layout in LAYOUTS:
-            db = f"rate_{uuid.uuid4().hex[:8]}"
-            for seed in range(0, documents, PART):
-                it = clean.clean(layout, db, SEEDS, 2 * seed + 1, min(PART, documents - seed), seed)
-                it.fill(client)
-            said.put((server.uri, db))
+def _used() -> tuple[float, float]:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+
+
+def _serve(documents: int, indexed: bool, said: Any, ended: Any) -> None:
+    with LocalServer() as server:
+        server.load(
+            NS, (_document(number, VERSIONS, {"_id": f"K-{number}"}) for number in range(documents // VERSIONS))
+        )
+        server.load(f"{NS}_past", _rows(documents // VERSIONS))
+        if indexed:
+            server.index(f"{NS}_past", [("docId", 1), ("v", 1)])
+        said.put(server.uri)
         ended.wait()
+
+
+def _rows(documents: int) -> Iterator[bytes]:
+    dice = Dice(1)
+    for number in range(documents):
+        for v in range(1, VERSIONS):
+            yield _document(number, v, {"_id": dice.oid(), "docId": f"K-{number}"})
+
+
+def _document(number: int, v: int, ids: dict[str, Any]) -> bytes:
+    made = {**ids, "v": v, "status": "active", "number": number, "net": v * 1.5, "tags": ["paperless", "loyal"]}
+    return bson.encode(made | {"holder": {"name": "Edda Voss", "city": "Hamburg"}, "notes": "x" * 300})

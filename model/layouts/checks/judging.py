@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from model import canonical as c
+from model import text
 from model.canonical import Value
 from model.collection import CollectionProfile
 from model.layouts.checks.facts import Fact, place, right_type
@@ -71,7 +72,7 @@ def wrong_types(facts: Sequence[Fact], ground: Ground) -> Draft | None:
 def _typed(v: Value | None) -> str:
     if v is None:
         return "a document without a version"
-    return f"{version_name(v)} is a {v.kind}"
+    return f"version {text.shown(v, limit=40)} is a {v.kind}"
 
 
 def missing_below(present: Iterable[int], top: int) -> tuple[tuple[Value, ...], str]:
