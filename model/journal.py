@@ -102,7 +102,7 @@ class Journal:
             "source": intent.source,
             "lifetime": self._lifetime,
             "ns": intent.ns,
-            "document": "" if intent.document is None else text.value_text(intent.document),
+            "document": "" if intent.document is None else _storable(text.value_text(intent.document)),
             "layout": intent.layout,
             "action": intent.action,
             "kind": "begun",
@@ -127,13 +127,15 @@ class Journal:
         changes: dict[str, Any] = {
             "ended": _now(),
             "kind": outcome.kind,
-            "detail": outcome.detail,
+            "detail": outcome.detail.encode("utf-8", "backslashreplace").decode(),  # it may quote half a character
             "version_after": _value(outcome.version),
         }
         if outcome.token is not None:
             changes["token"] = outcome.token
         if outcome.kind == "applied" and outcome.id is not None:
-            changes["document"] = text.value_text(outcome.id)  # a number that was free may have been taken meanwhile
+            changes["document"] = _storable(
+                text.value_text(outcome.id)
+            )  # a number that was free may have been taken meanwhile
         if stored_content is not None:
             changes |= {"after": _kept(stored_content), "hash_after": canonical.hash_of(stored_content)}
         sets = ", ".join(f"{name} = :{name}" for name in changes)
@@ -180,13 +182,13 @@ class Journal:
     def _record(self, row: sqlite3.Row) -> Record:
         return Record(
             entry=self._entry(row),
-            document=text.value_from_text(row["document"]) if row["document"] else None,
+            document=_valued(row["document"]),
             layout=row["layout"],
             lifetime=row["lifetime"],
             before=_document(row["before"]),
             after=_document(row["after"]),
-            version_before=None if row["version_before"] is None else text.value_from_text(row["version_before"]),
-            version_after=None if row["version_after"] is None else text.value_from_text(row["version_after"]),
+            version_before=_valued(row["version_before"]),
+            version_after=_valued(row["version_after"]),
             stored=_document(row["stored"]),
             token=row["token"],
             extra=json.loads(row["extra"]),
@@ -255,7 +257,7 @@ class Journal:
             at=dt.datetime.fromisoformat(row["at"]),
             source=row["source"],
             ns=row["ns"],
-            document=row["document"],
+            document=_text(row["document"]) or "",
             action=row["action"],
             kind=row["kind"],
             detail=row["detail"] or (_DIED if row["kind"] == "begun" else ""),
@@ -266,8 +268,8 @@ class Journal:
             undoable=not why_not,
             why_not=why_not,
             undone_by=None if row["undone_by"] is None else str(row["undone_by"]),
-            version_before=row["version_before"],
-            version_after=row["version_after"],
+            version_before=_text(row["version_before"]),
+            version_after=_text(row["version_after"]),
         )
 
     def _why_not(self, row: sqlite3.Row) -> str:
@@ -300,7 +302,10 @@ def _kept(raw: bytes | None) -> str | bytes | None:
     """A document as the file keeps it: text, or bytes where a name or string holds half a character."""
     if raw is None:
         return None
-    written = text.to_text(raw)
+    return _storable(text.to_text(raw))
+
+
+def _storable(written: str) -> str | bytes:
     try:
         written.encode()
     except UnicodeEncodeError:
@@ -317,8 +322,13 @@ def _document(kept: str | bytes | None) -> bytes | None:
     return None if written is None else text.from_text(written)
 
 
-def _value(value: Value | None) -> str | None:
-    return None if value is None else text.value_text(value)
+def _value(value: Value | None) -> str | bytes | None:
+    return None if value is None else _storable(text.value_text(value))
+
+
+def _valued(kept: str | bytes | None) -> Value | None:
+    written = _text(kept)
+    return None if not written else text.value_from_text(written)
 
 
 def _alive(pid: int, host: str) -> bool:

@@ -224,3 +224,14 @@ def test_the_command_says_what_it_would_forget_and_does_it_on_request(
     assert journal.entries() == []
     assert commands.main(["journal", "--apply"]) == 2
     assert "--prune" in capsys.readouterr().err
+
+
+def test_half_characters_in_ids_versions_and_sentences_do_not_end_a_write_in_an_error(tmp_path: Path) -> None:
+    half = Value(canonical.STRING, b"\x05\x00\x00\x00K-1\xcd\x00")
+    journal = Journal(tmp_path)
+    id = journal.begin(replace(INTENT, document=half, version_before=half))
+    journal.end(id, replace(APPLIED, id=half, detail="Saved, but hi\udccds differs.", version=half))
+    record = journal.record(id)
+    assert (record.document, record.version_before, record.version_after) == (half, half, half)
+    assert record.entry.detail == "Saved, but hi\\udccds differs."
+    assert "udccd" in record.entry.document
