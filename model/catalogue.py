@@ -124,6 +124,10 @@ class Catalogue:
             self._bound.pop(ns, None)
         return picked
 
+    def stated_for(self, ns: str) -> CollectionProfile | None:
+        """What the profile states for a collection, whether or not that exists already."""
+        return self._profile.get(ns) if self._profile else None
+
     def layout(self, ns: str) -> Layout:
         """The layout of a collection, bound to the server."""
         with self._lock:

@@ -116,6 +116,19 @@ def parser() -> Parser:
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _options(made)
 
+    made = command("migrate", "move a collection to another layout: copy, verify every version, keep the old")
+    made.add_argument("ns", metavar="NS", help="the collection as it is now")
+    made.add_argument("--to", metavar="LAYOUT", required=True, choices=LAYOUTS, help="the layout it gets")
+    made.add_argument("--target", metavar="NS", help="where to; else NS_LAYOUT beside it")
+    named = "a field's name in the new place, as in version=rev; again for others"
+    made.add_argument("--field", metavar="ROLE=NAME", action="append", default=[], help=named)
+    made.add_argument("--newest-only", action="store_true", help="to hashed or plain: earlier versions stay behind")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    ends = made.add_mutually_exclusive_group()
+    ends.add_argument("--take-back", action="store_true", help="remove from the new place what this has put there")
+    ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
+    _options(made)
+
     made = command("feed", "keep the archives of stream collections up to date, from change streams or by polling")
     made.add_argument("ns", metavar="NS", nargs="?", help="this collection instead of all that the profile states")
     made.add_argument("--once", action="store_true", help="catch up and end; without it this runs until it is stopped")

@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS by_kind ON entries (kind) WHERE kind IN ('begun', 'unknown');
 """
 _FOR_GOOD = {
+    "migrate": "Take a whole migration back with `palimpsest migrate … --take-back --apply`.",
     "create index": "An index is not dropped from here; drop it with your own tools.",
     "next number": "A number that was handed out is not taken back: somebody may use it already.",
 }

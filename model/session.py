@@ -43,6 +43,7 @@ from model.journalled import Writer
 from model.layouts import listed
 from model.layouts.base import Stamp
 from model.listing import Written, write_rows
+from model.migrate import Migration
 from model.names import id_name, version_name
 from model.notation.paths import fitted
 from model.once import Once, totals
@@ -514,6 +515,12 @@ class Session:
         if self.is_local:
             return False
         return any(saved.production and saved.uri == self.source for saved in Connections(self._home).all())
+
+    def migration(
+        self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
+    ) -> Migration:
+        """Moving a collection to another layout; see ``model.migrate``. Reading and comparing need no permission."""
+        return Migration.of(self._writer, self._check_allowed, ns, to, target, fields or {}, newest_only)
 
     @property
     def once(self) -> Once:

@@ -16,7 +16,7 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import NotFound
-from model.layouts import numbering
+from model.layouts import keeping, numbering
 from model.layouts.base import Stamp
 from model.layouts.checks.archives import with_archive
 from model.layouts.checks.chains import Chains, Part
@@ -255,6 +255,21 @@ class WithArchive(CurrentDocument):
         return None if any_version and filter else super().count(filter, False, max_ms)
 
     # --- writing
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The archive's rows first, so that no document is seen without its history."""
+        p = self.profile
+        rows = []
+        for version, v in zip(versions, keeping.numbers(versions), strict=True):
+            stamps = keeping.stamps(p, id, version, v)
+            if version is not versions[-1] or self.holds_current:
+                pairs = [("_id", keeping.key(id, version)), (p.archive_id, id), *stamps]
+                rows.append((self.archive, keeping.made(pairs, keeping.content_of(version, self.row_own.names))))
+            if version is versions[-1]:
+                pairs = [("_id", id)] if p.id == "_id" else [("_id", keeping.lasting_key(id)), (p.id, id)]
+                content = keeping.content_of(version, self.own.names)
+                rows.append((self.ns, keeping.made([*pairs, *stamps], content)))
+        return tuple(rows)
 
     def above_archive(self, id: Value, stamp: Stamp) -> Value:
         """The version of a new document: above all that the archive holds of an earlier life of its id."""

@@ -263,6 +263,14 @@ class Layout(ABC):
         """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
         raise Refused(f"{self.ns} needs no further index.")
 
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The (ns, document) that keep these versions, oldest first and with contents, the current document last.
+
+        Reads nothing, and gives the same bytes for the same versions: what moving a collection here writes. Raises
+        ``Refused`` for what this layout cannot hold.
+        """
+        raise Refused(f"Nothing can be moved into the layout {self.name}.")
+
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
         """Insert again what a delete removed; ``conflict`` where the id is taken by now.
 

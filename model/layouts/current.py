@@ -7,7 +7,7 @@ only what changed. A swap that operators cannot say replaces the document, and i
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bson import ObjectId
@@ -16,7 +16,7 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import NotFound, Refused
-from model.layouts import edits
+from model.layouts import edits, keeping
 from model.layouts.base import Layout, Stamp
 from model.layouts.edits import Whole, check_size
 from model.layouts.fields import Own, compose, content_hash, legible, made_version, time_of, unreadable
@@ -271,6 +271,18 @@ class CurrentDocument(Layout):
         else:
             behind = [(name, value) for name, value in values.items() if value is not None]
         return c.document([*pairs, *c.fields(content), *behind])
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The newest version alone: there is no place for others."""
+        own, newest = self.own, versions[-1]
+        content = keeping.content_of(newest, own.names)
+        pairs = [("_id", id)] if own.id == "_id" else [("_id", keeping.lasting_key(id)), (own.id, id)]
+        stamps = keeping.stamps(self.profile, id, newest, None)
+        if own.hash:
+            stamps.insert(0, (own.hash, Value.of(content_hash(content, self.profile))))
+        raw = c.document([*pairs, *c.fields(content), *stamps])
+        check_size(raw)
+        return ((self.ns, raw),)
 
     def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
         """One guarded delete of the current document."""

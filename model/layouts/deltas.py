@@ -24,7 +24,7 @@ from typing import ClassVar
 from model import canonical as c
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts import foldedpage, numbering, repeated
+from model.layouts import foldedpage, keeping, numbering, repeated
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
@@ -247,6 +247,22 @@ class Deltas(Inserted):
         new = compose(raw, self.own.names, c.document(delta.fields), values)
         check_size(new)
         return [Write(self.ns, "insert", {}, new, f"{version_name(v)} is inserted, with what changed")]
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The first version whole, and of each further one what it changed."""
+        p, before = self.profile, c.EMPTY
+        rows = []
+        for version, v in zip(versions, keeping.numbers(versions), strict=True):
+            content = keeping.content_of(version, self.own.names)
+            delta = delta_between(before, content, bool(p.removed))
+            if delta is None or any("." in name for name in delta.removed):
+                raise Refused(f"{version_name(v)}: {_inexpressible(before, content, p.removed)}")
+            pairs = [("_id", keeping.key(id, version)), (p.id, id), *keeping.stamps(p, id, version, v)]
+            if delta.removed:
+                pairs.append((p.removed, c.array(Value.of(name) for name in delta.removed)))
+            rows.append((self.ns, keeping.made(pairs, c.document(delta.fields))))
+            before = content
+        return tuple(rows)
 
     def explain(self, base: Version) -> str:
         """What the insert holds and rests on."""

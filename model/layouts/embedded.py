@@ -216,6 +216,9 @@ class Embedded(HoldsItsPast):
             where = whole | where | {p.current: whole[p.current]}
         return Write(self.ns, "update", where, body, note)
 
+    def _holding(self, pairs: list[tuple[str, Value]], current: bytes, past: Value) -> bytes:
+        return c.document([*pairs, (self.profile.current, Value.document(current)), (self.profile.prev, past)])
+
     def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         p = self.profile
         values = {p.version: v} if v is not None else {}

@@ -75,6 +75,9 @@ class Flagged(Inserted):
             self.server, p, (Part(self.ns, Reader(self.own, p, p.id, flag=p.current, claim=self.claim)),), flagged
         )
 
+    def _marks(self, newest: bool) -> list[tuple[str, Value]]:
+        return [(self.profile.current, Value.of(True))] if newest else []
+
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The insert, then the flag taken from the base; :meth:`swap` takes it from whatever else carries it."""
         raw, _ = self._check(base)

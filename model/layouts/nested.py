@@ -93,6 +93,10 @@ class Nested(HoldsItsPast):
     def _path(self, name: str) -> str:
         return name
 
+    def _holding(self, pairs: list[tuple[str, Value]], current: bytes, past: Value) -> bytes:
+        behind = [(self.profile.prev, past)] if past.data != c.EMPTY else []
+        return c.document([*pairs, *c.fields(current), *behind])
+
     def page(
         self,
         filter: Terms | None = None,

@@ -7,7 +7,7 @@ is the write token, so that the write is found again even where the collection m
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import ClassVar
@@ -18,7 +18,7 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import NotFound, Refused
-from model.layouts import numbering
+from model.layouts import keeping, numbering
 from model.layouts.base import Layout, Stamp
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
@@ -301,6 +301,19 @@ class OwnDocuments(Layout):
             return Outcome("applied", self.ns, id, f"Created as {version_name(v)}. {end.sentence}".strip(), v)
         token = str(stamp.token) if end.kind == "unknown" else None
         return Outcome(end.kind, self.ns, id, end.sentence, token=token)
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """A document for each version."""
+        rows = []
+        for version, v in zip(versions, keeping.numbers(versions), strict=True):
+            pairs = [("_id", keeping.key(id, version)), (self.profile.id, id)]
+            pairs += keeping.stamps(self.profile, id, version, v) + self._marks(version is versions[-1])
+            rows.append((self.ns, keeping.made(pairs, keeping.content_of(version, self.own.names))))
+        return tuple(rows)
+
+    def _marks(self, newest: bool) -> list[tuple[str, Value]]:
+        """What else the layout keeps in a version, the newest or another."""
+        return []
 
     def _first_document(self, own: list[tuple[str, Value]], content: bytes) -> bytes:
         return c.document([*own, *c.fields(content)])

@@ -11,9 +11,10 @@ from bson import ObjectId
 from model import canonical as c
 from model.canonical import Value
 from model.errors import NotFound, Unreadable
-from model.layouts import numbering
+from model.layouts import keeping, numbering
 from model.layouts.base import Stamp
 from model.layouts.current import CurrentDocument
+from model.layouts.edits import check_size
 from model.layouts.fields import hash_damage, legible_field, made_version, number_of, place_of
 from model.layouts.fields import version_damage as damage_of_type
 from model.layouts.gaps import newest_first, outlined, with_gaps
@@ -29,6 +30,10 @@ class HoldsItsPast(CurrentDocument):
         """The current version in a stored document."""
 
     @abstractmethod
+    def _holding(self, pairs: list[tuple[str, Value]], current: bytes, past: Value) -> bytes:
+        """The stored document of a current version and an array of earlier ones; ``pairs`` come first."""
+
+    @abstractmethod
     def _path(self, name: str) -> str:
         """Where a field of the current version is in the stored document."""
 
@@ -41,6 +46,21 @@ class HoldsItsPast(CurrentDocument):
 
     def _part(self, version: bytes, stored: Stored, contents: bool = True) -> Version:
         return made_version(version, self.own, self.profile, stored, False, contents, (self.profile.token,))
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """One document with all of them."""
+        p = self.profile
+        names = self.own.names
+        whole = [
+            (keeping.stamps(p, id, version, v), keeping.content_of(version, names))
+            for version, v in zip(versions, keeping.numbers(versions), strict=True)
+        ]
+        past = c.array(Value.document(c.document([*own, *c.fields(content)])) for own, content in whole[:-1])
+        own, content = whole[-1]
+        pairs = [("_id", id)] if p.id == "_id" else [("_id", keeping.lasting_key(id)), (p.id, id)]
+        raw = self._holding(pairs, c.document([*own, *c.fields(content)]), past)
+        check_size(raw)
+        return ((self.ns, raw),)
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """The current version, then the array from its end."""

@@ -1,0 +1,82 @@
+"""A whole history as the documents that a layout keeps it in: what moving a collection to another layout writes.
+
+Nothing here depends on when it is asked: the same versions give the same bytes, so that moving them again changes
+nothing. A version document's ``_id`` is made of its time, its document's id and its number.
+"""
+
+from __future__ import annotations
+
+import calendar
+import hashlib
+from collections.abc import Collection, Sequence
+
+from bson import ObjectId
+
+from model import canonical as c
+from model.canonical import Value
+from model.collection import CollectionProfile
+from model.errors import Refused
+from model.layouts.edits import check_size
+from model.layouts.fields import date
+from model.names import version_name
+from model.records import Version
+
+FIRST = Value.of(1)
+
+
+def key(id: Value, version: Version, use: str = "") -> Value:
+    """A value for the ``_id`` or the token of a version: an ObjectId with its time, else made of id and number."""
+    v = version.v if version.v is not None else FIRST
+    if version.at is None or not 0 <= (seconds := calendar.timegm(version.at.utctimetuple())) < 2**32:
+        return Value.document(c.document([("of", id), ("v", v), *([("for", Value.of(use))] if use else [])]))
+    said = bytes([id.type, v.type]) + id.data + v.data + use.encode()
+    return Value.of(ObjectId(seconds.to_bytes(4, "big") + hashlib.sha256(said).digest()[:8]))
+
+
+def lasting_key(id: Value) -> Value:
+    """The ``_id`` of a document that stays while its versions change, where the profile keeps the id elsewhere."""
+    return Value.document(c.document([("of", id)]))
+
+
+def stamps(profile: CollectionProfile, id: Value, version: Version, v: Value | None) -> list[tuple[str, Value]]:
+    """Version, token and time of a version, as far as the profile names them and they are known."""
+    found = [(profile.version, v)] if v is not None and profile.version else []
+    if profile.token and version.at is not None:
+        token = key(id, version, "token")
+        found += [(profile.token, token)] if token.type == c.OBJECT_ID else []
+    if profile.at and version.at is not None:
+        found.append((profile.at, date(version.at)))
+    return found
+
+
+def content_of(version: Version, own: Collection[str]) -> bytes:
+    """The content of a version; raises ``Refused`` where there is none, or where it uses a name of the layout's own."""
+    if version.content is None:
+        why = version.detail or version.state
+        raise Refused(f"{version_name(version.v)} cannot be read ({why}), so this history cannot be moved.")
+    taken = [name for name, _ in c.fields(version.content) if name in own]
+    if taken:
+        raise Refused(
+            f"The content has a field {taken[0]!r}, which the new layout keeps for itself; name that otherwise "
+            "in a profile."
+        )
+    return version.content
+
+
+def numbers(versions: Sequence[Version]) -> list[Value]:
+    """The versions' numbers; those of documents without numbers are counted from 1. Raises ``Refused`` for repeats."""
+    if any(each.v is None or each.v.type not in (c.INT32, c.INT64, c.DATE) for each in versions):
+        if len(versions) > 1:
+            raise Refused("Its versions are no whole numbers; mend that first.")
+        return [FIRST]
+    found = [each.v for each in versions if each.v is not None]
+    if len(set(found)) != len(found):
+        raise Refused("One of its versions is stored twice; repair that first.")
+    return found
+
+
+def made(pairs: Sequence[tuple[str, Value]], content: bytes) -> bytes:
+    """The stored document; raises ``Refused`` where it is too large."""
+    raw = c.document([*pairs, *c.fields(content)])
+    check_size(raw)
+    return raw

@@ -1,0 +1,386 @@
+"""Moving a collection to another layout: copy, catch up, verify every version, and keep the old until told otherwise.
+
+Every document's whole history is read in the old layout and written as the new one keeps it (``Layout.as_stored``), the
+same bytes each time: copying again changes nothing, and goes on where it ended. While people write to the old
+collection, what they wrote is brought over by the next round; a document that the migration has written is replaced
+only while it is byte for byte what the migration left there, so nobody's edit in the new place is ever overwritten.
+
+The journal has a row for each run and not for each document: what a run has written is known from the old collection,
+and taking it back removes just that.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from model import canonical as c
+from model import guards
+from model.canonical import Value
+from model.collection import CollectionProfile
+from model.errors import NotFound, Refused
+from model.journal import Intent
+from model.journalled import Writer
+from model.layouts.base import Layout
+from model.layouts.fields import place_of
+from model.layouts.listed import bind, has_archive, info_of, stated
+from model.names import id_name, version_name
+from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
+from model.repairs.steps import Ground, Step, physical
+from model.resilient import run
+
+ROUNDS = 20
+"""How often changes that people make meanwhile are brought over before it is said that they are too many."""
+ALL = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What comparing one document in both places found."""
+
+    id: Value
+    versions: int  # that are equal, byte for byte
+    wrong: str = ""  # what differs, one sentence
+
+
+class Migration:
+    """One collection on its way to another layout; made by ``session.migration``."""
+
+    @classmethod
+    def of(
+        cls,
+        writer: Writer,
+        allowed: Callable[[], None],
+        ns: str,
+        to: str,
+        target: str,
+        fields: Mapping[str, str],
+        newest_only: bool,
+    ) -> Migration:
+        """From what is known of a collection; the target is what a profile states for it, else the usual names."""
+        source = writer.catalogue.layout(ns)
+        wanted = writer.catalogue.stated_for(target) if target else None
+        if wanted is None or wanted.layout != to:
+            wanted = target_profile(source.profile, to, target, fields)
+        now = lambda: dt.datetime.now(dt.UTC)  # noqa: E731
+        ground = Ground(writer.port, writer.catalogue.layout, now, writer.author or "palimpsest")
+        return cls(writer, ground, source, bind(writer.port, wanted), newest_only, allowed)
+
+    def __init__(
+        self,
+        writer: Writer,
+        ground: Ground,
+        source: Layout,
+        target: Layout,
+        newest_only: bool,
+        allowed: Callable[[], None],
+    ) -> None:
+        """``allowed`` raises where writing is not."""
+        self._writer, self._ground, self._port, self._allowed = writer, ground, writer.port, allowed
+        self.source, self.target, self.newest_only = source, target, newest_only
+        self._places = self._ids_in()
+
+    # --- what is there
+
+    def ids(self) -> Iterator[Value]:
+        """The documents of the old collection, in the order of their ids; those whose current one is gone are not."""
+        return (row.id for row in self.source.page(limit=ALL))
+
+    def _versions(self, layout: Layout, id: Value) -> list[Version]:
+        """The versions that are there, oldest first."""
+        found = [each for each in layout.history(id, contents=True) if each.state != "missing"]
+        found.reverse()
+        return found
+
+    def _wanted(self, id: Value) -> tuple[list[Version], tuple[tuple[str, bytes], ...]]:
+        versions = self._versions(self.source, id)
+        for each in versions:
+            if each.state == "damaged":
+                raise Refused(f"{version_name(each.v)} of {id_name(id)} is damaged ({each.detail}); repair it first.")
+        if not self.target.numbered and len(versions) > 1 and not self.newest_only:
+            raise Refused(
+                f"{id_name(id)} has {len(versions)} versions, and {self.target.name} keeps only the newest; the others "
+                "stay behind in the old collection if you accept that (--newest-only)."
+            )
+        return versions, self.target.as_stored(id, versions)
+
+    def _ids_in(self) -> dict[str, str]:
+        """The collections of the new layout, each with the field that holds a document's id."""
+        p = self.target.profile
+        return {p.ns: p.id} | ({p.archive: p.archive_id} if has_archive(p.layout) else {})
+
+    def _there(self, id: Value) -> dict[tuple[str, Value], bytes]:
+        found = {}
+        for ns, name in self._places.items():
+            for raw in self._port.find(ns, {name: {"$eq": id}}):
+                if c.get(raw, (name,)) == id:
+                    found[ns, physical(raw)] = raw
+        return found
+
+    # --- copying
+
+    def steps(self, id: Value) -> list[Step]:
+        """The writes that bring one document over as it is now; [] where nothing is left to do.
+
+        Raises ``Refused`` for a document that the new layout cannot hold, or that somebody changed in the new place.
+        """
+        versions, wanted = self._wanted(id)
+        there = self._there(id)
+        mine: set[bytes] | None = None
+        steps = []
+        for ns, raw in wanted:
+            key = ns, physical(raw)
+            now = there.pop(key, None)
+            if now == raw:
+                continue
+            if now is None:
+                steps.append(self._ground.inserted(ns, "copied", raw, "copied"))
+                continue
+            mine = self._left_before(id, versions) if mine is None else mine
+            if now not in mine:
+                raise Refused(f"{id_name(id)} was changed in {ns} by somebody else; settle that by hand.")
+            steps.append(self._ground.swapped(ns, "brought up to date", now, raw, "brought up to date"))
+        if there:
+            ns = next(iter(there))[0]
+            raise Refused(f"{ns} holds more of {id_name(id)} than {self.source.ns} does; settle that by hand.")
+        return steps
+
+    def _left_before(self, id: Value, versions: Sequence[Version]) -> set[bytes]:
+        """Every document that an earlier round may have left, when the history was shorter."""
+        left: set[bytes] = set()
+        for upto in range(len(versions) - 1, 0, -1):
+            left |= {raw for _, raw in self.target.as_stored(id, versions[:upto])}
+        return left
+
+    def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """What copying would do to each document now; nothing is written."""
+        ns, total = self.source.ns, self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            try:
+                steps = self.steps(id)
+            except Refused as error:
+                yield Outcome("refused", ns, id, str(error))
+                continue
+            said = (
+                f"{len(steps)} {'write' if len(steps) == 1 else 'writes'} would be sent." if steps else "It is there."
+            )
+            yield Outcome("applied" if steps else "skipped", ns, id, said)
+
+    def prepare(self) -> None:
+        """Make sure that the new place is empty or this migration's, and has its index; raises ``Refused``."""
+        self._allowed()
+        p = self.target.profile
+        for ns, name in self._places.items():
+            if ns in (self.source.ns, self.source.profile.archive):
+                raise Refused(f"{ns} is where the documents come from; name another collection for them.")
+            for raw in self._port.find(ns, limit=1):
+                id = c.get(raw, (name,))
+                if id is None or not self._is_mine(id, raw):
+                    raise Refused(f"{ns} holds documents already that are not of this migration; name another target.")
+        if self.target.missing_index():
+            self.target.create_index()
+        if self.target.missing_index():
+            raise Refused(f"{p.ns} lacks the index that its layout needs.")
+
+    def _is_mine(self, id: Value, raw: bytes) -> bool:
+        try:
+            versions = self._versions(self.source, id)
+            return raw in self._left_before(id, versions) | {made for _, made in self.target.as_stored(id, versions)}
+        except Refused:
+            return False
+
+    def copy(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """One round: bring every document over as it is now, an outcome for each; skipped: it was there already."""
+        self.prepare()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            yield self._brought(id)
+
+    def _brought(self, id: Value) -> Outcome:
+        ns = self.source.ns
+        try:
+            steps = self.steps(id)
+            for step in steps:
+                end = self._sent(step)
+                if end != "applied":
+                    said = (
+                        "It is not known whether a write arrived." if end == "unknown" else "Somebody else was faster."
+                    )
+                    return Outcome(end, ns, id, f"{said} Copying again settles it.")
+        except NotFound:
+            return Outcome("skipped", ns, id, "It was deleted meanwhile.")
+        except Refused as error:
+            return Outcome("refused", ns, id, str(error))
+        if not steps:
+            return Outcome("skipped", ns, id, "It was there already.")
+        return Outcome("applied", ns, id, f"{len(steps)} {'write' if len(steps) == 1 else 'writes'}.")
+
+    def _sent(self, step: Step) -> Kind:
+        ns, after, id = step.change.ns, step.change.after, step.physical
+
+        def landed() -> bool:
+            return next(iter(self._port.find(ns, guards.by_id(id), limit=1)), None) == after
+
+        end = run(self._port, step.write, landed)
+        if end.kind == "refused":
+            raise Refused(end.sentence)
+        return end.kind
+
+    def run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Copy, and bring over what changed meanwhile until a round finds nothing more; journalled as one row.
+
+        An outcome for each document and round in which something was done or refused.
+        """
+        intent = Intent(self._writer.source, self.source.ns, None, "migrate", self.target.name)
+        entry = self._writer.journal.begin(replace(intent, extra={"to": self.target.ns}))
+        ends: dict[Value, Outcome] = {}
+        ended: Kind = "unknown"
+        try:
+            for _ in range(ROUNDS):
+                moved = 0
+                for outcome in self.copy(checkpoint):
+                    assert outcome.id is not None
+                    moved += outcome.kind == "applied"
+                    before = ends.get(outcome.id)
+                    if outcome.kind != "skipped" or before is None:
+                        ends[outcome.id] = outcome
+                        yield outcome
+                    elif before.kind in ("conflict", "unknown"):
+                        ends[outcome.id] = replace(before, kind="applied", detail="It is there.")
+                if not moved:
+                    break
+            kinds = {each.kind for each in ends.values()}
+            ended = "unknown" if "unknown" in kinds else "applied"
+        except Refused:
+            ended = "refused"
+            raise
+        finally:
+            done = sum(each.kind in ("applied", "skipped") for each in ends.values())
+            said = f"{done:,} of {len(ends):,} documents are in {self.target.ns} as {self.target.name}."
+            self._writer.journal.end(entry, Outcome(ended, self.source.ns, None, said))
+
+    # --- verifying
+
+    def verify(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Checked]:
+        """Compare every version in both places, byte for byte, and look for what is in the new place only."""
+        seen: set[Value] = set()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            seen.add(id)
+            yield self.compared(id)
+        for row in self.target.page(limit=ALL):
+            if row.id not in seen and not self.source.exists(row.id):
+                yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
+
+    def compared(self, id: Value) -> Checked:
+        """One document in both places."""
+        try:
+            old = self._versions(self.source, id)
+        except NotFound:
+            return Checked(id, 0)
+        except Refused as error:
+            return Checked(id, 0, str(error))
+        try:
+            new = self._versions(self.target, id)
+        except Refused as error:
+            return Checked(id, 0, f"{id_name(id)} is not in {self.target.ns}: {error}")
+        if not self.target.numbered:
+            old = old[-1:]
+        if len(old) != len(new):
+            return Checked(id, 0, f"{id_name(id)} has {len(old)} versions there and {len(new)} here.")
+        for a, b in zip(old, new, strict=True):
+            if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}.")
+            if a.content is None or a.content != b.content:
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another content here.")
+            if a.at is not None and b.at is not None and abs((a.at - b.at).total_seconds()) >= 1:
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another time here.")
+        return Checked(id, len(old))
+
+    # --- the way back, and the end of the old
+
+    def take_back(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Remove from the new place what this migration put there, where it is still exactly that."""
+        self._allowed()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            try:
+                versions = self._versions(self.source, id)
+                mine = self._left_before(id, versions) | {raw for _, raw in self.target.as_stored(id, versions)}
+                yield self._removed(id, [(ns, raw) for (ns, _), raw in self._there(id).items()], mine, self.target.ns)
+            except Refused as error:
+                yield Outcome("refused", self.target.ns, id, str(error))
+
+    def remove_old(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Delete every document of the old collection whose versions are all in the new place, each looked at first.
+
+        What is deleted is what was read, byte for byte, the current document first: nobody then sees it without its
+        history. What is not equal in both places stays.
+        """
+        self._allowed()
+        if not self.target.numbered:
+            raise Refused(f"{self.target.name} keeps only the newest versions, so the old collection stays.")
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(list(self.ids())):
+            checkpoint(done, total)
+            if wrong := self.compared(id).wrong:
+                yield Outcome("skipped", self.source.ns, id, f"It stays: {wrong}")
+                continue
+            try:
+                rows = self._stored_in_source(id)
+                yield self._removed(id, rows, {raw for _, raw in rows}, self.source.ns)
+            except Refused as error:
+                yield Outcome("refused", self.source.ns, id, str(error))
+
+    def _stored_in_source(self, id: Value) -> list[tuple[str, bytes]]:
+        p = self.source.profile
+        places = {p.ns: p.id} | ({p.archive: p.archive_id} if has_archive(p.layout) else {})
+        return [
+            (ns, raw)
+            for ns, name in places.items()
+            for raw in self._port.find(ns, {name: {"$eq": id}}, sort={p.version: -1})
+            if c.get(raw, (name,)) == id
+        ]
+
+    def _removed(self, id: Value, rows: Iterable[tuple[str, bytes]], mine: set[bytes], where: str) -> Outcome:
+        gone = 0
+        for ns, raw in rows:
+            if raw not in mine:
+                return Outcome("conflict", where, id, f"{id_name(id)} was changed in {ns}; what is left of it stays.")
+            step = self._ground.removed(ns, "removed", raw, "removed")
+            end = self._sent(replace(step, keep=None))
+            if end != "applied":
+                return Outcome(end, where, id, f"{gone} of its documents were removed; run it again.")
+            gone += 1
+        return Outcome("applied" if gone else "skipped", where, id, f"{gone} documents were removed.")
+
+    # --- for people
+
+    @property
+    def toml(self) -> str:
+        """What to put into a profile, so that the new place is read as what it is."""
+        p = self.target.profile
+        lines = ["[[collection]]", f'ns = "{p.ns}"', f'layout = "{p.layout}"']
+        fields = dict(info_of(p, None, 1.0, "").fields)
+        lines += [f'{role} = "{name}"' for role, name in fields.items()]
+        if p.numbering != "next":
+            lines.append(f'numbering = "{p.numbering}"')
+        return "\n".join(lines)
+
+
+def target_profile(
+    of: CollectionProfile, layout: str, ns: str = "", fields: Mapping[str, Any] | None = None
+) -> CollectionProfile:
+    """How the new place keeps its versions: the old names where both layouts have them, the usual ones else."""
+    ns = ns or f"{of.ns}_{layout}"
+    made = stated(ns, layout)
+    kept: dict[str, Any] = {"token": of.token or made.token, "at": of.at, "author": of.author}
+    if of.version and layout not in ("hashed", "plain") and of.layout not in ("hashed", "plain"):
+        kept["version"] = of.version
+    return replace(made, **(kept | dict(fields or {})))
