@@ -11,7 +11,8 @@ from gui import app, tour
 from model.session import Connections
 
 VIEWS = {
-    "welcome", "connect", "main", "history", "json", "empty", "bad-filter", "editor", "editor-json", "drafts",
+    "welcome", "connect", "main", "history", "diff-inline", "diff-hidden", "editor-last-set", "json",
+    "empty", "bad-filter", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "settings", "palette", "states",
 }  # fmt: skip
 
