@@ -137,6 +137,10 @@ class Once:
     def _number(self, ns: str, field: str, of: counters.Counter | None) -> Value | Outcome:
         """The number to try next, or why there is none."""
         if of is None:
+            # Looked at in this order, as the first number may just be on its way.
+            some = next(iter(self._port.find(ns, projection={"_id": 1}, limit=1)), None) is not None
+            if some and counters.highest(self._port, ns, field)[1] is None:
+                raise Refused(f"No {field} in {ns} is a number, so there is none to go on from; name a counter.")
             return counters.after(self._port, ns, field)
         drawn = self._draw(of, counters.highest(self._port, ns, field)[0])
         return drawn.value if drawn.kind == "applied" and drawn.value is not None else drawn
@@ -158,9 +162,12 @@ class Once:
                 said = f"{outcome.detail} Its number is {text.shown(number)}."
                 return replace(outcome, detail=said, value=number)
             # Refused in doubt is unknown already, so this number went to somebody else and ours to nobody.
-            if outcome.kind != "refused" or not self._taken(layout, field, number):
-                return outcome
-            following = self._number(layout.ns, field or layout.profile.id, of)
+            try:
+                if outcome.kind != "refused" or not self._taken(layout, field, number):
+                    return outcome
+                following = self._number(layout.ns, field or layout.profile.id, of)
+            except Refused as error:
+                return Outcome("refused", layout.ns, id, str(error))
             if isinstance(following, Outcome):
                 return replace(following, ns=layout.ns, id=id)
             number = following

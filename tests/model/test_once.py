@@ -191,9 +191,16 @@ def test_a_number_in_a_field_needs_a_unique_index(once: Once, db: str, database:
     assert refused.kind == "refused"
     assert "unique index on number" in refused.detail
     database["users"].create_index("number", unique=True)
-    database["users"].insert_one({"number": 9})
+    database["users"].insert_one({"_id": "first", "number": 9})
     assert once.insert_next(f"{db}.users", {"name": "Ann"}, field="number").value == Value.of(10)
     assert database["users"].find_one({"name": "Ann"})["number"] == 10
+
+
+def test_where_no_id_is_a_number_none_is_made_up(once: Once, db: str, database: pymongo.database.Database) -> None:
+    database["users"].insert_one({"_id": "ann"})
+    refused = once.insert_next(f"{db}.users", {"name": "Ted R."})
+    assert (refused.kind, "name a counter" in refused.detail) == ("refused", True)
+    assert database["users"].count_documents({}) == 1
 
 
 def test_with_a_counter_the_number_of_a_deleted_document_is_not_used_again(
