@@ -21,6 +21,7 @@ LAYOUTS = (
     "versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "plain", "pending", "processed",
     "sequence", "dated versions", "dated embedded", "dated archive", "timed versions", "timed archive",
     "timed embedded", "counted versions", "counted flagged", "counted deltas",
+    "nested", "dated nested",
 )  # fmt: skip
 DAY = dt.timedelta(days=1)
 
@@ -110,7 +111,7 @@ def _embedded(it: Scene, id: Any, versions: list[Any]) -> None:
         for day, (v, content) in enumerate(zip(versions, _contents(it, len(versions)), strict=True))
     ]
     more = {} if len(told) == 1 and it.dice.random() < 0.5 else {n.prev: told[:-1]}
-    it.put({"_id": id, n.sub: told[-1], **more})
+    it.put({"_id": id, **told[-1], **more} if it.layout == "nested" else {"_id": id, n.sub: told[-1], **more})
 
 
 def _hashed(it: Scene, id: Any, _: list[Any]) -> None:
@@ -148,6 +149,7 @@ _ONE: dict[str, Callable[[Scene, Any, list[Any]], None]] = {
     "archive": _archived,
     "stream": _archived,
     "embedded": _embedded,
+    "nested": _embedded,
     "hashed": _hashed,
     "plain": _plain,
     "pending": _pending,

@@ -60,6 +60,7 @@ _FIELDS: dict[str, Callable[[str, Names], dict[str, Any]]] = {
     "embedded": lambda db, n: {
         "current": n.sub, "prev": n.prev, "version": n.v, "token": n.token, "hash": n.hash, "at": n.at,
     },
+    "nested": lambda db, n: {"prev": n.prev, "version": n.v, "token": n.token, "hash": n.hash, "at": n.at},
     "hashed": lambda db, n: {"hash": n.hash, "token": n.token},
     "plain": lambda db, n: {},
     "pending": lambda db, n: {"pending": n.pending, "applied": n.applied, "counter": n.count},
@@ -466,6 +467,19 @@ def _(it: Scene, count: int) -> None:
             it.put({"_id": id, n.sub: part(it, 3, 3)})
             it.expect("E1", id, [1, 2])
     around(it, lambda id: chain(it, id, range(1, 2 + it.dice.randrange(5))), taken, count // 2)
+
+
+@scene("E1 nested", "nested")
+def _(it: Scene, count: int) -> None:
+    taken, n = ids(it), it.names
+    for plant in range(count * 2):
+        id = next(taken)
+        numbers = ((1, 2, 3), (1, 3, 2, 4), (1, 2, 4), (2, 3))[plant % 4 if plant < count else 0]
+        told = [part(it, v, 0) for v in numbers]
+        it.put({"_id": id, **told[-1], n.prev: told[:-1]})
+        if numbers != (1, 2, 3):
+            gone = {(1, 3, 2, 4): [2], (1, 2, 4): [3], (2, 3): [1]}[numbers]
+            it.expect("E1", id, gone)
 
 
 @scene("E2 embedded", "embedded")

@@ -62,13 +62,12 @@ class Documents:
         p = self.profile
         if self.judge is None:
             return Ground(p, now, False)
-        path = f"{p.current}.{p.version}"
-        parts = [
-            legible_field(part.data, p.version)
-            for raw in self.server.find(p.ns, projection={path: 1}, limit=SAMPLED)
-            if (part := legible_field(raw, p.current)) is not None and part.type == c.OBJECT
-        ]
-        return ground_of(p, [v for v in parts if v is not None], now, "E1")
+        shown = {f"{p.current}.{p.version}": 1, p.version: 1}
+        found: list[Value | None] = []
+        for raw in self.server.find(p.ns, projection=shown, limit=SAMPLED):
+            part = legible_field(raw, p.current)
+            found.append(legible_field(raw if part is None or part.type != c.OBJECT else part.data, p.version))
+        return ground_of(p, [v for v in found if v is not None], now, "E1")
 
     def _looked(self, raw: bytes, ground: Ground, left: dict[str, int], spool: Spool | None) -> Iterator[Finding]:
         p = self.profile
