@@ -21,7 +21,7 @@ from model import canonical, home, text
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
 from model.findings import CLASSES, Finding, Unchecked
-from model.remedies import REPAIRS, Choice, asking, no_repair
+from model.remedies import GRACE, REPAIRS, Choice, asking, no_repair
 
 FORM = 1
 WHEN_ANSWERED = "when answered"
@@ -157,7 +157,8 @@ def _order(finding: Finding) -> tuple[int, int]:
 
 def _item(no: int, finding: Finding) -> Item:
     seen = tuple(dict.fromkeys(_seen(each.ns, each.raw) for each in finding.evidence))
-    repair = finding.repair if finding.repair in REPAIRS and not finding.young else None
+    waits = finding.young and finding.code in GRACE
+    repair = finding.repair if finding.repair in REPAIRS and not waits else None
     if repair is None:
         return Item(no, finding, None, "no", seen, advice=no_repair(finding))
     ask = asking(finding)
@@ -290,8 +291,8 @@ def _item_from(no: int, row: _Fields) -> Item:
     )
     inner = [_Fields(each, f"{row.where}, rests on {at}") for at, each in enumerate(row.list("rests on"), 1)]
     seen = tuple(Seen(each.text("ns"), each.value("id") or Value.of(None), each.text("sha256")) for each in inner)
-    made = _item(no, replace(finding, young=False) if repair is not None else finding)
-    if repair is None:
+    made = _item(no, finding)
+    if made.repair is None:
         return replace(made, finding=finding, seen=seen, advice=str(row.data.get("advice", "")))
     do = row.data.get("do", True)
     if do not in (True, False, WHEN_ANSWERED):

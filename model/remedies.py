@@ -44,6 +44,8 @@ class Kind:
 
 
 LEAVE = "leave"
+GRACE = ("T1", "T3", "A1")
+"""Classes that carry no repair inside the grace period: their writers may still be at work."""
 
 
 def _convert(finding: Finding) -> Ask:
@@ -168,6 +170,6 @@ _ADVICE = {
 
 def no_repair(finding: Finding) -> str:
     """What a person can do about a finding that has no repair, or none yet."""
-    if finding.young:
+    if finding.young and finding.code in GRACE:
         return "It is younger than the grace period, so its writer may still be at work; scan again later."
     return _ADVICE.get(finding.code, "")

@@ -37,6 +37,7 @@ PREPARES: Mapping[str, Prepare] = {
 """Every repair by its name; each function reads what there is now and says what it would write."""
 
 SECOND_LOOKS: Mapping[str, Callable[[Ground, Item], Prepared | None]] = {
+    "remove-phantom": archived.bring_back,
     "remove-residue": archived.bring_back,
     "remove-duplicate": versioned.bring_back,
 }

@@ -24,7 +24,7 @@ from model.layouts.edits import equal_numbers, reordered
 from model.names import id_name
 from model.plan import Item, Plan, digest
 from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
-from model.remedies import LEAVE, REPAIRS
+from model.remedies import GRACE, LEAVE, REPAIRS
 from model.repairs import quarantine
 from model.repairs.catalogue import PREPARES, SECOND_LOOKS
 from model.repairs.steps import GONE, Change, Ground, Prepared, Step, Verdict
@@ -50,9 +50,9 @@ def prepare(ground: Ground, item: Item) -> Prepared:
     """What an item would do now; reads, and writes nothing."""
     finding = item.finding
     if item.repair is None:
+        if finding.young and finding.code in GRACE:
+            return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
         return Prepared("refused", item.advice or "There is no repair for it.")
-    if finding.young:
-        return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
     if item.asks:
         return Prepared("asks", item.question)
     if item.answer == LEAVE:
@@ -154,7 +154,7 @@ class Running:
             if record.entry.kind in ("applied", "begun", "unknown"):
                 ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
                 left = GONE if record.after is None else digest(record.after)
-                self.ground.ours.add((ns, id, left))
+                self.ground.leave(ns, id, record.after)
                 if record.entry.kind != "applied":
                     now = self.ground.at(ns, id)
                     if (GONE if now is None else digest(now)) == left:
@@ -263,14 +263,14 @@ class Running:
         if end.kind != "applied":
             return Outcome(end.kind, ns, id, _said(end)), None
         change = step.change
-        self.ground.ours.add((change.ns, step.physical, GONE if change.after is None else digest(change.after)))
+        self.ground.leave(change.ns, step.physical, change.after)
         now, unseen = change.after, ""
         with suppress(Refused):  # it is written, whoever cannot be asked for it now
             now = self.ground.at(change.ns, step.physical)
         stored = None
         if change.after is not None and now is not None and now != change.after and _as_stored(change.after, now):
             stored = now
-            self.ground.ours.add((change.ns, step.physical, digest(now)))
+            self.ground.leave(change.ns, step.physical, now)
         try:
             why = step.last() if step.last is not None else ""
         except Refused:
@@ -317,7 +317,7 @@ class Running:
             back = self.ground.removed(change.ns, change.label, change.after, "take out what was added")
         end = run(server, back.write, lambda: self._landed(back))
         if end.kind == "applied":
-            self.ground.ours.discard((change.ns, step.physical, GONE))
+            self.ground.ours.get((change.ns, step.physical), set()).discard(GONE)
             return Outcome("conflict", ns, id, f"{why[:1].upper()}{why[1:]}, so {change.label} was put back as it was.")
         if end.kind == "conflict":
             said = f"{why[:1].upper()}{why[1:]}, and {change.label} has another in its place by now; a copy is kept."

@@ -73,7 +73,7 @@ class Ground:
     layouts: Callable[[str], Layout]
     now: Callable[[], dt.datetime]
     author: str
-    ours: set[tuple[str, Value, str]] = field(default_factory=set)  # (ns, _id, digest or GONE) that our writes left
+    ours: dict[tuple[str, Value], set[str]] = field(default_factory=dict)  # digests, or GONE, that our writes left
     ables: dict[str, guards.Abilities] = field(default_factory=dict)
     pretended: dict[tuple[str, Value], bytes | None] = field(default_factory=dict)  # where only drawing is asked for
 
@@ -102,7 +102,7 @@ class Ground:
         """Take a step for done, where what comes after it is drawn and nothing is written."""
         change, id = step.change, step.physical
         self.pretended[change.ns, id] = change.after
-        self.ours.add((change.ns, id, GONE if change.after is None else digest(change.after)))
+        self.leave(change.ns, id, change.after)
 
     def current(self, layout: Layout, id: Value) -> bytes | None:
         """The stored current document where a layout has one for each id."""
@@ -118,7 +118,15 @@ class Ground:
     def known(self, seen: Seen, raw: bytes | None) -> bool:
         """Whether a document is as the scan saw it, or as this plan has left it."""
         now = GONE if raw is None else digest(raw)
-        return now == seen.sha256 or (seen.ns, seen.id, now) in self.ours
+        return now == seen.sha256 or now in self.ours.get((seen.ns, seen.id), ())
+
+    def ours_at(self, ns: str, physical: Value) -> bool:
+        """Whether this plan has written a document."""
+        return (ns, physical) in self.ours
+
+    def leave(self, ns: str, physical: Value, raw: bytes | None) -> None:
+        """Note what a write of this plan has made of a document."""
+        self.ours.setdefault((ns, physical), set()).add(GONE if raw is None else digest(raw))
 
     def stamp(self) -> Stamp:
         """A fresh token and the time, for a repair that makes a version."""

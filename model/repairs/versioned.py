@@ -126,6 +126,9 @@ def set_current_flag(ground: Ground, item: Item) -> Prepared:
         return refused(f"{v} is stored {len(highest)} times; settle that first.")
     steps: list[Step] = []
     newest = highest[0]
+    begun = any(ground.ours_at(layout.ns, physical(raw)) for raw in versions)
+    if not begun and not named(item, layout.ns, [newest]):
+        return Prepared("changed", f"{id_name(id)} got {version_name(c.get(newest, (p.version,)))} since the scan")
     flags = [flag for raw in versions if (flag := c.get(raw, (p.current,))) is not None]
     if not is_flagged(c.get(newest, (p.current,))):
         v = version_name(c.get(newest, (p.version,)))
