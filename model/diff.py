@@ -14,7 +14,7 @@ not 0, 1, 2 …, are compared as a whole where they differ there.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias, cast
@@ -62,6 +62,7 @@ __all__ = [
 ]
 
 LONG_TEXT = 200
+MANY = 100  # elements moved, from which on all are taken out of the bytes at once
 
 _Link: TypeAlias = "tuple[_Link, str | int] | None"
 """A path from its end: the step, and the link to its parent. Deep paths share their beginnings."""
@@ -247,14 +248,20 @@ class _Differ:
         found: list[Operation | _Task] = []
         head, tail = trim(self.pair, left, right)
         n, m = len(left), len(right)
-        matching = match(left.part(head, n - tail), right.part(head, m - tail), self.keys)
+        middle = left.part(head, n - tail)
+        matching = match(middle, right.part(head, m - tail), self.keys)
         self.coarse = self.coarse or matching.coarse
         source, changed, moved = matching.source, matching.changed, matching.moved
         taken = set(source.values())
         gone = deque(i for i in range(n - tail - head) if i not in taken) if len(taken) < n - tail - head else deque()
         base, base_new = _path(old), _path(new)
         at_old = 0  # the old element behind the last that stayed
-        for j in range(m - tail - head):
+        places: Iterable[int] = range(m - tail - head)
+        if not gone:  # then nothing is to be said about elements that stayed as they are
+            added = [j for j in places if j not in source] if len(source) < m - tail - head else ()
+            places = sorted({*changed, *moved, *added})
+        kinds, payloads = (middle.types(), middle.payloads()) if len(moved) > MANY else ([], [])
+        for j in places:
             i = source.get(j)
             if i is None:
                 while gone and gone[0] == at_old:  # what was removed here comes before what was added
@@ -269,8 +276,8 @@ class _Differ:
                 if j not in changed:
                     continue
             if j not in changed:
-                value = left.value(head + i)
-                found.append(Move((*base, head + i), (*base_new, head + j), value, value))
+                value = Value(kinds[i], payloads[i]) if kinds else left.value(head + i)
+                found.append(Move(base + (head + i,), base_new + (head + j,), value, value))  # noqa: RUF005
                 continue
             x, y = left[head + i], right[head + j]
             if x[1] in (c.OBJECT, c.ARRAY) and j in matching.whole:

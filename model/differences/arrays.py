@@ -14,11 +14,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rapidfuzz.distance import LCSseq
 
 MYERS_BOUND = 256  # differences beyond which Myers' method gives up
 MYERS_STEPS = 2_000_000  # and comparisons: many equal elements make its walks long
+BLOCKS = 60  # stretches of consecutive numbers of which each is compared with each
 LCS_BITS = 10**8  # n·m of the bit-parallel method: its memory in bits
 
 
@@ -123,6 +125,9 @@ def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def rising(numbers: list[int]) -> list[int]:
     """The longest run of numbers that increases; no number comes twice."""
+    cuts = [k for k, (n, following) in enumerate(pairwise(numbers), 1) if following != n + 1]
+    if len(cuts) <= BLOCKS:
+        return _rising_blocks(numbers, [0, *cuts, len(numbers)]) if cuts else numbers
     if numbers == sorted(numbers):
         return numbers
     tails: list[int] = []  # the smallest end of a run of each length
@@ -146,6 +151,23 @@ def rising(numbers: list[int]) -> list[int]:
             wanted -= 1
     run.reverse()
     return run
+
+
+def _rising_blocks(numbers: list[int], edges: list[int]) -> list[int]:
+    """The same where few stretches of consecutive numbers follow one another: each is in the run as a whole."""
+    blocks = [numbers[start:end] for start, end in pairwise(edges)]
+    sizes: list[int] = []  # of the longest run that ends with each block
+    before: list[int] = []  # the block before it there, -1 for none
+    for i, block in enumerate(blocks):
+        k = max((j for j in range(i - 1, -1, -1) if blocks[j][0] < block[0]), key=sizes.__getitem__, default=-1)
+        before.append(k)
+        sizes.append(len(block) + (sizes[k] if k >= 0 else 0))
+    run: list[list[int]] = []
+    i = max(range(len(blocks) - 1, -1, -1), key=sizes.__getitem__)  # of several the last, as without blocks
+    while i >= 0:
+        run.append(blocks[i])
+        i = before[i]
+    return [n for block in reversed(run) for n in block]
 
 
 def myers(a: Sequence[Hashable], b: Sequence[Hashable], bound: int) -> list[tuple[int, int]] | None:

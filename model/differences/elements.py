@@ -110,6 +110,18 @@ def elements(raw: bytes, at: int) -> Elements | None:
             at += count * stride
             left -= count
         # Until the names were checked these may be no elements, so nothing is said about them here.
+        extra = extra_of[kind]
+        if extra >= 0:  # mostly all are of one type
+            last, before = end - skip - 4, len(starts)
+            for _ in range(left):
+                if at > last or raw[at] != kind:
+                    break
+                size = length_at(raw, at + skip)[0] + extra
+                if size < 5:
+                    break
+                add(at)
+                at += skip + size
+            left -= len(starts) - before
         while at < end and left:
             add(at)
             kind = raw[at]
@@ -134,7 +146,14 @@ def elements(raw: bytes, at: int) -> Elements | None:
         return None
     starts.append(end)
     for low, high, skip in decades(0, len(starts) - 1):
-        if [raw[start + 1 : start + skip] for start in starts[low:high]] != names(low, high):
+        first, stride = starts[low], starts[low + 1] - starts[low]
+        if starts[low:high] == list(range(first, first + stride * (high - low), stride)):
+            # Elements of one size: the positions are compared digit by digit, each digit of all of them at once.
+            joined, size = b"".join(names(low, high)), skip - 1
+            last = first + stride * (high - low)
+            if any(raw[first + 1 + k : last : stride] != joined[k::size] for k in range(size)):
+                return None
+        elif [raw[start + 1 : start + skip] for start in starts[low:high]] != names(low, high):
             return None
     return Elements(raw, starts, 0, len(starts) - 1)
 

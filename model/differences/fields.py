@@ -127,7 +127,9 @@ def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
 
 def _occurs(raw: bytes, name: bytes, at: int, end: int) -> bool:
     """Whether one of the fields that begin at ``at`` and end at ``end`` has the name, which has its NUL."""
-    # The bytes are searched; where they are found, it is seen whose they are.
+    # The bytes are searched, first from behind, which is faster; where they are found, it is seen whose they are.
+    if raw.rfind(name, at, end) < 0:
+        return False
     hit = raw.find(name, at, end)
     while hit >= 0:
         start = reach(raw, at, hit - 1, end)

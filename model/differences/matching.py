@@ -82,7 +82,8 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
         gaps.pair([0], [0])
         return found
     old, new = _tokens(left, right, keys, found)
-    if (fixed := _unique(old, new, found)) is None:
+    fixed: list[tuple[int, int]] = []
+    if (run := _unique(old, new, found)) is None:
         kept = align(old, new)
         found.coarse = kept.coarse
         found.source = {j: i for i, j in kept.pairs}
@@ -93,8 +94,9 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
             found.moved = {j for _, j in pairs}.difference(j for _, j in steady)
             found.source.update((j, i) for i, j in pairs)
             fixed = sorted([*kept.pairs, *steady])
-    if fixed is None or len(found.source) == min(len(old), len(new)):  # what is left is all new, or all gone
+    if len(found.source) == min(len(old), len(new)):  # what is left is all new, or all gone
         return found
+    fixed = fixed or [(found.source[j], j) for j in run or ()]
     gone = set(found.source.values())
     between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     edges_old, edges_new = [i for i, _ in fixed], [j for _, j in fixed]
@@ -137,7 +139,7 @@ def _tokens(
     return old, new
 
 
-def _unique(old: list[Hashable], new: list[Hashable], found: Matching) -> list[tuple[int, int]] | None:
+def _unique(old: list[Hashable], new: list[Hashable], found: Matching) -> list[int] | None:
     """Match tokens that all occur once: what does not rise with the longest run moved. Gives the run, or None."""
     where = {token: j for j, token in enumerate(new)}
     if len(where) < len(new) or len(set(old)) < len(old):
@@ -147,8 +149,8 @@ def _unique(old: list[Hashable], new: list[Hashable], found: Matching) -> list[t
     found.source = source = {j: i for i, j in enumerate(to) if j >= 0}
     run = rising(list(source))
     if len(run) < len(source):
-        found.moved = source.keys() - set(run)
-    return [(source[j], j) for j in run]
+        found.moved = set(source).difference(run)
+    return run
 
 
 def _equal_pairs(
