@@ -33,6 +33,7 @@ from model.scanning.documents import Documents
 NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 NAMED = ("number", "no", "nr", "num", "seq", "sequence", "serial", "id", "_id")
 SAMPLED = 50
+NEAR = 100  # a counter that has begun may be behind by so much at least
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Target:
     ns: str
     path: tuple[str, ...]
     id: str  # what tells documents apart: versions of one share their number
+    guessed: bool = False  # by names alone, so that the numbers have to bear it out
 
 
 @dataclass
@@ -112,7 +114,7 @@ class Sequences:
         for name, count in sorted(counts.items(), key=lambda pair: pair[0] != "_id"):
             if count >= 0.9 * total and name != of.version and (bare(name) in NAMED or _stem(name, NAMED) == stem):
                 inner = of.layout == "embedded" and name not in ("_id", of.id)
-                return Target(of.ns, (of.current, name) if inner else (name,), of.id)
+                return Target(of.ns, (of.current, name) if inner else (name,), of.id, guessed=True)
         return None
 
     # --- comparing
@@ -133,9 +135,19 @@ class Sequences:
                 owner = owner or physical
                 key = b"\0" + repr(number).encode() if number is not None else bytes((value.type,)) + value.data
                 spool.add(key, (value.type, value.data, owner.type, owner.data, physical.type, physical.data))
+            if target.guessed and not self._borne_out(raw, highest):
+                why = f"What the counter {id_name(id)} counts is not certain; state it in a profile (targets)."
+                yield Unchecked(self.profile.ns, why, id)
+                return
             yield from self._behind(id, raw, target, highest)
             for key, rows in spool.groups():
                 yield from self._used(key, rows, target)
+
+    def _borne_out(self, raw: bytes, highest: tuple[Any, Value, Value] | None) -> bool:
+        """Whether the highest number is anywhere near the counter."""
+        last = c.get(raw, tuple((self.profile.counter or "seq").split(".")))
+        number = number_of(last) if last is not None else None
+        return number is None or highest is None or number / 2 <= highest[0] <= 2 * number + NEAR
 
     def _behind(
         self, id: Value, raw: bytes, target: Target, highest: tuple[Any, Value, Value] | None
