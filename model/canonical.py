@@ -263,7 +263,8 @@ def _change(parent: Value, path: Path, depth: int, value: Value | None) -> Value
     pairs = fields(parent.data)
     at = step if isinstance(step, int) else next((i for i, p in enumerate(pairs) if p[0] == step), len(pairs))
     if at > len(pairs) or at < 0:
-        raise Unreadable(f"The array has {len(pairs)} elements, so there is no position {at} to set.")
+        many = f"{len(pairs)} element{'' if len(pairs) == 1 else 's'}"
+        raise Unreadable(f"The array has {many}, so there is no position {at} to set.")
     if at == len(pairs):
         if value is None:
             return parent
