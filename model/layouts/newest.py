@@ -212,11 +212,13 @@ class OwnDocuments(Layout):
         if (there := c.get(raw, (self.claim,))) is not None:
             return there, []
         v, writes = super()._foreseen_number(id, base, stamp)
-        where = guards.by_id(c.get(raw, ("_id",)) or id)
+        physical = c.get(raw, ("_id",))
+        assert physical is not None
+        where = guards.by_id(physical)
         for name in filter(None, (self.profile.id, self.profile.version)):
             where |= guards.exact(name, c.get(raw, (name,)))
         assert v is not None
-        return v, [*writes, numbering.marking(self.ns, where, self.claim, v)]
+        return v, [*writes, numbering.marking(self.ns, physical, where, self.claim, v)]
 
     @property
     def claim(self) -> str:

@@ -96,7 +96,7 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
         if (there := c.get(raw, (claim,))) is not None:
             return there
         drawn = number()
-        reply = server.send(marking(ns, where, claim, drawn))
+        reply = server.send(marking(ns, physical, where, claim, drawn))
         if reply.applied == "yes":
             return drawn
         if reply.error is not None and reply.applied == "no":
@@ -104,10 +104,12 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
     raise Refused("The number of the next version could not be settled; try again.")
 
 
-def marking(ns: str, where: Terms, claim: str, number: Value) -> Write:
+def marking(ns: str, physical: Value, where: Terms, claim: str, number: Value) -> Write:
     """The write that marks a version with the number of the next one, if it is not marked."""
     body = {"$set": {claim: number}}
-    return Write(ns, "update", {**where, **exact(claim, None)}, body, "the number of the next version")
+    return Write(
+        ns, "update", by_id(physical) | dict(where) | exact(claim, None), body, "the number of the next version"
+    )
 
 
 def drawing(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -> tuple[Value, Write | None]:
