@@ -131,7 +131,8 @@ class Repairs:
     def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
         """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
 
-        ``.id`` of what is returned names the run, for :meth:`undo`; ``.offers`` says afterwards what a person may want
+        An item comes a second time where a look behind all of them has put back what was removed. ``.id`` of what is
+        returned names the run, for :meth:`undo`; ``.offers`` says afterwards what a person may want
         to do next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or
         where the connection is saved as production and nobody has ``confirmed``.
         """
@@ -188,7 +189,8 @@ class Repairs:
         if not records:
             raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
         mine = [r for r in records if only is None or r.extra["item"] == str(only)]
-        return [record for record in reversed(mine) if record.entry.undoable]
+        # What a second look has put back was wanted: it stays, and the removal is undone by it.
+        return [record for record in reversed(mine) if record.entry.undoable and not record.extra.get("second")]
 
     def is_repair(self, entry: str) -> bool:
         """Whether an entry of the journal is a write of a repair."""

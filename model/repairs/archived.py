@@ -104,7 +104,7 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
             continue
         v = version_name(_v(layout, doc))
         step = ground.inserted(layout.archive, f"{v} in the archive", doc, f"{v} is put back into the archive")
-        steps.append(replace(step, clear=quarantine.clearing(layout.archive, row)))
+        steps.append(replace(step, clear=quarantine.clearing(layout.archive, row), extra={"second": "yes"}))
     if not steps:
         return None
     return Prepared(
@@ -117,13 +117,13 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
 
 
 def _wanted(layout: WithArchive, item: Item, doc: bytes, current: bytes | None, place: int, now: int | None) -> bool:
-    """Whether the history lacks a row that was taken out: a copy once the document has gone on, or is gone.
+    """Whether the history lacks a row that was taken out: a copy once the document has gone on.
 
     A phantom only where its own edit has landed after all; behind that nobody knows whether it would be true.
     """
     if item.repair == "remove-phantom":
         return current is not None and now == place and layout.content(current) == layout.row_own.content(doc)
-    return now is None or now > place
+    return now is not None and now > place
 
 
 def remove_residue(ground: Ground, item: Item) -> Prepared:

@@ -135,18 +135,21 @@ class Running:
             self.checkpoint(done, len(items))
             yield item.no, self.do(item)
         for item in items:
-            if item.repair in SECOND_LOOKS and item.no in self._wrote:
-                self._look_again(item)
+            if item.repair in SECOND_LOOKS and item.no in self._wrote and (outcome := self._second_look(item)):
+                yield item.no, outcome  # once more, as it is another now
         self.checkpoint(len(items), len(items))
 
-    def _look_again(self, item: Item) -> None:
+    def _second_look(self, item: Item) -> Outcome | None:
         """Put back what turns out to be wanted; where that cannot be known now, the next run of the plan looks."""
         try:
             wanted = SECOND_LOOKS[item.repair or ""](self.ground, item)
         except Refused:
-            return
-        for step in wanted.steps if wanted is not None else ():
-            self.send(item, step)
+            return None
+        if wanted is None:
+            return None
+        ends = [self.send(item, step) for step in wanted.steps]
+        back = all(end.kind == "applied" for end in ends)
+        return self._ends(item, "conflict" if back else ends[-1].kind, wanted.done if back else ends[-1].detail)
 
     def _remember(self) -> None:
         """What earlier runs of this plan have written, as the journal has it; doubt among it is settled."""
@@ -224,6 +227,8 @@ class Running:
     def send(self, item: Item, step: Step, undoes: str | None = None) -> Outcome:
         """One write of an item, journalled; what it removes is kept first, and it is taken back where it must be."""
         change, finding = step.change, item.finding
+        if step.extra.get("second"):
+            undoes = self._removal(step)
         intent = Intent(
             self.writer.source,
             finding.ns,
@@ -234,7 +239,7 @@ class Running:
             change.after,
             extra={
                 "run": self.id,
-                "plan": self.plan.id if not undoes else "",
+                "plan": self.plan.id,
                 "item": str(item.no),
                 "repair": item.repair or "",
                 "target": change.ns,
@@ -254,6 +259,15 @@ class Running:
             return outcome
 
         return self.writer.send(intent, write, lambda outcome: after[0])
+
+    def _removal(self, step: Step) -> str | None:
+        """The entry of the removal that a second look takes back."""
+        removals = [
+            record.entry.id
+            for record in self.writer.journal.records("plan", self.plan.id)
+            if record.extra["target"] == step.change.ns and record.before == step.change.after and record.after is None
+        ]
+        return removals[-1] if removals else None
 
     def _written(self, ns: str, id: Value | None, step: Step) -> tuple[Outcome, bytes | None]:
         """The outcome, and the bytes that the server keeps where they are not those that were sent."""

@@ -70,7 +70,8 @@ def _step(ground: Ground, record: Record, ns: str) -> Step:
         return replace(step, clear=clear)
     assert after is not None
     step = ground.removed(ns, label, after, "what the repair added is taken out")
-    return step if record.extra.get("redo") else replace(step, keep=None)  # the journal keeps it
+    made_here = record.extra["repair"] in ("restore-document", "archive-current")
+    return replace(step, keep=None) if made_here else step  # what a repair has made the journal keeps
 
 
 def _tokens_back(ground: Ground, record: Record, now: bytes | None) -> Prepared | None:

@@ -71,7 +71,8 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
         if (kept := quarantine.find(ground.server, ns, each.id, each.sha256)) is not None:
             row, doc = kept
             v = version_name(item.finding.versions[0])
-            step = replace(ground.inserted(ns, v, doc, f"{v} is put back"), clear=quarantine.clearing(ns, row))
+            step = ground.inserted(ns, v, doc, f"{v} is put back")
+            step = replace(step, clear=quarantine.clearing(ns, row), extra={"second": "yes"})
             said = "it is put back, as the one that was to stay is gone"
             done = f"{v} was put back, as the one that was to stay is gone."
             return Prepared("would", said, done, (step,), "One insert of the very bytes that the quarantine kept.")

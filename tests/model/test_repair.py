@@ -346,3 +346,53 @@ def test_the_id_of_a_removed_row_names_one_copy_however_often_it_is_kept(at: At)
     assert set(row) == {"_id", "from", "at", "by", "doc"}
     assert bson.encode(row["doc"])
     assert Value.of(row["from"]) == Value.of(f"{here.database.name}.things_past")
+
+
+def test_a_version_that_came_after_the_scan_is_not_flagged_nor_restored(at: At) -> None:
+    here = at("C1 wrong")
+    plan = here.plan()
+    here.database["things"].insert_one({"docId": "K-0", "v": 4, "title": "later"})
+    (outcome,) = done(here, plan=plan)
+    assert (outcome.kind, "got v4 since the scan" in outcome.detail) == ("skipped", True)
+    gone = at("A5")
+    plan = gone.plan()
+    gone.database["things_past"].insert_one({"docId": "K-0", "v": 4, "title": "later"})
+    assert [each.kind for each in done(gone, plan=plan)] == ["skipped"]
+    assert gone.database["things"].find_one({"_id": "K-0"}) is None
+
+
+def test_flags_are_said_as_the_collection_says_them(at: At) -> None:
+    here = at("C1 wrong")
+    flags = {1: 0, 2: 1, 3: 0}
+    for v, flag in flags.items():
+        here.database["things"].update_one({"docId": "K-0", "v": v}, {"$set": {"current": flag}})
+    assert [each.kind for each in done(here)] == ["applied"]
+    found = {doc["v"]: doc["current"] for doc in here.database["things"].find({"docId": "K-0"})}
+    assert found == {1: 0, 2: 0, 3: 1}
+
+
+def test_a_phantom_whose_edit_lands_after_all_comes_back_with_the_next_run(at: At) -> None:
+    here = at("A3")
+    plan = here.plan()
+    row = here.database["things_past"].find_one({"docId": "K-0", "v": 4})
+    assert row is not None
+    assert [each.kind for each in done(here, plan=plan)] == ["applied"]
+    landed = {name: value for name, value in row.items() if name not in ("_id", "docId")}
+    here.database["things"].replace_one({"_id": "K-0"}, landed)
+    assert [each.kind for each in done(here, plan=plan)] == ["applied"]
+    assert here.database["things_past"].find_one({"docId": "K-0", "v": 4}) == row
+
+
+def test_what_is_put_back_at_the_end_of_a_run_is_told_once_more(at: At) -> None:
+    here = at("A1", 2)
+    run = iter(here.repairs().apply(here.plan()))
+    assert next(run)[1].kind == "applied"
+    here.database["things"].update_one({"_id": "K-0"}, {"$set": {"v": 4, "_w": ObjectId()}})
+    told = list(run)
+    assert [(no, outcome.kind) for no, outcome in told] == [(2, "applied"), (1, "conflict")]
+    assert "put back" in told[-1][1].detail
+    assert here.database["things_past"].count_documents({"docId": "K-0", "v": 3}) == 1
+    undone = here.session.repairs.undo(here.session.journal.record(told[0][1].entry or "").extra["run"])
+    assert [outcome.kind for outcome in undone] == ["applied"]
+    assert here.database["things_past"].count_documents({"v": 3}) == 2
+    assert here.database["quarantine"].count_documents({}) == 0
