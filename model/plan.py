@@ -144,7 +144,7 @@ def planned(
     made = made.replace(microsecond=made.microsecond // 1000 * 1000)
     items = tuple(_item(no, finding) for no, finding in enumerate(found, 1))
     places = dict.fromkeys(item.finding.ns for item in items if item.repair is not None)
-    kept = {ns: layouts(ns) for ns in places}
+    kept = {ns: table for ns in places if (table := layouts(ns))}
     return Plan(f"plan-{uuid.uuid4().hex[:12]}", source, made, items, tuple(unchecked), kept)
 
 

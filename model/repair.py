@@ -86,8 +86,14 @@ class Repairs:
         return replace(item, advice=said)
 
     def _stated(self, ns: str) -> dict[str, Any]:
-        """A collection as a profile would state what it is taken for here."""
-        return table(self._writer.catalogue.layout(ns).profile)
+        """A collection as a profile would state what it is taken for here; {} where no profile can say it."""
+        profile = self._writer.catalogue.layout(ns).profile
+        said = table(profile)
+        try:
+            again = Profile.read({"collection": [{"ns": ns, **said}]}, "").collections
+        except Refused:  # a name that was recognised inside a field
+            return {}
+        return said if again == (profile,) else {}
 
     def load(self, path: str | Path) -> Plan:
         """Read a plan that was made for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""

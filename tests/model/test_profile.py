@@ -9,7 +9,7 @@ import pytest
 
 from model.errors import NotFound, Refused
 from model.layouts.listed import NAMES, fields_of
-from model.profile import CollectionProfile, Profile, stated
+from model.profile import CollectionProfile, Profile, stated, table
 
 WHOLE = """
 [[collection]]
@@ -146,3 +146,14 @@ def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path: Path) -> None:
 def test_a_layout_that_nobody_knows_is_refused() -> None:
     with pytest.raises(Refused, match="no layout 'zip'"):
         stated("a.b", "zip")
+
+
+@pytest.mark.parametrize(
+    "layout", ["versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "pending"]
+)
+def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) -> None:
+    ns = "shop.things"
+    plain = stated(ns, layout)
+    odd = stated(ns, layout, at="changed", token="", hash_exclude=("views", "seen"), grace=dt.timedelta(minutes=90))
+    for profile in (plain, odd, stated(ns, layout, targets={"a": ("shop.b", "n")}, numbering="counter:shop.seq")):
+        assert Profile.read({"collection": [{"ns": ns, **table(profile)}]}, "x").collections == (profile,)
