@@ -12,7 +12,8 @@ from bson import ObjectId
 from model import canonical as c
 from model.canonical import Value
 from model.errors import NotAllowed, Refused
-from model.resilient import READ_ONLY, SCRATCH, Server, Terms
+from model.port import Terms
+from model.server import READ_ONLY, SCRATCH, Server
 
 
 class Scratch:

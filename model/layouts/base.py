@@ -1,7 +1,7 @@
 """What every storage layout offers, and what they share.
 
 A layout is bound to a server and to the profile of one collection. It speaks to the server through
-:class:`model.resilient.Port` alone, so that tests can interleave writers at every operation.
+:class:`model.port.Port` alone, so that tests can interleave writers at every operation.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from model import commands
 from model.check import Guarantee, check
 from model.errors import Cancelled, NotAllowed
 from model.local import LocalServer
-from model.resilient import SCRATCH, Server
+from model.server import SCRATCH, Server
 from model.session import Session
 from tests.servers.torn import torn_server
 

@@ -23,14 +23,18 @@ from tests.model.layout_ground import doc, layout_of
 from tests.simulation.machine import check
 
 MODEL = Path(__file__).parents[2] / "model"
-GATEWAY = MODEL / "resilient.py"
+GATEWAY = MODEL / "server.py"
 CODE = [path for path in sorted(MODEL.rglob("*.py")) if MODEL / "local" not in path.parents]
 WRITING = {
     *("insert_one", "insert_many", "update_one", "update_many", "replace_one", "delete_one", "delete_many"),
     *("bulk_write", "find_one_and_update", "find_one_and_replace", "find_one_and_delete", "drop_database"),
     *("drop_collection", "drop_index", "drop_indexes", "create_collection", "create_indexes"),
 }
-DRIVERS = {"meanings.py": {"pymongo"}, "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"}}
+DRIVERS = {
+    "meanings.py": {"pymongo"},
+    "resilient.py": {"pymongo"},
+    "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"},
+}
 SENDERS = {"resilient.py", "numbering.py"}
 """Where a write is sent: by ``run``, and by the two guarded steps that settle a number."""
 
