@@ -103,6 +103,10 @@ def parser() -> Parser:
     made.add_argument("--plan", metavar="FILE", help="write what can be done about it, for `palimpsest repair`")
     _options(made)
 
+    made = command("health", "the scans over time that were made from here: findings by class, and what changed")
+    made.add_argument("place", metavar="NS", nargs="?", help="only scans of this collection or database")
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+
     made = command("repair", "carry out a plan that a scan has written, or say what that would do")
     made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")

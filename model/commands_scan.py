@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
+from model.canonical import Value
 from model.commands_read import open_session
 from model.commands_repair import keep_plan
 from model.errors import Refused
 from model.findings import CLASSES, Finding, Unchecked
+from model.health import counted
 from model.names import id_name
 from model.printing import Progress, json_row, moment, table
 from model.scan import Summary
@@ -29,16 +32,30 @@ def scan(args: argparse.Namespace) -> int:
             session.set_layout(ns, args.layout)
         ids = [session.find_id(places[0], each) for each in args.ids] if args.ids else None
         work = session.scan(places, ids, "gentle" if args.gentle else "fast", progress)
-        if args.plan:
-            kept = list(work)
-            found: Iterable[Finding | Unchecked] = kept
-        else:
-            kept, found = [], work
-        findings = (each for each in found if isinstance(each, Finding))
-        count = _rows(findings, progress) if args.json else _classes(findings, progress)
+        try:
+            if args.plan:
+                kept = list(work)
+                found: Iterable[Finding | Unchecked] = kept
+            else:
+                kept, found = [], work
+            findings = (each for each in found if isinstance(each, Finding))
+            count = _rows(findings, progress) if args.json else _classes(findings, progress)
+        finally:
+            _remember(session, places, ids, work.summary)
         plan = _plan(session, args.plan, kept) if args.plan else ""
         _sum_up(work.summary, plan, args.json)
     return 1 if count else 0
+
+
+def _remember(session: Session, places: Sequence[str], ids: Sequence[Value] | None, summary: Summary) -> None:
+    """Count the scan for ``palimpsest health``; that this cannot be done is no reason to fail."""
+    if not session.health.kept or not (summary.whole or summary.documents):
+        return
+    now = dt.datetime.now(dt.UTC)
+    try:
+        session.health.keep(counted(now, places, ids, summary))
+    except Refused as error:
+        print(f"This scan will be missing in `palimpsest health`. {error}", file=sys.stderr)
 
 
 def _plan(session: Session, path: str, kept: Sequence[Finding | Unchecked]) -> str:

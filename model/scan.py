@@ -10,8 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from model import text
@@ -68,6 +69,7 @@ class Summary:
     findings: int
     unchecked: tuple[Unchecked, ...]
     whole: bool  # it came to its end
+    counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
 
 
 class Scan:
@@ -97,7 +99,7 @@ class Scan:
         self._mark = mark or Mark()
         self._begun = time.monotonic()
         self._seconds: float | None = None
-        self._findings = 0
+        self._counts: Counter[str] = Counter()
         self._unchecked: list[Unchecked] = []
         self._whole = False
 
@@ -110,7 +112,9 @@ class Scan:
     def summary(self) -> Summary:
         """What was done so far."""
         seconds = time.monotonic() - self._begun if self._seconds is None else self._seconds
-        return Summary(self._reading.documents, seconds, self._findings, tuple(self._unchecked), self._whole)
+        counts = dict(self._counts)
+        documents, findings = self._reading.documents, sum(counts.values())
+        return Summary(documents, seconds, findings, tuple(self._unchecked), self._whole, counts)
 
     def __iter__(self) -> Iterator[Finding | Unchecked]:
         """Raises ``NotFound`` for a place that is not there, ``Unreachable`` and what the checkpoint raises."""
@@ -118,7 +122,7 @@ class Scan:
         try:
             for found in self._all():
                 if isinstance(found, Finding):
-                    self._findings += 1
+                    self._counts[found.code] += 1
                 else:
                     self._unchecked.append(found)
                 yield found

@@ -37,6 +37,7 @@ from model.drafts import Drafts
 from model.edit import Conflict
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.feed import EVERY, Fed, fed_layouts, feed
+from model.health import Health
 from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Stamp
@@ -107,6 +108,7 @@ class Session(Reading):
     facts: ServerFacts
     journal: Journal
     drafts: Drafts
+    health: Health
     is_sample: bool
     is_local: bool
     """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
@@ -143,6 +145,7 @@ class Session(Reading):
         self.facts = opened.server.facts()
         self.journal = Journal(home, lifetime=uuid.uuid4().hex if opened.is_local else "")
         self.drafts = Drafts(home)
+        self.health = Health(opened.text, home, kept=not opened.is_local or bool(opened.fixed))
         self._trust = Trust(home)
         self._home = home
         self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text)

@@ -45,6 +45,19 @@ def connect(source: str, read_only: bool, into_memory: bool, password: str | Non
         if into_memory:
             raise Refused("Only a dump can be opened into memory; leave --into-memory out for a server.")
         return _remote(source, read_only, password, home)
+    path = _dump(source)
+    return _local(str(path.resolve()), path.name or source, read_only, into_memory)
+
+
+def named(source: str) -> str:
+    """What an open source would be called in :attr:`Source.text`, without opening it; raises ``NotFound``."""
+    source = source.strip()
+    if source == SAMPLE:
+        return source
+    return connections.without_password(source) if "://" in source else str(_dump(source).resolve())
+
+
+def _dump(source: str) -> Path:
     path = Path(source).expanduser()
     if not source or not path.exists():
         # Somebody may have left out mongodb:// before a user and a password.
@@ -52,7 +65,7 @@ def connect(source: str, read_only: bool, into_memory: bool, password: str | Non
         raise NotFound(
             f"{shown or 'Nothing'} is no source: give a mongodb:// URI, a dump's folder or file, or sample:."
         )
-    return _local(str(path.resolve()), path.name or source, read_only, into_memory)
+    return path
 
 
 def _remote(source: str, read_only: bool, password: str | None, home: Path | None) -> Source:

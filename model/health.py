@@ -1,0 +1,209 @@
+"""How a source has fared over time: for each scan that was made from here, how many findings of each class there were.
+
+One SQLite file (``health.sqlite3``, 0600) in the data folder. A line holds counts alone, no document and no password.
+The newest 400 scans of a place stay, and 5,000 in all. Scans of data in memory (the sample, a dump opened into memory)
+are remembered by their session and not written: the next session has other data. A dump that is read where it lies is
+kept by its path, so that nightly dumps can be compared.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from model import home as homes
+from model import text
+from model.canonical import Value
+from model.errors import Refused
+from model.findings import CLASSES
+from model.scan import Summary
+
+MOST, MOST_OF_ALL = 400, 5000
+MOST_IDS = 5  # of the documents that a scan was for are named
+_PATIENCE = 10.0  # seconds that one process waits for another's write
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS scans (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL, source TEXT NOT NULL, place TEXT NOT NULL, ids TEXT NOT NULL, documents INTEGER NOT NULL,
+    seconds REAL NOT NULL, whole INTEGER NOT NULL, counts TEXT NOT NULL, unchecked INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_place ON scans (source, place, ids);
+"""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one scan came to."""
+
+    at: dt.datetime  # when it ended
+    place: str  # a database, a collection, several with ", " between; "" for all databases
+    ids: str  # the documents looked at, as Extended JSON with ", " between; "" for all
+    documents: int  # stored documents looked at, archives included
+    seconds: float
+    whole: bool  # it came to its end; else its counts are of what it had seen
+    counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
+    unchecked: int = 0  # documents and collections that it could not look at
+
+    @property
+    def findings(self) -> int:
+        """All of its findings."""
+        return sum(self.counts.values())
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """What it looked at; only scans of the same can be compared."""
+        return self.place, self.ids
+
+    @property
+    def where(self) -> str:
+        """What it looked at, for people."""
+        place = self.place or "all databases"
+        return f"{place} / {self.ids}" if self.ids else place
+
+
+@dataclass(frozen=True)
+class Course:
+    """The findings of one class over the scans of one subject."""
+
+    code: str
+    counts: tuple[int | None, ...]  # one a scan, oldest first; None: that scan was stopped, so it is not known
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The counts of the scans that came to their end."""
+        return tuple(count for count in self.counts if count is not None)
+
+    @property
+    def first(self) -> int:
+        """In the first whole scan; 0 where there is none."""
+        return self.known[0] if self.known else 0
+
+    @property
+    def last(self) -> int:
+        """In the last whole scan; 0 where there is none."""
+        return self.known[-1] if self.known else 0
+
+
+def counted(at: dt.datetime, places: Sequence[str], ids: Sequence[Value] | None, summary: Summary) -> Counted:
+    """The line that a scan leaves, from its summary."""
+    shown = "" if ids is None else ", ".join(map(text.value_text, ids[:MOST_IDS]))
+    if ids is not None and len(ids) > MOST_IDS:
+        rest = hashlib.sha256(repr(ids).encode()).hexdigest()[:6]  # other documents are another subject
+        shown += f" and {len(ids) - MOST_IDS} more ({rest})"
+    done = (summary.documents, summary.seconds, summary.whole, dict(summary.counts), len(summary.unchecked))
+    return Counted(at, ", ".join(places), shown, *done)
+
+
+def courses(scans: Iterable[Counted]) -> list[Course]:
+    """How each class went over some scans of one subject, given oldest first; in the order of CLASSES."""
+    listed = list(scans)
+    seen = {code for scan in listed for code in scan.counts}
+    codes = [*(code for code in CLASSES if code in seen), *sorted(seen - set(CLASSES))]
+    return [Course(code, tuple(s.counts.get(code, 0) if s.whole else None for s in listed)) for code in codes]
+
+
+def compared(scans: Sequence[Counted]) -> list[tuple[Counted, Counted | None]]:
+    """Scans, newest first, each with the whole scan of the same subject before it; a stopped one has none."""
+    last: dict[tuple[str, str], Counted] = {}
+    found: list[tuple[Counted, Counted | None]] = []
+    for scan in reversed(scans):
+        found.append((scan, last.get(scan.subject) if scan.whole else None))
+        if scan.whole:
+            last[scan.subject] = scan
+    return found[::-1]
+
+
+def told(scan: Counted, before: Counted | None) -> str:
+    """A scan's findings by class, with the change since another: ``A3 15 → 1, V1 2``."""
+    was = before.counts if before is not None else scan.counts
+    codes = {code: None for code in (*CLASSES, *scan.counts, *was) if scan.counts.get(code) or was.get(code)}
+    parts = []
+    for code in codes:
+        old, new = was.get(code, 0), scan.counts.get(code, 0)
+        parts.append(f"{code} {new:,}" if old == new else f"{code} {old:,} → {new:,}")
+    return ", ".join(parts)
+
+
+class Health:
+    """The scans of one source. Each call opens the file anew, so threads need no care."""
+
+    def __init__(self, source: str, home: Path | None = None, kept: bool = True) -> None:
+        """Without ``kept`` scans are remembered here and nothing is written."""
+        self._source, self._home, self.kept = source, homes.chosen(home), kept
+        self._here: list[Counted] = []
+
+    @property
+    def path(self) -> Path:
+        """The file; its folder is made where missing."""
+        return homes.folder(self._home) / "health.sqlite3"
+
+    def keep(self, scan: Counted) -> None:
+        """Add a scan, and forget the oldest where there are too many; raises ``Refused`` where it cannot be written."""
+        if not self.kept:
+            self._here = [*self._here, scan][-MOST:]
+            return
+        at = scan.at.astimezone(dt.UTC).isoformat(timespec="milliseconds")
+        row = (at, self._source, scan.place, scan.ids, scan.documents, scan.seconds, scan.whole)
+        with self._file() as db:
+            db.execute(
+                "INSERT INTO scans (at, source, place, ids, documents, seconds, whole, counts, unchecked)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, json.dumps(dict(scan.counts)), scan.unchecked),
+            )
+            db.execute(
+                "DELETE FROM scans WHERE id IN (SELECT id FROM scans WHERE source = ? AND place = ? AND ids = ?"
+                " ORDER BY id DESC LIMIT -1 OFFSET ?)",
+                (self._source, scan.place, scan.ids, MOST),
+            )
+            db.execute("DELETE FROM scans WHERE id <= (SELECT max(id) FROM scans) - ?", (MOST_OF_ALL,))
+
+    def scans(self, place: str | None = None, ids: str | None = None) -> list[Counted]:
+        """The scans, newest first: of every place, or of just one; of some documents in it, "" for all of them."""
+        if not self.kept:
+            found = self._here[::-1]
+        elif not self.path.exists():
+            found = []
+        else:
+            with self._file() as db:
+                rows = db.execute("SELECT * FROM scans WHERE source = ? ORDER BY id DESC", (self._source,)).fetchall()
+            found = [_counted(row) for row in rows]
+        return [s for s in found if place in (None, s.place) and ids in (None, s.ids)]
+
+    @contextmanager
+    def _file(self) -> Iterator[sqlite3.Connection]:
+        path = self.path
+        try:
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            db = sqlite3.connect(path, timeout=_PATIENCE)
+            try:
+                db.row_factory = sqlite3.Row
+                db.executescript(_SCHEMA)
+                with db:
+                    yield db
+            finally:
+                db.close()
+        except (sqlite3.Error, OSError) as error:
+            raise Refused(
+                f"The record of scans {path} cannot be used ({error}): make room there or move it away."
+            ) from None
+
+
+def _counted(row: sqlite3.Row) -> Counted:
+    return Counted(
+        at=dt.datetime.fromisoformat(row["at"]),
+        place=row["place"],
+        ids=row["ids"],
+        documents=row["documents"],
+        seconds=row["seconds"],
+        whole=bool(row["whole"]),
+        counts={str(code): int(count) for code, count in json.loads(row["counts"]).items()},
+        unchecked=row["unchecked"],
+    )
