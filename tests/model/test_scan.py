@@ -41,10 +41,13 @@ class Faulty(Server):
     times = 0  # how often
     left: int | None = None  # documents of all answers; then there are no more
     forbidden = ""
+    unsorted = False  # nothing is sorted in time
 
     def find(self, ns: str, filter: Terms | None = None, *args: Any, **more: Any) -> Iterator[bytes]:
         if ns == self.forbidden:
             raise NotAllowed(f"Not allowed to read {ns}.")
+        if self.unsorted and more.get("sort"):
+            raise Refused("The server did not answer within 30 s.")
         for count, raw in enumerate(super().find(ns, filter, *args, **more)):
             if self.after and count >= self.after and self.times and not more.get("limit"):
                 self.times -= 1
@@ -168,6 +171,19 @@ def session_of_two(server_uri: str, database: Db, database_name: str) -> Iterato
         for name in ("one", "two"):
             session.set_layout(f"{database_name}.{name}", "versions")
         yield session, database_name
+
+
+def test_documents_that_a_server_cannot_sort_are_read_in_its_own_order(
+    client: pymongo.MongoClient, database_name: str, faulty: Faulty, server_uri: str
+) -> None:
+    it = scene(client, database_name, "V1 versions", 10)
+    faulty.unsorted = True
+    with opened(server_uri, it) as session:
+        reading = Reading(faulty)
+        found = list(session._catalogue.layout(it.ns).findings(now=NOW, reading=reading))
+    assert not it.wrong(found)
+    assert not reading.in_order
+    assert not [each for each in found if isinstance(each, Unchecked)]
 
 
 def test_what_is_no_mark_is_refused() -> None:

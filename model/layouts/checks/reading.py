@@ -34,6 +34,7 @@ class Reading:
     documents: int = 0  # stored documents looked at so far
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
     last: Value | None = None  # all up to this id is done; None where the collection has to be read anew
+    in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
     _began: float = field(default_factory=time.monotonic)
 
     def looked(self) -> None:
@@ -131,16 +132,22 @@ def _behind(port: Port, name: str, last: Value) -> Terms:
 def all_of(reading: Reading, ns: str, projection: Terms | None = None, last: Value | None = None) -> Iterator[bytes]:
     """Every document in the order of ``_id``, behind ``last`` where that is given; raises ``BrokenOff``.
 
-    Opened again behind the last one where the cursor is lost.
+    Opened again behind the last one where the cursor is lost; where the server does not get as far as the first one in
+    that order, they come in its own.
     """
-    tries = 0
+    tries, begun = 0, last is not None
+    reading.in_order = True
     while True:
         try:
             where = None if last is None else _behind(reading.port, "_id", last)
-            for raw in reading.port.find(ns, where, sort={"_id": 1}, projection=projection):
+            reading.in_order = last is not None or tries < TRIES - 1
+            order = {"_id": 1} if reading.in_order else None
+            for raw in reading.port.find(ns, where, sort=order, projection=projection):
                 reading.looked()
+                begun = True
                 yield raw
-                tries, last = 0, physical_of(raw)
+                if reading.in_order:
+                    tries, last = 0, physical_of(raw)
             return
         except NotAllowed:
             raise
@@ -148,8 +155,11 @@ def all_of(reading: Reading, ns: str, projection: Terms | None = None, last: Val
             tries += 1
             if tries == TRIES and isinstance(error, Unreachable):
                 raise
-            if tries == TRIES or last is None or not leapable(last):
-                done = "at its beginning" if last is None else f"behind {id_name(last)}"
+            stuck = begun if last is None else not leapable(last)
+            if tries == TRIES or stuck:
+                done = (
+                    f"behind {id_name(last)}" if last is not None else "in its middle" if begun else "at its beginning"
+                )
                 raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
 
 

@@ -51,7 +51,7 @@ class Documents:
                 try:
                     for raw in all_of(reading, self.profile.ns, last=None if self.shared else reading.after):
                         yield from self._looked(raw, ground, left, spool if self.shared else None)
-                        reading.last = None if self.shared else physical_of(raw)
+                        reading.last = physical_of(raw) if reading.in_order and not self.shared else None
                 except BrokenOff as error:
                     yield Unchecked(self.profile.ns, str(error))
                 yield from self._shared(spool)
