@@ -263,7 +263,7 @@ class WithArchive(CurrentDocument):
         for version, v in zip(versions, keeping.numbers(versions), strict=True):
             stamps = keeping.stamps(p, id, version, v)
             if version is not versions[-1] or self.holds_current:
-                pairs = [("_id", keeping.key(id, version)), (p.archive_id, id), *stamps]
+                pairs = [("_id", keeping.key(id, version, v)), (p.archive_id, id), *stamps]
                 rows.append((self.archive, keeping.made(pairs, keeping.content_of(version, self.row_own.names))))
             if version is versions[-1]:
                 pairs = [("_id", id)] if p.id == "_id" else [("_id", keeping.lasting_key(id)), (p.id, id)]

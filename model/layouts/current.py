@@ -277,7 +277,7 @@ class CurrentDocument(Layout):
         own, newest = self.own, versions[-1]
         content = keeping.content_of(newest, own.names)
         pairs = [("_id", id)] if own.id == "_id" else [("_id", keeping.lasting_key(id)), (own.id, id)]
-        stamps = keeping.stamps(self.profile, id, newest, None)
+        stamps = keeping.stamps(self.profile, id, newest, keeping.FIRST, numbered=False)
         if own.hash:
             stamps.insert(0, (own.hash, Value.of(content_hash(content, self.profile))))
         raw = c.document([*pairs, *c.fields(content), *stamps])

@@ -257,7 +257,7 @@ class Deltas(Inserted):
             delta = delta_between(before, content, bool(p.removed))
             if delta is None or any("." in name for name in delta.removed):
                 raise Refused(f"{version_name(v)}: {_inexpressible(before, content, p.removed)}")
-            pairs = [("_id", keeping.key(id, version)), (p.id, id), *keeping.stamps(p, id, version, v)]
+            pairs = [("_id", keeping.key(id, version, v)), (p.id, id), *keeping.stamps(p, id, version, v)]
             if delta.removed:
                 pairs.append((p.removed, c.array(Value.of(name) for name in delta.removed)))
             rows.append((self.ns, keeping.made(pairs, c.document(delta.fields))))

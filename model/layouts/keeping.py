@@ -24,12 +24,27 @@ from model.records import Version
 FIRST = Value.of(1)
 
 
-def key(id: Value, version: Version, use: str = "") -> Value:
-    """A value for the ``_id`` or the token of a version: an ObjectId with its time, else made of id and number."""
-    v = version.v if version.v is not None else FIRST
-    if version.at is None or not 0 <= (seconds := calendar.timegm(version.at.utctimetuple())) < 2**32:
-        return Value.document(c.document([("of", id), ("v", v), *([("for", Value.of(use))] if use else [])]))
-    said = bytes([id.type, v.type]) + id.data + v.data + use.encode()
+def key(id: Value, version: Version, v: Value) -> Value:
+    """The ``_id`` of a version's document: an ObjectId with its time, else made of the document's id and the number.
+
+    The one version of a document without numbers changes its time with its content, and keeps its ``_id``.
+    """
+    said = bytes([id.type, v.type]) + id.data + v.data
+    found = _timed(version, said) if version.v == v else None
+    return found if found is not None else Value.document(c.document([("of", id), ("v", v)]))
+
+
+def _token(id: Value, version: Version, v: Value) -> Value:
+    """The token of a version: it tells its content too, so that a change in place does not pass for ours."""
+    said = b"token" + bytes([id.type, v.type]) + id.data + v.data + (version.content or c.EMPTY)
+    return _timed(version, said) or Value.of(hashlib.sha256(said).digest()[:12])
+
+
+def _timed(version: Version, said: bytes) -> Value | None:
+    """An ObjectId with the version's time; None where that is not known, for a made-up one would be shown."""
+    seconds = calendar.timegm(version.at.utctimetuple()) if version.at is not None else -1
+    if not 0 <= seconds < 2**32:
+        return None
     return Value.of(ObjectId(seconds.to_bytes(4, "big") + hashlib.sha256(said).digest()[:8]))
 
 
@@ -38,12 +53,13 @@ def lasting_key(id: Value) -> Value:
     return Value.document(c.document([("of", id)]))
 
 
-def stamps(profile: CollectionProfile, id: Value, version: Version, v: Value | None) -> list[tuple[str, Value]]:
+def stamps(
+    profile: CollectionProfile, id: Value, version: Version, v: Value, numbered: bool = True
+) -> list[tuple[str, Value]]:
     """Version, token and time of a version, as far as the profile names them and they are known."""
-    found = [(profile.version, v)] if v is not None and profile.version else []
-    if profile.token and version.at is not None:
-        token = key(id, version, "token")
-        found += [(profile.token, token)] if token.type == c.OBJECT_ID else []
+    found = [(profile.version, v)] if numbered and profile.version else []
+    if profile.token:
+        found.append((profile.token, _token(id, version, v)))
     if profile.at and version.at is not None:
         found.append((profile.at, date(version.at)))
     return found

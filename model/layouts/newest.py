@@ -308,7 +308,7 @@ class OwnDocuments(Layout):
         """A document for each version."""
         rows = []
         for version, v in zip(versions, keeping.numbers(versions), strict=True):
-            pairs = [("_id", keeping.key(id, version)), (self.profile.id, id)]
+            pairs = [("_id", keeping.key(id, version, v)), (self.profile.id, id)]
             pairs += keeping.stamps(self.profile, id, version, v) + self._marks(version is versions[-1])
             rows.append((self.ns, keeping.made(pairs, keeping.content_of(version, self.own.names))))
         return tuple(rows)

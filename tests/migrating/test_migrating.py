@@ -1,0 +1,166 @@
+"""A slice of the migrations with fresh seeds, the careless one convicted, and the command by hand."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pymongo
+import pytest
+
+from model import canonical as c
+from model import commands
+from model.canonical import Value
+from model.layouts.listed import LAYOUTS
+from model.migrate import Migration
+from model.resilient import Server
+from model.session import Session
+from tests.migrating.ground import PAIRS, place
+from tests.migrating.run import Careless, killed, moved
+
+SEED = random.randrange(10**9)
+SOME = random.Random(SEED).sample(PAIRS, 6)
+
+
+@pytest.mark.parametrize("pair", SOME, ids="-to-".join)
+def test_every_version_arrives_while_people_write(pair: tuple[str, str], local_uri: str, home: Path) -> None:
+    print(f"seed {SEED}")
+    wrong, _ = moved(local_uri, pair, 6, SEED, home)
+    assert not wrong, f"python -m tests.migrating --pair {' '.join(pair)} --seed {SEED}: {wrong}"
+
+
+@pytest.mark.parametrize("pair", SOME[:2], ids="-to-".join)
+def test_a_migration_that_dies_goes_on(pair: tuple[str, str], local_uri: str, home: Path) -> None:
+    print(f"seed {SEED}")
+    assert not killed(local_uri, pair, SEED, home, most=3)
+
+
+def test_a_careless_migration_is_convicted(local_uri: str, home: Path) -> None:
+    assert any(moved(local_uri, ("versions", "archive"), 12, seed, home, Careless)[0] for seed in range(3))
+
+
+@pytest.mark.parametrize("name", list(LAYOUTS))
+def test_a_layout_reads_back_what_it_is_said_to_keep(
+    name: str, server_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(server_uri) as server:
+        here = place(server, database_name, (name, "plain" if name != "plain" else "hashed"), 5, home)
+        here.plant(4)
+        for id, history in here.known.items():
+            found = [each for each in here.source.history(id, contents=True) if each.state != "missing"]
+            assert [each.content for each in reversed(found)] == list(history.values())
+            outcome = here.source.swap(id, here.source.version(id), b"\x05\x00\x00\x00\x00")
+            if name != "deltas":  # which cannot say that fields are gone
+                assert outcome.kind == "applied", outcome.detail
+
+
+def test_what_somebody_changed_in_the_new_place_is_never_overwritten(
+    local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("versions", "archive"), 3, home)
+        here.plant(4)
+        list(here.migration().run())
+        id = next(iter(here.known))
+        mine = here.target.version(id)
+        assert here.target.swap(id, mine, b"\x05\x00\x00\x00\x00").kind == "applied"
+        base = here.source.version(id)
+        assert here.source.swap(id, base, c.encode({"n": 77})).kind == "applied"
+        refused = [each for each in here.migration().copy() if each.kind == "refused"]
+        assert [each.id for each in refused] == [id]
+        assert here.target.version(id).content == b"\x05\x00\x00\x00\x00"
+        assert any(each.wrong for each in here.migration().verify())
+
+
+def test_a_target_that_is_in_use_is_refused_and_left_alone(local_uri: str, database_name: str, home: Path) -> None:
+    with Server.connect(local_uri) as server, pymongo.MongoClient(local_uri) as client:
+        here = place(server, database_name, ("versions", "archive"), 3, home)
+        here.plant(3)
+        client[database_name].moved.insert_one({"_id": "theirs"})
+        with pytest.raises(Exception, match="holds documents already"):
+            list(here.migration().run())
+        assert list(client[database_name].moved.find()) == [{"_id": "theirs"}]
+
+
+def test_taking_back_and_removing_the_old_leave_what_is_not_exactly_theirs(
+    local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("embedded", "versions"), 9, home)
+        here.plant(5)
+        list(here.migration().run())
+        id = next(iter(here.known))
+        assert here.target.swap(id, here.target.version(id), b"\x05\x00\x00\x00\x00").kind == "applied"
+        kinds = {each.id: each.kind for each in here.migration().remove_old()}
+        assert kinds.pop(id) == "skipped"
+        assert set(kinds.values()) == {"applied"}
+        assert [row.id for row in here.source.page()] == [id]
+        kinds = {each.id: each.kind for each in here.migration().take_back()}
+        assert kinds == {id: "conflict"}
+
+
+def test_a_layout_without_histories_takes_the_newest_only_where_that_is_accepted(
+    local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("versions", "hashed"), 4, home)
+        here.plant(6)
+        strict = here.migration()
+        strict.newest_only = False
+        many = [id for id, history in here.known.items() if len(history) > 1]
+        refused = [each for each in strict.dry_run() if each.kind == "refused"]
+        assert [each.id for each in refused] == sorted(many, key=lambda each: str(each.python()))[: len(refused)] or {
+            each.id for each in refused
+        } == set(many)
+        assert all("--newest-only" in each.detail for each in refused)
+
+
+def test_the_command_says_first_and_writes_only_when_told(
+    local_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ns = f"{database_name}.contracts"
+    with pymongo.MongoClient(local_uri) as client:
+        rows = [{"docId": f"K{n}", "v": v, "net": n * v} for n in range(3) for v in (1, 2, 3)]
+        client[database_name].contracts.insert_many(rows)
+        client[database_name].contracts.create_index([("docId", 1), ("v", 1)], unique=True)
+        asked = ["migrate", local_uri, ns, "--to", "archive"]
+        assert commands.main(asked) == 0
+        assert "3 would be copied" in capsys.readouterr().out
+        assert client[database_name].list_collection_names() == ["contracts"]
+        assert commands.main([*asked, "--apply"]) == 0
+        out = capsys.readouterr().out
+        assert "9 versions of 3 documents are equal in both places, 0 are not." in out
+        assert 'layout = "archive"' in out
+        assert client[database_name].contracts.count_documents({}) == 9
+        assert client[database_name].contracts_archive.count_documents({}) == 3
+        assert commands.main([*asked, "--apply", "--json"]) == 0
+        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert {row["outcome"] for row in rows} == {"skipped"}
+        assert commands.main([*asked, "--remove-old"]) == 2
+        assert commands.main([*asked, "--remove-old", "--apply"]) == 0
+        assert client[database_name].contracts.count_documents({}) == 0
+    with Session.open(local_uri) as session:
+        versions = session.history(f"{database_name}.contracts_archive", Value.of("K1"))
+        assert [v.v.python() for v in versions if v.v is not None] == [3, 2, 1]
+
+
+def test_a_migration_stands_in_the_journal_as_one_row(local_uri: str, database_name: str, home: Path) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("versions", "flagged"), 2, home)
+        here.plant(3)
+        migration = here.migration()
+        list(migration.run())
+        (row,) = migration._writer.journal.entries()
+        assert (row.action, row.kind, row.undoable) == ("migrate", "applied", False)
+        assert "--take-back" in row.why_not
+
+
+def test_migration_is_refused_where_writing_is(local_uri: str, database_name: str) -> None:
+    with pymongo.MongoClient(local_uri) as client:
+        client[database_name].things.insert_one({"docId": 1, "v": 1})
+    with Session.open(local_uri, read_only=True) as session:
+        session.set_layout(f"{database_name}.things", "versions")
+        moving: Migration = session.migration(f"{database_name}.things", "archive")
+        with pytest.raises(Exception, match="read-only"):
+            list(moving.run())
