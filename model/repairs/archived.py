@@ -95,7 +95,7 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
         kept = quarantine.find(ground.server, each.ns, each.id, each.sha256)
         if kept is None:
             continue
-        row, doc = kept
+        _, doc = kept
         place, current = place_of(_v(layout, doc)), ground.current(layout, id)
         now = place_of(_v(layout, current)) if current is not None else None
         if place is None or not _wanted(layout, item, doc, current, place, now):
@@ -104,7 +104,7 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
             continue
         v = version_name(_v(layout, doc))
         step = ground.inserted(layout.archive, f"{v} in the archive", doc, f"{v} is put back into the archive")
-        steps.append(replace(step, clear=quarantine.clearing(layout.archive, row), extra={"second": "yes"}))
+        steps.append(replace(step, extra={"second": "yes"}))  # the copy stays: a delete in doubt may land later
     if not steps:
         return None
     return Prepared(

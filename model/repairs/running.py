@@ -31,6 +31,8 @@ from model.repairs.steps import GONE, Change, Ground, Prepared, Step, Verdict
 from model.resilient import End, Write, run
 from model.sending import sending
 
+TRIES = 3
+"""How often a repair of several writes is prepared anew where somebody was faster."""
 ROUNDS = 20
 """How often an item is prepared and done again while others write the same document."""
 ACTION = "repair"
@@ -168,7 +170,7 @@ class Running:
         """One item: prepared, done, and looked at again until nothing is left to do."""
         if not item.ticked and not item.asks:
             return self._ends(item, "skipped", "It is not ticked in the plan; nothing was written.")
-        wrote, entry, done = 0, None, ""
+        wrote, entry, done, conflicts = 0, None, "", 0
         for _ in range(ROUNDS):
             prepared = prepare(self.ground, item)
             if prepared.verdict != "would":
@@ -181,14 +183,15 @@ class Running:
                 if outcome.kind == "applied":
                     wrote, entry = wrote + 1, outcome.entry
                     continue
-                failed = True
-                if outcome.kind != "conflict" or len(prepared.steps) == 1:
+                failed, conflicts = True, conflicts + 1
+                if outcome.kind != "conflict" or item.repair not in _AGAIN or conflicts > TRIES:
                     return self._stopped(outcome, wrote)
                 break
             if not failed and item.repair not in _AGAIN:
                 return self._done(item, done, entry)
         else:
-            return self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
+            busy = self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
+            return self._stopped(busy, wrote)
         if wrote and prepared.verdict in ("nothing", "changed"):
             return self._done(item, done, entry)
         if wrote:
@@ -332,6 +335,7 @@ class Running:
         end = run(server, back.write, lambda: self._landed(back))
         if end.kind == "applied":
             self.ground.ours.get((change.ns, step.physical), set()).discard(GONE)
+            # The copy stays in the quarantine: a delete that is in doubt may still land on what was put back.
             return Outcome("conflict", ns, id, f"{why[:1].upper()}{why[1:]}, so {change.label} was put back as it was.")
         if end.kind == "conflict":
             said = f"{why[:1].upper()}{why[1:]}, and {change.label} has another in its place by now; a copy is kept."

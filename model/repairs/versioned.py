@@ -69,10 +69,10 @@ def bring_back(ground: Ground, item: Item) -> Prepared | None:
         return None  # somebody deleted the document, or a copy is there
     for each in item.seen:
         if (kept := quarantine.find(ground.server, ns, each.id, each.sha256)) is not None:
-            row, doc = kept
+            _, doc = kept
             v = version_name(item.finding.versions[0])
             step = ground.inserted(ns, v, doc, f"{v} is put back")
-            step = replace(step, clear=quarantine.clearing(ns, row), extra={"second": "yes"})
+            step = replace(step, extra={"second": "yes"})  # the copy stays: a delete in doubt may land later
             said = "it is put back, as the one that was to stay is gone"
             done = f"{v} was put back, as the one that was to stay is gone."
             return Prepared("would", said, done, (step,), "One insert of the very bytes that the quarantine kept.")
