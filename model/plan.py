@@ -64,6 +64,11 @@ class Item:
         """Whether it still waits for an answer."""
         return bool(self.question) and self.answer is None
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is left alone for its youth: whoever wrote it may still be at work."""
+        return self.repair is None and self.finding.young and self.finding.code in GRACE
+
 
 @dataclass(frozen=True)
 class Plan:

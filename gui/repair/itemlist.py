@@ -85,7 +85,7 @@ class ItemsModel(RowsModel[Item]):
             return (*ENDS[end.kind], end.detail)
         dry = self.dry.get(row.no)
         if row.repair is None:
-            if row.finding.young:
+            if row.waits:
                 return (*VERDICTS["young"], "Younger than the grace period: left out")
             return "info", "text2", row.advice or "There is no repair for it"
         if row.asks:

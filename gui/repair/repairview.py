@@ -444,8 +444,8 @@ class RepairPanel(QWidget):
             }
             return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])
         verdicts = Counter(dry.verdict for no, dry in self.model.dry.items() if no in numbers)
-        young = sum(1 for row in self.model.rows if row.finding.young)
-        person = sum(1 for row in self.model.rows if row.repair is None and not row.finding.young)
+        young = sum(1 for row in self.model.rows if row.waits)
+        person = sum(1 for row in self.model.rows if row.repair is None and not row.waits)
         parts = [
             f"{wording.count(verdicts['would'])} would be {done}" if repairs else "",
             f"{wording.count(young)} left out, too young" if young else "",

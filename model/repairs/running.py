@@ -24,7 +24,7 @@ from model.layouts.edits import equal_numbers, reordered
 from model.names import id_name
 from model.plan import Item, Plan, digest
 from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
-from model.remedies import GRACE, LEAVE, REPAIRS
+from model.remedies import LEAVE, REPAIRS
 from model.repairs import quarantine
 from model.repairs.catalogue import PREPARES, SECOND_LOOKS
 from model.repairs.steps import GONE, Change, Ground, Prepared, Step, Verdict
@@ -52,7 +52,7 @@ def prepare(ground: Ground, item: Item) -> Prepared:
     """What an item would do now; reads, and writes nothing."""
     finding = item.finding
     if item.repair is None:
-        if finding.young and finding.code in GRACE:
+        if item.waits:
             return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
         return Prepared("refused", item.advice or "There is no repair for it.")
     if item.asks:
