@@ -88,6 +88,8 @@ class ItemsModel(RowsModel[Item]):
             if row.waits:
                 return (*VERDICTS["young"], "Younger than the grace period: left out")
             return "info", "text2", row.advice or "There is no repair for it"
+        if row.do == "no" and row.finding.young:
+            return (*VERDICTS["young"], "Younger than the grace period: left out")
         if row.asks:
             return (*VERDICTS["asks"], "Needs an answer below")
         if dry is None:

@@ -222,6 +222,9 @@ class RepairPanel(QWidget):
 
     def _planned(self, found: tuple[Plan, dict[str, Mapping[str, str]]]) -> None:
         plan, self._fields = found
+        for item in plan.items:
+            if item.ticked and item.finding.young:  # its writer may still be at work: a person may tick it
+                plan = plan.with_ticked(item.no, False)
         self.put_plan(plan)
 
     # --- the plan
