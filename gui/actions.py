@@ -131,6 +131,7 @@ TABLE: tuple[Item, ...] = (
     _item("Repair", "repairs-collection", "Look for damage in this collection", "", "collection"),
     _item("Repair", "repairs-document", "Look for damage in this document", "", "document"),
     _line("Repair"),
+    _item("Repair", "health", "Health: findings over time", "", "session", icon="chart-bar"),
     _item("Repair", "pending", "Pending tokens", "", "session", icon="hourglass"),
     _item("Repair", "create-index", "Create the unique index that writing needs…", "", "collection index-missing"),
     _item("Help", "welcome", "Five things to try"),

@@ -15,7 +15,7 @@ from gui.frame.tabs import Tabs
 from gui.look import preferences, wording
 from gui.look.states import StateView
 from gui.pages import CollectionPage, Page, Request
-from gui.repairpages import RepairPage
+from gui.repairpages import HealthPage, RepairPage
 from gui.toolpages import CheckPage, DraftsPage, JournalPage, PendingPage
 from model import text
 from model.canonical import Value
@@ -32,6 +32,7 @@ class Desk(QWidget):
     current_changed = Signal()  # another page is in front
     page_changed = Signal()  # the page in front is another now
     written = Signal(object, object)  # Session, Outcome
+    tended = Signal(object, object)  # Session, Request: the window knows which connections are production
     new_asked = Signal()
     drafts_touched = Signal()
 
@@ -167,6 +168,16 @@ class Desk(QWidget):
         self._insert(made)
         return made
 
+    def health(self, session: Session, place: str, id: Value | None = None, production: bool = False) -> HealthPage:
+        """How the findings of a place went over time."""
+        for page in self.pages_of(session):
+            if isinstance(page, HealthPage) and page.ns == place and page.id == id:
+                self.show_page(page)
+                return page
+        made = HealthPage(session, place, id, production)
+        self._insert(made)
+        return made
+
     def chain(self, session: Session, kind: str, ns: str, id: Value) -> Page:
         """The page that follows a document through its versions: its change map or its blame."""
         for page in self.pages_of(session):
@@ -194,6 +205,8 @@ class Desk(QWidget):
         session, id = page.session, request.id
         if request.kind == "close":
             self.close_page(page)
+        elif request.kind in ("health", "repairs"):
+            self.tended.emit(session, request)
         elif id is None:
             return
         elif request.kind == "document":

@@ -16,9 +16,10 @@ from gui.frame.settings import SettingsDialog
 from gui.look import preferences, theme
 from gui.look.sheet import Sheet
 from gui.look.states import button, words
-from gui.pages import CollectionPage
+from gui.pages import CollectionPage, Request
 from model.canonical import Value
 from model.records import ServerFacts
+from model.session import Session
 
 if TYPE_CHECKING:
     from gui.window import Window
@@ -214,6 +215,19 @@ class Doing(QObject):
         if session is not None:
             self._window.show_work()
             self._window.desk.repairs(session, place, id, self._window.production(session))
+
+    def do_health(self) -> None:
+        """Show how the findings of the database in front went over time."""
+        page, session = self._window.desk.page, self._window.session
+        if session is not None:
+            self.tend(session, Request("health", page.ns.partition(".")[0] if page is not None else ""))
+
+    def tend(self, session: Session, request: Request) -> None:
+        """Open the repair centre of a place, or its health."""
+        desk = self._window.desk
+        self._window.show_work()
+        opened = desk.health if request.kind == "health" else desk.repairs
+        opened(session, request.ns, request.id, self._window.production(session))
 
     def do_repairs_document(self) -> None:
         page = self._window.desk.page

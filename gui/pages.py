@@ -30,7 +30,7 @@ class Request:
     """What a page asks of the window.
 
     ``document``, ``history``, ``compare``, ``versions`` (two named ones), ``map``, ``blame``, ``merge``, ``merged``,
-    ``discarded``, ``draft``, ``draft-discarded`` or ``close``.
+    ``discarded``, ``draft``, ``draft-discarded``, ``health``, ``repairs`` or ``close``.
     """
 
     kind: str

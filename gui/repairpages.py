@@ -1,4 +1,4 @@
-"""The page of the repair centre."""
+"""The pages of the repair centre: findings with their plan, and how they went over time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.look import wording
 from gui.pages import Page, Request
+from gui.repair.healthview import HealthPanel
 from gui.repair.repairview import RepairPanel
 from model.canonical import Value
 from model.records import Outcome
@@ -34,6 +35,7 @@ class RepairPage(Page):
         self.panel.repaired.connect(self._repaired)
         self.panel.closed.connect(self._closed)
         self.panel.changed.connect(self.changed)
+        self.panel.pane.health_asked.connect(self.do_health)
 
     @property
     def title(self) -> str:
@@ -60,6 +62,10 @@ class RepairPage(Page):
         if not self.panel.scanner.running and not self.panel.busy:
             self.panel.scan()
 
+    def do_health(self) -> None:
+        """Show how this place went over time."""
+        self.asked.emit(Request("health", self.ns, self.id))
+
     def _repaired(self, collections: object) -> None:
         for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
             self.written.emit(Outcome("applied", str(ns), None, "Findings were repaired"))
@@ -69,3 +75,52 @@ class RepairPage(Page):
 
     def after_write(self, outcome: Outcome) -> None:
         pass  # a plan stays as it is: applying it looks again at what the scan saw
+
+
+class HealthPage(Page):
+    """The findings of a database (or all of them, one collection, one document) over the scans made from here."""
+
+    kind = "health"
+    icon = "chart-bar"
+    wants_rail = True
+
+    def __init__(
+        self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(session, place, id, parent)
+        self.panel = HealthPanel(session, place, [id] if id is not None else None, production)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.panel)
+        self.setFocusProxy(self.panel)
+        self.panel.place_changed.connect(self._moved)
+        self.panel.repairs_asked.connect(self._repairs)
+
+    @property
+    def title(self) -> str:
+        what = self.ns or self.session.name
+        return f"Health: {what if self.id is None else wording.plain(self.id)}"
+
+    @property
+    def tip(self) -> str:
+        return f"Findings over time in {self.ns or 'all databases'} of {self.session.name}"
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        return [self.tip], super().status()[1], True
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.class_list, self.panel.scan_list]
+
+    def leave(self) -> None:
+        self.panel.leave()
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def _moved(self) -> None:
+        self.ns = self.panel.place
+        self.changed.emit()
+
+    def _repairs(self) -> None:
+        self.asked.emit(Request("repairs", self.ns, self.id))

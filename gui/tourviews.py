@@ -13,7 +13,9 @@ from gui.chainpages import ChangeMapPage
 from gui.documentpages import DocumentPage, MergePage
 from gui.frame.gallery import Gallery
 from gui.frame.opening import Opening
+from gui.messages import Line
 from gui.pages import CollectionPage
+from gui.repairpages import RepairPage
 from gui.toolpages import PendingPage
 from gui.window import Window
 from model import canonical, text
@@ -231,9 +233,28 @@ class Tour:
         yield "journal", self._still()
         window.do.do_repairs()
         yield "repair", self._still()
+        yield from self._healing()
         page = window.desk.tool(session, "check")
         page.do_refresh()
         yield "check", self._still()
+
+    def _healing(self) -> Iterator[tuple[str, QWidget]]:
+        """What a scan finds is repaired class by class, and the health page shows how the next scans went."""
+        session, window = self._session, self.window
+        page = window.desk.page
+        assert isinstance(page, RepairPage)
+        panel = page.panel
+        for code in ("A3", "A1"):
+            panel.choose((code,))
+            settle()
+            panel.apply()
+            settle()
+            panel.scan()
+            settle(lambda: panel.plan is not None)
+        for line in window.findChildren(Line):
+            line.leave()
+        window.desk.health(session, page.ns)
+        yield "health", self._still()
 
     def _still(self) -> QWidget:
         settle()

@@ -147,6 +147,7 @@ class Window(QMainWindow):
         self.desk.page_changed.connect(self.update_state)
         self.desk.new_asked.connect(self.do.do_new_tab)
         self.desk.written.connect(self._written)
+        self.desk.tended.connect(self.do.tend)
         self.desk.drafts_touched.connect(self._count_soon)
         preferences.signals.changed.connect(self.update_state)
         theme.signals.changed.connect(self.update_state)

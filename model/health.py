@@ -93,12 +93,18 @@ class Course:
 
 def counted(at: dt.datetime, places: Sequence[str], ids: Sequence[Value] | None, summary: Summary) -> Counted:
     """The line that a scan leaves, from its summary."""
+    place, shown = subject(places, ids)
+    done = (summary.documents, summary.seconds, summary.whole, dict(summary.counts), len(summary.unchecked))
+    return Counted(at, place, shown, *done)
+
+
+def subject(places: Sequence[str], ids: Sequence[Value] | None) -> tuple[str, str]:
+    """What a scan looks at, as :attr:`Counted.subject` says it."""
     shown = "" if ids is None else ", ".join(map(text.value_text, ids[:MOST_IDS]))
     if ids is not None and len(ids) > MOST_IDS:
         rest = hashlib.sha256(repr(ids).encode()).hexdigest()[:6]  # other documents are another subject
         shown += f" and {len(ids) - MOST_IDS} more ({rest})"
-    done = (summary.documents, summary.seconds, summary.whole, dict(summary.counts), len(summary.unchecked))
-    return Counted(at, ", ".join(places), shown, *done)
+    return ", ".join(places), shown
 
 
 def courses(scans: Iterable[Counted]) -> list[Course]:
@@ -120,15 +126,21 @@ def compared(scans: Sequence[Counted]) -> list[tuple[Counted, Counted | None]]:
     return found[::-1]
 
 
-def told(scan: Counted, before: Counted | None) -> str:
-    """A scan's findings by class, with the change since another: ``A3 15 → 1, V1 2``."""
+def steps(scan: Counted, before: Counted | None) -> list[tuple[str, int, int]]:
+    """Each class of a scan or of the one before: how many there were, and how many there are."""
     was = before.counts if before is not None else scan.counts
     codes = {code: None for code in (*CLASSES, *scan.counts, *was) if scan.counts.get(code) or was.get(code)}
-    parts = []
-    for code in codes:
-        old, new = was.get(code, 0), scan.counts.get(code, 0)
-        parts.append(f"{code} {new:,}" if old == new else f"{code} {old:,} → {new:,}")
-    return ", ".join(parts)
+    return [(code, was.get(code, 0), scan.counts.get(code, 0)) for code in codes]
+
+
+def step_text(code: str, old: int, new: int) -> str:
+    """``A3 15 → 1``, or ``V1 2`` where nothing changed."""
+    return f"{code} {new:,}" if old == new else f"{code} {old:,} → {new:,}"
+
+
+def told(scan: Counted, before: Counted | None) -> str:
+    """A scan's findings by class, with the change since another: ``A3 15 → 1, V1 2``."""
+    return ", ".join(step_text(*step) for step in steps(scan, before))
 
 
 class Health:

@@ -188,6 +188,7 @@ class Sidebar(QWidget):
 
     def set_tool(self, kind: str) -> None:
         """Mark on the rail what kind of page is in front: one of the entries, else the collections."""
+        kind = "repair" if kind == "health" else kind  # the repair centre's own page
         icons_of = {entry.id: entry.icon for entry in ENTRIES}
         for name, made in self._rail_entries.items():
             made.setIcon(icons.icon(icons_of[name], "acc" if name == kind else "text2"))

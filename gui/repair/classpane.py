@@ -50,6 +50,7 @@ class ClassPane(QWidget):
 
     scan_asked = Signal(bool)  # True: go on where it was stopped
     plan_opened = Signal(object)  # Plan
+    health_asked = Signal()
 
     def __init__(self, scanner: Scanner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -168,6 +169,8 @@ class ClassPane(QWidget):
         menu = QMenu(self)
         menu.addAction("Save the plan…", self._save).setEnabled(self.plan is not None and bool(self.plan.items))
         menu.addAction("Open a plan…", self._open)
+        menu.addSeparator()
+        menu.addAction("Health: findings over time", self.health_asked.emit)
         menu.addSeparator()
         gently = menu.addAction("Scan gently: small batches, with rests")
         gently.setCheckable(True)

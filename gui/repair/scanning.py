@@ -5,13 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
 from model.canonical import Value
+from model.errors import Refused
 from model.findings import Finding, Unchecked
+from model.health import counted
 from model.scan import Mark, Summary
 from model.session import Session
 
@@ -73,6 +78,21 @@ class Scanner(QObject):
         self._last = None
         session, places, ids, free = self.session, self._places, self._ids, self._free
         pace = "gentle" if self.gently else "fast"
+        documents, seconds, before = self.documents, self.seconds, Counter(each.code for each in self.findings)
+        unchecked = tuple(self.unchecked)
+
+        def remember(summary: Summary) -> None:
+            """Count it for the health page, with what was seen before it was stopped and gone on with."""
+            whole = replace(
+                summary,
+                documents=documents + summary.documents,
+                seconds=seconds + summary.seconds,
+                counts=before + Counter(summary.counts),
+                unchecked=unchecked + summary.unchecked,
+            )
+            if whole.whole or whole.documents:
+                with suppress(Refused):  # that page says it where the file cannot be used
+                    session.health.keep(counted(dt.datetime.now(dt.UTC), places, ids, whole))
 
         def work(progress: tasks.Progress) -> None:
             def step(done: int, total: int | None) -> None:
@@ -92,6 +112,7 @@ class Scanner(QObject):
             finally:
                 # A stopped task cannot hand anything over; what was found until then comes by this door.
                 self._last = (parcel, scan.summary, scan.mark)
+                remember(scan.summary)
 
         self._task = tasks.run(
             work,
