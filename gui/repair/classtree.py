@@ -156,4 +156,9 @@ class ClassTree(CellTree):
     def choose(self, codes: tuple[str, ...] = ()) -> None:
         """Choose some classes, the first where they are not there."""
         there = self._classes.index_of(codes) if codes else QModelIndex()
-        self.setCurrentIndex(there if there.isValid() else self._classes.first())
+        wanted = there if there.isValid() else self._classes.first()
+        self._kept = ()  # told even where it was chosen before: what is behind it is new
+        if wanted == self.currentIndex():
+            self._moved(wanted, wanted)
+        else:
+            self.setCurrentIndex(wanted)

@@ -28,6 +28,7 @@ from model.records import Kind, Outcome
 from model.repair import DryItem
 from model.session import Session
 
+NOTHING_YET = "Nothing has been written yet. Undo stays in the journal."
 MANY = 100  # from so many items on their number must be typed
 LEFT = 305
 OWN = ("id", "archive_id", "version", "token", "hash", "current")
@@ -174,7 +175,7 @@ class RepairPanel(QWidget):
         row = QHBoxLayout(made)
         row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
         row.setSpacing(theme.px(12))
-        self._note = words("Nothing has been written yet. Undo stays in the journal.", "second", wrap=True)
+        self._note = words(NOTHING_YET, "second", wrap=True)
         row.addWidget(self._note, 1)
         self.cancel = button("Cancel", self._cancel)
         self.again = button("Dry run again", self.dry_run, icon="play")
@@ -233,6 +234,7 @@ class RepairPanel(QWidget):
         """Work on a plan: the one of the scan, or one from a file."""
         self.plan = plan
         self.run = ""
+        self._note.setText(NOTHING_YET)
         self.model.dry, self.model.ends = {}, {}
         counts = Counter(item.finding.code for item in plan.items)
         self.pane.put(counts)
@@ -246,6 +248,8 @@ class RepairPanel(QWidget):
         there = [code for code in self._codes if counts[code]]
         self._codes = ()
         self.pane.tree.choose(tuple(there))
+        if self.isAncestorOf(self.window().focusWidget() or self.window()):
+            self.cancel.setFocus()  # before something is done for good, the key at hand is the one that leaves
 
     def _show_sound(self) -> None:
         scanner = self.scanner

@@ -153,6 +153,8 @@ def test_what_is_ticked_is_done_and_can_be_taken_back(qtbot: QtBot, session: Ses
     click(qtbot, line.buttons[0])
     idle(qtbot)
     assert {each.id: each.evidence for each in found(session, CONTRACTS, "A3")} == before
+    assert [said(panel, at) for at in range(2)] == ["Would be removed"] * 2  # looked for anew
+    assert "Nothing has been written" in panel._note.text()
 
 
 def test_a_document_that_changed_since_the_scan_is_skipped(qtbot: QtBot, session: Session) -> None:
