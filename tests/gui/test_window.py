@@ -451,7 +451,7 @@ def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, t
         "map": "map",
         "restore": "collection",
         "race": "document",
-        "pending": "pending",
+        "repair": "repair",
     }
     action = thing.action  # type: ignore[attr-defined]
     assert page.kind == kinds[action]

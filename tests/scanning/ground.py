@@ -105,6 +105,7 @@ class Scene:
     expected: Counter[Row] = field(default_factory=Counter)
     others: list[dict[str, Any]] = field(default_factory=list)  # further collections of the profile
     first: int = 0  # the number of its first id
+    sound: dict[bytes, tuple[Row, Row]] = field(default_factory=dict)  # what a document that cannot be damaged changes
 
     @property
     def ns(self) -> str:
@@ -128,6 +129,12 @@ class Scene:
         """A finding that a scan must tell."""
         told = None if versions is None else tuple(map(value_bytes, versions))
         self.expected[(code, ns or self.ns, value_bytes(id), told, repair)] += 1
+
+    def expect_for_damage(self, code: str, id: Any, versions: Sequence[Any], damaged: Any, repair: str) -> None:
+        """A finding without a repair, for it rests on a damaged document; with one where a server mended that."""
+        self.expect(code, id, versions)
+        row = (code, self.ns, value_bytes(id), tuple(map(value_bytes, versions)))
+        self.sound[value_bytes(damaged)] = ((*row, None), (*row, repair))
 
     def profile(self) -> Profile:
         """The profile that states all names."""
@@ -164,6 +171,10 @@ class Scene:
             collection.delete_one(where)
         for row in [row for row in self.expected if row[2] == value_bytes(id)]:
             del self.expected[row]
+        if value_bytes(id) in self.sound:
+            told, instead = self.sound[value_bytes(id)]
+            self.expected[told] -= 1
+            self.expected[instead] += 1
         collection.insert_one(RawBSONDocument(c.without(raw, ("a", "x")), RAW))  # so that nothing else is missing
 
     def wrong(self, found: Sequence[Finding | Unchecked]) -> list[str]:

@@ -246,4 +246,5 @@ def _(it: Scene, count: int) -> None:
         broken = ("x", c.Value(c.UNDEFINED, b""))
         it.put(c.document([*((name, Value.of(value)) for name, value in pairs), broken]), it.past)
         it.expect("B1", physical)
-        it.expect("A3", id, [2])  # what may not be written back is not moved about either
+        # What may not be written back is not moved about either.
+        it.expect_for_damage("A3", id, [2], physical, "remove-phantom")
