@@ -75,9 +75,9 @@ class Writer:
         if reason := layout.writable(base):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, None, undoes)
-        removed = _packed(layout.removal(id, base))
-        intent = replace(intent, version_before=base.v, stored=removed, extra={"base": _base_hash(layout, base)})
-        return self.send(intent, lambda stamp: layout.delete(id, base, stamp))
+        kept = layout.removal(id, base)
+        intent = replace(intent, version_before=base.v, stored=_packed(kept), extra={"base": _base_hash(layout, base)})
+        return self.send(intent, lambda stamp: layout.delete(id, base, stamp, kept))
 
     def create_index(self, ns: str) -> Outcome:
         """Create the unique index that the layout's safety rests on."""

@@ -237,8 +237,14 @@ class Layout(ABC):
         """A new document as its first version; ``refused`` where the id exists."""
 
     @abstractmethod
-    def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
-        """Delete the document if ``base`` is still its current version."""
+    def delete(
+        self, id: Value, base: Version, stamp: Stamp | None = None, kept: Sequence[tuple[str, bytes]] | None = None
+    ) -> Outcome:
+        """Delete the document if ``base`` is still its current version.
+
+        With ``kept``, what :meth:`removal` gave and somebody has put away, nothing else is deleted: where there is more
+        by now, or less, it is a conflict.
+        """
 
     @abstractmethod
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:

@@ -284,7 +284,9 @@ class CurrentDocument(Layout):
         check_size(raw)
         return ((self.ns, raw),)
 
-    def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
+    def delete(
+        self, id: Value, base: Version, stamp: Stamp | None = None, kept: Sequence[tuple[str, bytes]] | None = None
+    ) -> Outcome:
         """One guarded delete of the current document."""
         stamp = stamp or Stamp()
         try:

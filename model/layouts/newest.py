@@ -327,7 +327,9 @@ class OwnDocuments(Layout):
         """Every version, oldest first."""
         return tuple((self.ns, raw) for raw in reversed(list(self._of(id))))
 
-    def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
+    def delete(
+        self, id: Value, base: Version, stamp: Stamp | None = None, kept: Sequence[tuple[str, bytes]] | None = None
+    ) -> Outcome:
         """Delete the versions one by one, the current one last, each guarded by its ``_id``, version and token.
 
         Where somebody has written another version by then, what is deleted already is put back. One that dies on the
@@ -339,6 +341,9 @@ class OwnDocuments(Layout):
             doomed = self.removal(id, base)
             for _, raw in doomed:
                 guards.physical_id(raw)  # said before anything is deleted, not half-way
+            if kept is not None and set(kept) != set(doomed):
+                said = f"The versions of {id_name(id)} changed while they were being kept; nothing was deleted."
+                return Outcome("conflict", self.ns, id, said)
             if self._overtaken(id, base):  # after the versions were read, so that none of them is newer than the base
                 return self._conflict(id, base)
             doomed = doomed[::-1] if self.newest_goes_first else doomed
