@@ -133,6 +133,7 @@ TABLE: tuple[Item, ...] = (
     _line("Repair"),
     _item("Repair", "health", "Health: findings over time", "", "session", icon="chart-bar"),
     _item("Repair", "pending", "Pending tokens", "", "session", icon="hourglass"),
+    _item("Repair", "migrate", "Move to another layout…", "", "collection", icon="swap"),
     _item("Repair", "create-index", "Create the unique index that writing needs…", "", "collection index-missing"),
     _item("Help", "welcome", "Five things to try"),
     _item("Help", "shortcuts", "Keyboard", "F1", icon="keyboard"),

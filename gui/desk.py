@@ -16,7 +16,7 @@ from gui.look import preferences, wording
 from gui.look.states import StateView
 from gui.pages import CollectionPage, Page, Request
 from gui.repairpages import HealthPage, RepairPage
-from gui.toolpages import CheckPage, DraftsPage, JournalPage, PendingPage
+from gui.toolpages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from model import text
 from model.canonical import Value
 from model.errors import Refused
@@ -153,6 +153,8 @@ class Desk(QWidget):
             made = JournalPage(session)
         elif kind == "check":
             made = CheckPage(session)
+        elif kind == "migrate":
+            made = MigratePage(session, ns)
         else:
             made = DraftsPage(session)
         self._insert(made)

@@ -236,6 +236,12 @@ class Doing(QObject):
         if page is not None and id is not None:
             self._repairs(page.ns, id)
 
+    def do_migrate(self) -> None:
+        """Move the collection in front to another layout."""
+        page, session = self._window.desk.page, self._window.session
+        if page is not None and session is not None:
+            self._window.desk.tool(session, "migrate", page.ns)
+
     def do_pending(self) -> None:
         self._window.open_tool("pending")
 

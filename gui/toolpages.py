@@ -10,6 +10,7 @@ from gui.pages import Page, Request
 from gui.tools.checkview import CheckPanel
 from gui.tools.draftsview import DraftsPanel
 from gui.tools.journalview import JournalPanel
+from gui.tools.migrateview import MigratePanel
 from gui.tools.pendingview import PendingPanel
 from model import text
 from model.errors import Refused
@@ -146,3 +147,27 @@ class CheckPage(_ToolPage):
 
     def do_refresh(self) -> None:
         self.panel.refresh()
+
+
+class MigratePage(_ToolPage):
+    """Moving a collection to another layout."""
+
+    kind = "migrate"
+    icon = "swap"
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, parent=parent)
+        self.panel = MigratePanel(session, ns)
+        self._put(self.panel)
+        self.panel.moved.connect(self._moved)
+
+    @property
+    def title(self) -> str:
+        return f"Move: {self.ns.partition('.')[2]}"
+
+    @property
+    def tip(self) -> str:
+        return f"Moving {self.ns} of {self.session.name} to another layout"
+
+    def _moved(self) -> None:
+        self.written.emit(Outcome("applied", self.panel.target.text(), None, "A collection was copied"))

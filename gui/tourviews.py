@@ -16,7 +16,7 @@ from gui.frame.opening import Opening
 from gui.messages import Line
 from gui.pages import CollectionPage
 from gui.repairpages import RepairPage
-from gui.toolpages import PendingPage
+from gui.toolpages import MigratePage, PendingPage
 from gui.window import Window
 from model import canonical, text
 from model.canonical import Value
@@ -231,6 +231,11 @@ class Tour:
         self._close_sheets()
         window.desk.tool(session, "journal")
         yield "journal", self._still()
+        moving = window.desk.tool(session, "migrate", "insurance.claims")
+        assert isinstance(moving, MigratePage)
+        moving.panel.layout_choice.setCurrentIndex(moving.panel.layout_choice.findData("archive"))
+        moving.panel.try_it()
+        yield "migrate", self._still()
         window.do.do_repairs()
         yield "repair", self._still()
         yield from self._healing()

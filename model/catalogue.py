@@ -128,6 +128,13 @@ class Catalogue:
         """What the profile states for a collection, whether or not that exists already."""
         return self._profile.get(ns) if self._profile else None
 
+    def hold(self, profile: CollectionProfile, why: str) -> None:
+        """Read a collection by this profile from now on, whatever is recognised later."""
+        info = info_of(profile, None, 1.0, why)
+        with self._lock:
+            self._picked[profile.ns] = (info, profile)
+            self._bound.pop(profile.ns, None)
+
     def layout(self, ns: str) -> Layout:
         """The layout of a collection, bound to the server."""
         with self._lock:

@@ -39,7 +39,8 @@ def migrate(args: argparse.Namespace) -> int:
         status = say.status("copied")
         wrong = say.checked(moving.verify(progress))
         if not args.json and not status and not wrong:
-            print(f"To read it there, state it in a profile; {args.ns} stays as it is:\n{moving.toml}")
+            print(f"State both in a profile, for side by side they look like one's archive; {args.ns} stays as it is:")
+            print(moving.toml)
         return max(status, wrong)
 
 

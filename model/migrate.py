@@ -180,6 +180,9 @@ class Migration:
     def prepare(self) -> None:
         """Make sure that the new place is empty or this migration's, and has its index; raises ``Refused``."""
         self._allowed()
+        # Side by side the two look like a document and its archive: what they are is not to be guessed any more.
+        self._writer.catalogue.hold(self.source.profile, "It is being moved to another layout.")
+        self._writer.catalogue.hold(self.target.profile, f"{self.source.ns} is being moved here.")
         p = self.target.profile
         looked: list[bool] = []
         for ns, name in self._places.items():
@@ -376,14 +379,16 @@ class Migration:
 
     @property
     def toml(self) -> str:
-        """What to put into a profile, so that the new place is read as what it is."""
-        p = self.target.profile
-        lines = ["[[collection]]", f'ns = "{p.ns}"', f'layout = "{p.layout}"']
-        fields = dict(info_of(p, None, 1.0, "").fields)
-        lines += [f'{role} = "{name}"' for role, name in fields.items()]
-        if p.numbering != "next":
-            lines.append(f'numbering = "{p.numbering}"')
-        return "\n".join(lines)
+        """What to put into a profile, so that both places are read as what they are and not as one's archive."""
+        return "\n\n".join(_table(layout.profile) for layout in (self.target, self.source))
+
+
+def _table(p: CollectionProfile) -> str:
+    lines = ["[[collection]]", f'ns = "{p.ns}"', f'layout = "{p.layout}"']
+    lines += [f'{role} = "{name}"' for role, name in info_of(p, None, 1.0, "").fields.items()]
+    if p.numbering != "next":
+        lines.append(f'numbering = "{p.numbering}"')
+    return "\n".join(lines)
 
 
 def target_profile(

@@ -36,6 +36,11 @@ class Reading:
         """The layouts and patterns that a collection can be read as, each with what it is in a few words."""
         return {name: listed.declared(name).about for name in listed.NAMES}
 
+    @property
+    def histories(self) -> dict[str, str]:
+        """The layouts that a collection can be moved to, each with what it is in a few words."""
+        return {name: each.about for name, each in listed.LAYOUTS.items()}
+
     def set_layout(self, ns: str, name: str) -> CollectionInfo:
         """Use another layout for a collection from now on, as ``--layout`` does; an unknown one is ``Refused``."""
         return self._catalogue.set_layout(ns, name)

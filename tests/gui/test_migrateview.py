@@ -1,0 +1,89 @@
+"""Moving a collection to another layout, from the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from gui.messages import Question
+from gui.tools.migrateview import MigratePanel
+from model.canonical import Value
+from model.session import Session
+
+NS, PATIENCE = "insurance.tariffs", 60_000
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with Session.open("sample:") as made:
+        yield made
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, session: Session) -> MigratePanel:
+    made = MigratePanel(session, NS)
+    qtbot.addWidget(made)
+    made.resize(1100, 760)
+    made.show()
+    made.layout_choice.setCurrentIndex(made.layout_choice.findData("archive"))
+    idle(qtbot)
+    return made
+
+
+def idle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+
+
+def test_a_dry_run_writes_nothing_and_names_what_cannot_be_held(
+    qtbot: QtBot, session: Session, panel: MigratePanel
+) -> None:
+    panel.dry.click()
+    idle(qtbot)
+    assert "10 documents would be copied, 2 cannot be held" in panel.report.text()
+    assert [row.kind for row in panel.model.rows[:3]] == ["refused", "refused", "applied"]
+    assert "insurance.tariffs_archive" not in [info.ns for info in session.collections("insurance")]
+    assert 'layout = "archive"' in panel.toml.toPlainText()
+
+
+def test_copying_compares_every_version_and_can_be_taken_back(
+    qtbot: QtBot, session: Session, panel: MigratePanel
+) -> None:
+    id = next(row.id for row in session.documents(NS).rows if row.id not in (Value.of("BIKE"), Value.of("HH-BASIC")))
+    with qtbot.waitSignal(panel.moved, timeout=PATIENCE):
+        panel.go.click()
+    idle(qtbot)
+    assert "are equal in both places" in panel.report.text()
+    old = [v.v for v in session.history(NS, id)]
+    session.set_layout("insurance.tariffs_archive", "archive")
+    assert [v.v for v in session.history("insurance.tariffs_archive", id)] == old
+    panel.back.click()
+    (question,) = panel.window().findChildren(Question)
+    question.verb.click()
+    idle(qtbot)
+    assert panel.report.text().startswith("10 documents taken back")
+    assert session.documents(NS).rows
+
+
+def test_a_layout_without_histories_asks_to_leave_the_earlier_versions(qtbot: QtBot, panel: MigratePanel) -> None:
+    panel.layout_choice.setCurrentIndex(panel.layout_choice.findData("plain"))
+    assert panel.newest.isVisible()
+    panel.dry.click()
+    idle(qtbot)
+    assert "cannot be held" in panel.report.text()
+    panel.newest.setChecked(True)
+    panel.dry.click()
+    idle(qtbot)
+    assert "10 documents would be copied" in panel.report.text()
+
+
+def test_a_read_only_connection_can_look_and_not_copy(qtbot: QtBot, session: Session) -> None:
+    session.read_only = True
+    made = MigratePanel(session, NS)
+    qtbot.addWidget(made)
+    idle(qtbot)
+    assert not made.go.isEnabled()
+    assert "read-only" in made.go.toolTip()
+    assert made.dry.isEnabled()
