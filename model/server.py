@@ -283,6 +283,8 @@ class Server:
         else:
             body["cursor"] = {"batchSize": first}
         try:
+            if reads == ReadPreference.PRIMARY:
+                self._reach()
             cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
                 SON(body), read_preference=reads, codec_options=RAW
             )
@@ -310,6 +312,15 @@ class Server:
             return self._client.get_database(ns.partition(".")[0], codec_options=RAW)
         except PyMongoError as error:
             raise Refused(f"{ns.partition('.')[0]!r} is no name for a database: {error}.") from None
+
+    def _reach(self) -> None:
+        """Find the server that takes writes; one that is gone is given up after the time for connecting.
+
+        Within a time that several operations share, the driver would look for it until that is over.
+        """
+        if not self._client.topology_description.has_writable_server():
+            with pymongo.timeout(self._client.options.server_selection_timeout):
+                _ = self._client.is_primary
 
     def _trouble(self, error: Exception) -> Refused:
         return cannot_read(error, self._uri)
@@ -362,6 +373,7 @@ class Server:
             return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
         with self._attempts.watched() as sent, self._in_time():
             try:
+                self._reach()
                 reply = self._send(write)
             except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
                 return self._failed(error, sent)

@@ -59,6 +59,17 @@ def test_in_doubt_is_known_within_the_time_out_plus_one_second(server: str, faul
     assert PATIENCE <= took < PATIENCE + GRACE + SLACK
 
 
+def test_a_server_that_is_gone_is_looked_for_as_long_as_ever_and_not_as_long_as_it_might_have_answered() -> None:
+    with BlackPipe() as pipe:
+        address = f"{pipe.uri}&socketTimeoutMS=20000&serverSelectionTimeoutMS=200&connectTimeoutMS=200"
+        with Server.connect(address) as port:
+            pipe.close()
+            began = time.monotonic()
+            end = run(port, WRITE, lambda: any(port.find(NS, {"_id": Value.of("K-1")})))
+            assert time.monotonic() - began < 3 * 0.2 + SLACK
+    assert end.kind == "unknown"
+
+
 def test_a_read_from_a_server_that_says_nothing_ends_in_a_sentence() -> None:
     with BlackPipe() as pipe, Server.connect(f"{pipe.uri}&socketTimeoutMS={PATIENCE * 1000:.0f}") as port:
         pipe.plan = Plan(0, "stall", ALWAYS)

@@ -25,8 +25,10 @@ NS = "insurance.stats"
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with Session.open("sample:") as made:
-        yield made
+    made = Session.open("sample:")
+    close = made.close
+    yield made
+    close()  # where a test has given it to a window too, that does not close it
 
 
 @pytest.fixture

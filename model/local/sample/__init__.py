@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 from model.local.sample import corners, counting, histories, past
 from model.local.sample.colleague import COLLEAGUE, colleague_change
-from model.local.sample.contracts import Contracts
+from model.local.sample.contracts import stored_contracts
 from model.local.sample.ground import HASH, ID, UNIQUE_ID_VERSION
 from model.local.sample.things import THINGS, Thing
 
@@ -42,9 +42,9 @@ def build(now: int | None = None) -> Iterator[Collection]:
     The bytes are the same in every run, but for what has to be young: that is dated from ``now``, in seconds.
     """
     seconds = int(time.time()) if now is None else now
-    contracts = Contracts(seconds)
-    yield "insurance.contracts", [], contracts.current
-    yield "insurance.contracts_history", [UNIQUE_ID_VERSION], contracts.history
+    current, history = stored_contracts(seconds)
+    yield "insurance.contracts", [], current
+    yield "insurance.contracts_history", [UNIQUE_ID_VERSION], history
     yield "insurance.agents", [], counting.agents()
     yield "insurance.claims", [UNIQUE_ID_VERSION], histories.claims()
     yield "insurance.counters", [], counting.counters()

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+
+from bson import ObjectId
 
 from model.canonical import Value, encode, get, put
 from model.local.sample import decades, lives, marta
@@ -80,14 +83,30 @@ ORPHAN = "K-204099"  # A5: four archived versions, no document
 YOUNG = 11 * 60  # seconds
 
 
-class Contracts:
+def stored_contracts(now: int) -> tuple[list[bytes], list[bytes]]:
+    """The documents of both collections; one phantom is dated from ``now``, in seconds.
+
+    All others are made once in a process: that takes most of a second.
+    """
+    made = _made()
+    history = list(made.history)
+    at, current = made.young
+    history[at] = archived(*_phantom(current, now - YOUNG, at + 1))
+    return list(made.current), history
+
+
+@cache
+def _made() -> _Contracts:
+    return _Contracts()
+
+
+class _Contracts:
     """The documents of both collections, as they are made."""
 
-    def __init__(self, now: int) -> None:
+    def __init__(self) -> None:
         self.current: list[bytes] = []
         self.history: list[bytes] = []
-        self._now = now
-        self._rows = 0
+        self.young = (0, b"")  # the place of the young phantom, and the current document below it
         self._add(decades.ID, decades.versions(), decades.MISSING)
         for number, id in enumerate(_ids()):
             if id == "K-204117":
@@ -107,8 +126,7 @@ class Contracts:
         self.current.append(versions[-1][1])
 
     def _archive(self, raw: bytes, seconds: int, sealed: str | None = "") -> None:
-        self._rows += 1
-        self.history.append(archived(raw, oid(seconds, 2, self._rows), sealed))
+        self.history.append(archived(raw, _row(seconds, len(self.history) + 1), sealed))
 
     def _marta(self) -> None:
         versions = marta.versions()
@@ -130,25 +148,15 @@ class Contracts:
         self._add(id, versions, told.missing)
         current = versions[-1][1]
         if id in PHANTOMS:
-            self._phantom(current, PHANTOMS[id])
+            if not PHANTOMS[id]:
+                self.young = len(self.history), current
+            seconds = local(PHANTOMS[id]) if PHANTOMS[id] else 0
+            self.history.append(archived(*_phantom(current, seconds, len(self.history) + 1)))
         elif id in EDITED_IN_PLACE:
             before = put(put(current, ("notes",), Value.of("Call ahead.")), ("premium", "discount"), Value.of(0.1))
             self._archive(before, last + 40)
         elif id == RESIDUE:
             self._archive(current, last + 2)
-
-    def _phantom(self, current: bytes, when: str) -> None:
-        seconds = local(when) if when else self._now - YOUNG
-        version = get(current, (VERSION,))
-        assert version is not None
-        number = version.python() + 1
-        raw = put(current, (VERSION,), Value.of(number))
-        raw = put(raw, (TOKEN,), Value.of(oid(seconds, 1, number)))
-        raw = put(raw, (AT,), Value.of(date(seconds)))
-        raw = put(raw, (AUTHOR,), Value.of("import-7"))
-        raw = put(raw, ("premium", "net"), Value.of(money(46110)))
-        raw = put(raw, ("premium", "gross"), Value.of(money(54871)))
-        self._archive(raw, seconds)
 
     def _thrown(self, id: str, number: int) -> None:
         dice = Dice(50_000 + number)
@@ -174,6 +182,24 @@ class Contracts:
         else:
             document["premium"] = lives.premium(9000 + dice.below(20000))
         self._add(id, [*versions[:-1], (when[-1], encode(document))])
+
+
+def _row(seconds: int, number: int) -> ObjectId:
+    return oid(seconds, 2, number)
+
+
+def _phantom(current: bytes, seconds: int, row: int) -> tuple[bytes, ObjectId]:
+    """A version above the current one that nobody ever saw, and the id of its row."""
+    version = get(current, (VERSION,))
+    assert version is not None
+    number = version.python() + 1
+    raw = put(current, (VERSION,), Value.of(number))
+    raw = put(raw, (TOKEN,), Value.of(oid(seconds, 1, number)))
+    raw = put(raw, (AT,), Value.of(date(seconds)))
+    raw = put(raw, (AUTHOR,), Value.of("import-7"))
+    raw = put(raw, ("premium", "net"), Value.of(money(46110)))
+    raw = put(raw, ("premium", "gross"), Value.of(money(54871)))
+    return raw, _row(seconds, row)
 
 
 def _ids() -> Iterator[str]:
