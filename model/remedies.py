@@ -99,8 +99,10 @@ def _restore(finding: Finding) -> Ask:
 
 def _move(finding: Finding) -> Ask:
     return Ask(
-        "The document is close to the largest that can be stored. Move its earlier versions into an archive?",
-        (Choice("move", "Move them into a second collection"), Choice(LEAVE, "Leave it as it is")),
+        f"The document is close to the largest that can be stored. Move its earlier versions into {finding.ns}_history "
+        "(or the archive that a profile names)? The newest few stay; programs that read the array themselves will find "
+        "the older ones there.",
+        (Choice("move", "Move them into that collection"), Choice(LEAVE, "Leave it as it is")),
     )
 
 

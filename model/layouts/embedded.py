@@ -3,6 +3,9 @@
 Stored: ``{_id, current: {v, …}, prev: [{v, …}, …]}``, oldest first; version, token, hash and time stand inside each
 version. Index: the one on ``_id``. Lists never read the array.
 
+Of a document that grew too long for one, the oldest versions may be rows of a second collection (``older``); they are
+looked for only where versions below those in the array are missing.
+
 The swap, one write: filter ``_id``, ``current.v`` and ``current._w``, by type, and what the edit replaces; ``$push`` of
 the version that was read onto the array, and the new version in its place: by operators that name only what changed,
 else as a whole sub-document, then guarded by the whole of the old one.
@@ -24,7 +27,7 @@ from bson import ObjectId
 from model import canonical as c
 from model import guards
 from model.canonical import Value
-from model.layouts import edits, numbering, single
+from model.layouts import edits, numbering, older, single
 from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
 from model.layouts.checks.inside import embedded_chain
@@ -99,8 +102,12 @@ class Embedded(HoldsItsPast):
     @property
     def check(self) -> Documents:
         """Each document by itself: the chain in its array."""
-        judge = partial(embedded_chain, Reader(self.own, self.profile, ""))
+        elsewhere = partial(older.numbers, self.server, self.profile)
+        judge = partial(embedded_chain, Reader(self.own, self.profile, ""), elsewhere=elsewhere)
         return Documents(self.server, self.profile, Reader(Own(self.profile.id), self.profile, self.profile.id), judge)
+
+    def _older(self, id: Value, below: int) -> Iterator[Version]:
+        return older.versions(self.server, self.profile, id, below)
 
     # --- lists
 

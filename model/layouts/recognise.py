@@ -7,7 +7,7 @@ is not looked into.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from model import canonical as c
 from model.collection import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreadable
-from model.layouts import repeated
+from model.layouts import older, repeated, single
+from model.layouts.embedded import Embedded
 from model.layouts.evidence import WITHIN_MS, Proposal, Sample, gently, share, take
 from model.layouts.fits import is_version_name
 from model.layouts.listed import LAYOUTS, bind, declared, has_archive, info_of, stated
@@ -66,6 +67,7 @@ def recognise(
             found[ns] = _look(server, ns, kind, len(listed))
     proposals = dict(_pairs(server, found))
     claimed |= {each.profile.archive: each.profile for each in proposals.values()}
+    claimed |= {ns: p for ns, p in _outgrown(stated_ones, found) if ns in known and ns not in claimed}
     for ns, _ in listed:
         steps.next()
         if ns in stated_ones:
@@ -148,6 +150,26 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
         if made is not None:
             archives.add(made.profile.archive)
             yield sample.ns, made
+
+
+def _outgrown(
+    stated_ones: Mapping[str, CollectionProfile], found: Mapping[str, _Found]
+) -> Iterator[tuple[str, CollectionProfile]]:
+    """Collections of versions that ``embedded`` documents were too small for, each with what it belongs to."""
+    for each in stated_ones.values():
+        if each.layout == Embedded.name and older.place(each) not in stated_ones:
+            yield older.place(each), each
+    for ns, one in found.items():
+        rows = found.get(f"{ns}{older.SUFFIX}")
+        if one.sample is None or rows is None or rows.sample is None:
+            continue
+        try:
+            made = single.embedded(one.sample)
+            p = made.profile if made is not None else None
+            if p is not None and any(older.is_row(each.raw, p) for each in rows.sample.documents):
+                yield rows.ns, p
+        except Unreadable:
+            continue
 
 
 def _second_half(

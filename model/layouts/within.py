@@ -66,8 +66,23 @@ class HoldsItsPast(CurrentDocument):
         """The current version, then the array from its end."""
         raw = self._raw(id)
         current = self._made(raw)
-        for version in with_gaps(self._ordered(current, self._previous(raw))):
+        for version in with_gaps(self._all(id, self._ordered(current, self._previous(raw)))):
             yield version if contents else replace(version, content=None, raw=None)
+
+    def _all(self, id: Value, versions: Iterator[Version]) -> Iterator[Version]:
+        """Versions newest first, and behind them those below that were moved out of the document."""
+        lowest: int | None = None
+        for version in versions:
+            number = number_of(version.v)
+            if number is not None and version.v is not None and version.v.type != c.DATE:
+                lowest = number if lowest is None else min(lowest, number)
+            yield version
+        if lowest is not None and lowest > 1:
+            yield from self._older(id, lowest)
+
+    def _older(self, id: Value, below: int) -> Iterator[Version]:
+        """Versions of a document that are kept elsewhere, newest first, below a number."""
+        return iter(())
 
     def _ordered(self, current: Version, previous: Sequence[Value]) -> Iterator[Version]:
         yield current
@@ -92,6 +107,10 @@ class HoldsItsPast(CurrentDocument):
         for value in self._previous(raw):
             if value.type == c.OBJECT and _same(v, legible_field(value.data, self.profile.version)):
                 return self._part(value.data, "prev")
+        number = number_of(v)
+        for each in self._older(id, number + 1) if number is not None else ():
+            if _same(v, each.v):
+                return each
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
@@ -108,7 +127,7 @@ class HoldsItsPast(CurrentDocument):
                 found[id] = raw
         for id in ids:
             raw = found.get(id, b"")
-            yield outlined(id, [] if not raw else list(with_gaps(self._lightly(id, raw))))
+            yield outlined(id, [] if not raw else list(with_gaps(self._all(id, self._lightly(id, raw)))))
 
     def _lightly(self, id: Value, raw: bytes) -> Iterator[Version]:
         p = self.profile

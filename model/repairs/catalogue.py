@@ -6,14 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from model.plan import Item
-from model.repairs import archived, counted, inside, versioned
-from model.repairs.steps import Ground, Prepared, refused
+from model.repairs import archived, counted, inside, outgrown, versioned
+from model.repairs.steps import Ground, Prepared
 
 Prepare: TypeAlias = Callable[[Ground, Item], Prepared]
-
-
-def _elsewhere(ground: Ground, item: Item) -> Prepared:
-    return refused("Earlier versions move into an archive by a migration of their collection, not document by document")
 
 
 PREPARES: Mapping[str, Prepare] = {
@@ -32,7 +28,7 @@ PREPARES: Mapping[str, Prepare] = {
     "remove-repeats": inside.remove_repeats,
     "take-out-token": counted.take_out_token,
     "finish-token": counted.finish_token,
-    "move-to-archive": _elsewhere,
+    "move-to-archive": outgrown.move_to_archive,
 }
 """Every repair by its name; each function reads what there is now and says what it would write."""
 

@@ -27,6 +27,7 @@ from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
 from model.remedies import LEAVE, REPAIRS
 from model.repairs import quarantine
 from model.repairs.catalogue import PREPARES, SECOND_LOOKS
+from model.repairs.outgrown import index_offer
 from model.repairs.steps import GONE, Change, Ground, Prepared, Step, Verdict
 from model.resilient import End, Write, run
 from model.sending import sending
@@ -184,6 +185,9 @@ class Running:
                     wrote, entry = wrote + 1, outcome.entry
                     continue
                 failed, conflicts = True, conflicts + 1
+                if outcome.kind == "conflict" and wrote and item.repair in _COPIES_FIRST:
+                    said = "It changed meanwhile and keeps all of its versions; some are copied already. Scan again."
+                    return self._ends(item, "conflict", said, entry)
                 if outcome.kind != "conflict" or item.repair not in _AGAIN or conflicts > TRIES:
                     return self._stopped(outcome, wrote)
                 break
@@ -206,6 +210,8 @@ class Running:
         return Outcome(kind, item.finding.ns, item.finding.id, said, entry=entry)
 
     def _done(self, item: Item, said: str, entry: str | None) -> Outcome:
+        if item.repair == "move-to-archive" and (offer := self._rows_index(item)) and offer not in self.offers:
+            self.offers.append(offer)
         if item.finding.code == "V1" and (offer := self._index(item)) and offer not in self.offers:
             self.offers.append(offer)
         return self._ends(item, "applied", said, entry)
@@ -217,6 +223,12 @@ class Running:
         except Refused:
             return ""
         return reason or ""
+
+    def _rows_index(self, item: Item) -> str:
+        try:
+            return index_offer(self.ground, item)
+        except Refused:
+            return ""
 
     def _stopped(self, outcome: Outcome, wrote: int) -> Outcome:
         if not wrote:
@@ -343,6 +355,8 @@ class Running:
         return Outcome("unknown", ns, id, f"{why}, and it is not known whether {change.label} was put back.")
 
 
+_COPIES_FIRST = ("move-to-archive",)
+"""Repairs of which all writes but the last only add copies: half done, they have harmed nothing."""
 _AGAIN = ("set-current-flag", "finish-token", "take-out-token", "remove-duplicate")
 """Repairs of several writes, which are prepared once more until nothing is left."""
 

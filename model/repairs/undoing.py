@@ -70,7 +70,7 @@ def _step(ground: Ground, record: Record, ns: str) -> Step:
         return replace(step, clear=clear)
     assert after is not None
     step = ground.removed(ns, label, after, "what the repair added is taken out")
-    made_here = record.extra["repair"] in ("restore-document", "archive-current")
+    made_here = record.extra["repair"] in ("restore-document", "archive-current", "move-to-archive")
     return replace(step, keep=None) if made_here else step  # what a repair has made the journal keeps
 
 

@@ -113,6 +113,7 @@ class Case:
     answers: dict[str, str] = field(default_factory=dict)  # by class
     unique: bool = False  # the layout's unique index is there
     counts: bool = False  # it is about counts: what changes is content itself
+    most: int = 100  # documents that are planted at once; those that are large take their time
     rounds: int = 1  # how often all has to be scanned and repaired until nothing is left
 
     def profile(self, db: str, names: Names) -> str:
@@ -131,6 +132,7 @@ class Case:
             lines += [f'current = "{n.flag}"'] if self.layout == "flagged" else []
         elif self.layout == "embedded":
             lines += [f'current = "{n.now}"', f'prev = "{n.prev}"', f'version = "{n.v}"', f'token = "{n.w}"']
+            lines += [f'archive = "{db}.things_past"', f'archive_id = "{n.of}"']
         elif self.layout == "hashed":
             lines += [f'token = "{n.w}"']
         elif self.layout == "pending":
@@ -146,7 +148,7 @@ class Case:
     def put(self, database: Db, names: Names, count: int, seed: int = 1) -> None:
         """Plant so many damaged documents, and as many sound ones beside them."""
         make = Maker(names, seed)
-        for at in range(count):
+        for at in range(min(count, self.most)):
             for name, docs in self.plant(make, f"K-{at}").items():
                 database[name].insert_many(docs)
             for name, docs in sound(self, make, f"S-{at}").items():
@@ -307,6 +309,12 @@ def text_inside(make: Maker, id: str) -> Planted:
     return {"things": [{"_id": id, n.now: make.part(id, 3), n.prev: [make.part(id, "1"), make.part(id, 2.0)]}]}
 
 
+def outgrown(make: Maker, id: str) -> Planted:
+    n = make.names
+    parts = [make.part(id, v, make.content(id, v) | {"scan": make.rng.randbytes(5 << 20)}) for v in (1, 2, 3)]
+    return {"things": [{"_id": id, n.now: make.part(id, 5), n.prev: [*parts, make.part(id, 4)], "beside": 1}]}
+
+
 def wrong_hash(make: Maker, id: str) -> Planted:
     content = make.content(id, 1)
     return {"things": [{"_id": id, **content, make.names.hash: hash_of({"a": 1}), make.names.w: make.oid()}]}
@@ -374,6 +382,7 @@ CASES = (
     Case("R1", "stream", lagging, ("R1",)),
     Case("E1 order", "embedded", out_of_order, ("E1",)),
     Case("E1 repeated", "embedded", repeated, ("E1",)),
+    Case("E2", "embedded", outgrown, ("E2",), {"E2": "move"}, most=1),
     Case("H1", "hashed", wrong_hash, ("H1",), {"H1": "rebuild"}),
     Case("H1 versions", "versions", sealed, ("H1",), {"H1": "rebuild"}, unique=True),
     Case("S1", "sequence", behind, ("S1",), counts=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from model import canonical as c
@@ -18,8 +18,17 @@ NEAR_FULL = 15 << 20
 """Bytes from which on a document is said to be near the 16 MiB that a server stores."""
 
 
-def embedded_chain(reader: Reader, raw: bytes, id: Value, ground: Ground) -> list[Draft]:
-    """What is wrong with one document; ``reader`` makes facts of its versions."""
+def embedded_chain(
+    reader: Reader,
+    raw: bytes,
+    id: Value,
+    ground: Ground,
+    elsewhere: Callable[[Value], Collection[int]] = lambda id: (),
+) -> list[Draft]:
+    """What is wrong with one document; ``reader`` makes facts of its versions.
+
+    ``elsewhere`` gives the numbers of those that were moved out of it; it is asked only where some are missing.
+    """
     p = ground.profile
     drafts: list[Draft] = []
     if len(raw) >= NEAR_FULL:
@@ -39,7 +48,7 @@ def embedded_chain(reader: Reader, raw: bytes, id: Value, ground: Ground) -> lis
     if ground.dated:
         drafts += _dated(facts, ground)
     elif top is not None:
-        drafts += _chain(id, elements, past, previous, current, top, ground)
+        drafts += _chain(id, elements, past, previous, current, top, ground, elsewhere)
     drafts += hashes(facts)
     return drafts
 
@@ -75,12 +84,15 @@ def _chain(
     current: Fact,
     top: int,
     ground: Ground,
+    elsewhere: Callable[[Value], Collection[int]],
 ) -> list[Draft]:
     p = ground.profile
     words: list[str] = []
     numbers = [fact.number for fact in previous]
     known = [number for number in numbers if number is not None]
     missing, gap = missing_below(known, top) if ground.dense else ((), "")
+    if missing and (moved := elsewhere(id)):
+        missing, gap = missing_below((*known, *moved), top)
     sure = elements is not None and len(previous) == len(elements) and len(known) == len(numbers)
     if elements is None and past is not None:
         words.append(f"{p.prev} is a {past.kind} and no list")
