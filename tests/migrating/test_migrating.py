@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from model.session import Session
 from tests.migrating.ground import PAIRS, place
 from tests.migrating.run import Careless, killed, moved
 
-SEED = random.randrange(10**9)
+SEED = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID")).randrange(10**9)  # one for all workers: it names tests
 SOME = random.Random(SEED).sample(PAIRS, 6)
 
 
