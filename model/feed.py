@@ -52,7 +52,7 @@ def feed(
         while not stop.is_set():
             for turn in turns:
                 if not stop.is_set() and turn.due(once):
-                    yield from turn.take(once, stop)
+                    yield from turn.take(once)
             if once and all(turn.feed.idle for turn in turns):
                 return
             if (pause := min(turn.pause() for turn in turns)) > 0:
@@ -96,13 +96,10 @@ class _Turn:
         """Seconds until the next step."""
         return max(0.0, self._next - time.monotonic())
 
-    def take(self, once: bool, stop: threading.Event) -> Iterator[Fed]:
+    def take(self, once: bool) -> Iterator[Fed]:
         """One step, and a word where the feed falls behind, catches up, or cannot reach the server."""
         try:
-            for fed in self.feed.step():
-                yield fed
-                if stop.is_set():
-                    return
+            yield from self.feed.step()
             self._failed = 0
         except Unreachable as error:
             self.feed.broken()

@@ -22,7 +22,7 @@ from typing import Literal, Protocol
 
 from model import canonical as c
 from model.canonical import Value
-from model.errors import NotAllowed, Refused
+from model.errors import Cancelled, NotAllowed, Refused
 from model.feeding import events
 from model.feeding.comparing import compared
 from model.feeding.events import Event
@@ -148,6 +148,8 @@ class CollectionFeed:
                 if not self._news(fed.id, fed.v, what, fed.detail):
                     continue
             yield fed
+            if self._stop():
+                raise Cancelled
 
     # --- going on
 
@@ -162,6 +164,8 @@ class CollectionFeed:
             self.idle = True
             return
         for _ in range(KEPT_EVERY):
+            if self._stop():  # between two events, so that the place is behind the one that is dealt with
+                break
             assert self._stream is not None
             try:
                 raw = self._stream.next()
