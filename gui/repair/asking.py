@@ -70,7 +70,7 @@ class QuestionBar(QWidget):
             self._add(choice.label, choice.name, partial(self.answered.emit, choice.name, False))
         if alike > 1 and item.choices and not item.wants:
             first = item.choices[0]
-            label = f"{first.label}, for all {wording.count(alike)}"
+            label = f"{first.label.partition(':')[0]}, for all {wording.count(alike)}"
             self._add(label, f"all {first.name}", partial(self.answered.emit, first.name, True), quiet=True)
         if item.answer is not None:
             self._add("Take the answer back", "back", partial(self.answered.emit, None, False), quiet=True)

@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QHeaderView
 from gui.look import theme, wording
 from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.paging import RowsModel
-from gui.repair.repairwords import ENDS, VERDICTS, badge, class_of
+from gui.repair.repairwords import ENDS, VERBS, VERDICTS, badge, class_of
 from model.plan import Item, Plan
 from model.records import Outcome
 from model.repair import DryItem
 
 TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
-WIDTHS = (40, 112, 250, 150, 90, 320)
-NARROW = (36, 100, 170, 136, 64, 200)
+WIDTHS = (40, 112, 250, 150, 90)
+NARROW = (36, 100, 170, 136, 64)
 
 
 class ItemsModel(RowsModel[Item]):
@@ -78,18 +78,22 @@ class ItemsModel(RowsModel[Item]):
         changed = {row.no: plan.with_ticked(row.no, on).item(row.no) for row in rows}
         self.change(replace(plan, items=tuple(changed.get(item.no, item) for item in plan.items)))
 
+    def left_out(self, row: Item) -> bool:
+        """Whether it is left alone for its youth, and no person has said otherwise."""
+        return row.waits or (row.repair is not None and row.do == "no" and row.finding.young)
+
     def said(self, row: Item) -> tuple[str, str, str]:
         """Icon, colour and words for what would happen to an item, or did."""
         end = self.ends.get(row.no)
         if end is not None:
-            return (*ENDS[end.kind], end.detail)
+            # In one word what was done; the sentence is in the tooltip and in the preview.
+            known = VERBS.get(row.repair or "") if end.kind == "applied" else None
+            return (*ENDS[end.kind], known[2].capitalize() if known is not None else end.detail)
         dry = self.dry.get(row.no)
-        if row.repair is None:
-            if row.waits:
-                return (*VERDICTS["young"], "Younger than the grace period: left out")
-            return "info", "text2", row.advice or "There is no repair for it"
-        if row.do == "no" and row.finding.young:
+        if self.left_out(row):
             return (*VERDICTS["young"], "Younger than the grace period: left out")
+        if row.repair is None:
+            return "info", "text2", row.advice or "There is no repair for it"
         if row.asks:
             return (*VERDICTS["asks"], "Needs an answer below")
         if dry is None:
@@ -121,8 +125,8 @@ class ItemsModel(RowsModel[Item]):
                 size = len(finding.evidence[-1].raw) if finding.evidence else None
                 return value("" if size is None else wording.size(size), "text2", right=True)
         icon, token, words = self.said(row)
-        dry = self.dry.get(row.no)
-        tip = dry.text if dry is not None and row.no not in self.ends and not row.asks else words
+        dry, end = self.dry.get(row.no), self.ends.get(row.no)
+        tip = end.detail if end is not None else dry.text if dry is not None and not row.asks else words
         return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, tip=tip)
 
 
@@ -146,7 +150,7 @@ class ItemList(CellTree):
         narrow = self.viewport().width() < theme.px(900)
         if narrow != self._narrow:
             self._narrow = narrow
-            for at, width in enumerate(NARROW if narrow else WIDTHS):
+            for at, width in enumerate(NARROW if narrow else WIDTHS):  # the last column takes what is left
                 self.header().resizeSection(at, theme.px(width))
 
     def _clicked(self, index: QModelIndex) -> None:

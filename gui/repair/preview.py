@@ -23,6 +23,7 @@ from model.canonical import without
 from model.diff import diff
 from model.errors import Unreadable
 from model.plan import Item
+from model.records import Outcome
 from model.repair import DryItem
 
 
@@ -103,11 +104,13 @@ class Preview(QWidget):
             self.table.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
         self.at_stake = DiffTable(self.fields)
         self.at_stake.setAccessibleName("The fields at stake")
-        self._same = words("", "second")
+        self._same = words("", "second", wrap=True)
+        self._note = ""  # how it ended, or what a person can do where there is no repair
         self._same.setContentsMargins(theme.px(56), theme.px(4), theme.px(16), theme.px(8))
         column.addWidget(self.table)
         column.addWidget(self.at_stake, 1)
         column.addWidget(self._same)
+        column.addStretch(0)  # where there are no fields to show, what there is stands at the top
         self._pages = QStackedWidget()
         self._pages.addWidget(documents)
         self._pages.addWidget(self.code)
@@ -119,8 +122,11 @@ class Preview(QWidget):
         whole.addWidget(self._pages, 1)
         self.put(None, None, 0, 0)
 
-    def put(self, item: Item | None, dry: DryItem | None, at: int, of: int, own: Collection[str] = ("_id",)) -> None:
-        """Show an item; ``dry`` is what its dry run said, as soon as that is known.
+    def put(
+        self, item: Item | None, dry: DryItem | None, at: int, of: int, own: Collection[str] = ("_id",),
+        end: Outcome | None = None,
+    ) -> None:  # fmt: skip
+        """Show an item; ``dry`` is what its dry run said, as soon as that is known, ``end`` how it ended.
 
         ``own`` are the fields that a layout keeps for itself: two copies of one content differ in them rightly.
         """
@@ -141,7 +147,8 @@ class Preview(QWidget):
         pair = None if item is None else _pair(item, dry, own)
         self.fields.show(None, ("", ""), True)
         self.at_stake.setVisible(pair is not None)
-        self._say("")
+        self._note = end.detail if end is not None else item.advice if item is not None else ""
+        self._say(self._note if pair is None else "")  # beside fields there is no room to spare; the row has a tooltip
         if pair is None:
             return
         a, b, titles = pair
@@ -155,7 +162,7 @@ class Preview(QWidget):
         self.fields.show(*found, True)
         if not found[0].changes:
             self.at_stake.hide()
-            self._say("Both hold the same content.")
+            self._say(f"Both hold the same content. {self._note}".strip())
 
     def _not_compared(self, error: BaseException) -> None:
         self._say(tasks.describe(error)[0])

@@ -350,7 +350,8 @@ class RepairPanel(QWidget):
         item = self.item
         dry = self.model.dry.get(item.no) if item is not None else None
         own = self._own(item.finding.ns) if item is not None else ()
-        self.preview.put(item, dry, self.list.currentIndex().row(), len(self.model.rows), own)
+        end = self.model.ends.get(item.no) if item is not None else None
+        self.preview.put(item, dry, self.list.currentIndex().row(), len(self.model.rows), own, end)
         asks = item is not None and bool(item.question) and item.do != "no" and item.no not in self.model.ends
         self.question.put(item if asks else None, len(self._alike(item)) if item is not None else 0)
 
@@ -450,8 +451,9 @@ class RepairPanel(QWidget):
                 "unknown": "not known",
             }
             return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])
-        verdicts = Counter(dry.verdict for no, dry in self.model.dry.items() if no in numbers)
-        young = sum(1 for row in self.model.rows if row.waits)
+        left_out = {row.no for row in self.model.rows if self.model.left_out(row)}
+        verdicts = Counter(dry.verdict for no, dry in self.model.dry.items() if no in numbers - left_out)
+        young = len(left_out)
         person = sum(1 for row in self.model.rows if row.repair is None and not row.waits)
         parts = [
             f"{wording.count(verdicts['would'])} would be {done}" if repairs else "",
@@ -545,7 +547,7 @@ class RepairPanel(QWidget):
     def _ended(self, run: list[str], _: object = None) -> None:
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
-        self._note.setText("What was written stands in the journal, each item with its way back.")
+        self._note.setText("Each write stands in the journal with its way back. Scan again to see what is left.")
         self._look()
         self._said()
         ends = [end for no, end in self.model.ends.items()]

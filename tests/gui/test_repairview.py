@@ -147,6 +147,8 @@ def test_what_is_ticked_is_done_and_can_be_taken_back(qtbot: QtBot, session: Ses
         click(qtbot, panel.go)
     idle(qtbot)
     assert panel.model.ends[panel.model.rows[0].no].kind == "applied"
+    assert said(panel, 0) == "Removed"
+    assert "a copy is in insurance.quarantine" in panel.model.cell(panel.model.index(0, 5)).tip
     assert "1 removed" in panel.report.text()
     assert len(found(session, CONTRACTS, "A3")) == len(before) - 1
     line = next(line for line in panel.findChildren(MessageArea)[0].lines if "repaired" in line.text)
@@ -189,6 +191,7 @@ def test_what_must_never_be_automatic_has_no_tick_and_says_what_a_person_can_do(
     (row,) = panel.model.rows
     assert not panel.model.can_tick(row)
     assert "never invented" in said(panel, 0)
+    assert "look for them in a backup" in panel.preview._same.text()
     assert not panel.go.isEnabled()
     assert "1 for a person to see to" in panel.report.text()
 
