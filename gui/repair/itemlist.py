@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -12,9 +13,9 @@ from PySide6.QtWidgets import QHeaderView
 from gui.look import theme, wording
 from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.paging import RowsModel
-from gui.repair.repairwords import ENDS, VERBS, VERDICTS, badge, class_of
+from gui.repair.repairwords import ENDS, VERBS, VERDICTS, badge, class_of, done_word
 from model.plan import Item, Plan
-from model.records import Outcome
+from model.records import Kind, Outcome
 from model.repair import DryItem
 
 TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
@@ -101,6 +102,35 @@ class ItemsModel(RowsModel[Item]):
         # What a repair would do in two words; the rest of the sentence is in the tooltip and in the preview.
         words = dry.text.partition(":")[0] if dry.verdict == "would" else dry.text
         return (*VERDICTS[dry.verdict], words)
+
+    def counts(self) -> str:
+        """How the items shown would end, or did, in a line."""
+        numbers = {row.no for row in self.rows}
+        ends = Counter(end.kind for no, end in self.ends.items() if no in numbers)
+        repairs = [str(row.repair) for row in self.rows if row.repair]
+        done = done_word(repairs) if repairs else "repaired"
+        if ends:
+            named: dict[Kind, str] = {
+                "applied": done,
+                "skipped": "skipped",
+                "conflict": "changed meanwhile",
+                "refused": "refused",
+                "unknown": "not known",
+            }
+            return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])
+        left_out = {row.no for row in self.rows if self.left_out(row)}
+        verdicts = Counter(dry.verdict for no, dry in self.dry.items() if no in numbers - left_out)
+        young = len(left_out)
+        person = sum(1 for row in self.rows if row.repair is None and not row.waits)
+        parts = [
+            f"{wording.count(verdicts['would'])} would be {done}" if repairs else "",
+            f"{wording.count(young)} left out, too young" if young else "",
+            f"{wording.count(verdicts['asks'])} wait for an answer" if verdicts["asks"] else "",
+            f"{wording.count(verdicts['changed'])} changed since the scan" if repairs else "",
+            f"{wording.count(verdicts['refused'])} would be refused" if repairs else "",
+            f"{wording.count(person)} for a person to see to" if person else "",
+        ]
+        return "     ".join(part for part in parts if part)
 
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]

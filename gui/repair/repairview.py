@@ -10,25 +10,25 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.look import icons, states, theme, wording
-from gui.look.states import StateStack, button, words
+from gui.look.states import StateStack
 from gui.repair.asking import QuestionBar
-from gui.repair.classpane import ClassPane, Tag
+from gui.repair.classpane import ClassPane
 from gui.repair.itemlist import ItemList, ItemsModel
 from gui.repair.preview import Preview
-from gui.repair.repairwords import REMOVING, badge, class_of, done_word, verb
+from gui.repair.repairrows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
+from gui.repair.repairwords import REMOVING, badge, class_of, verb
 from gui.repair.scanning import Scanner
 from model.canonical import Value
 from model.errors import Refused
 from model.plan import Item, Plan
-from model.records import Kind, Outcome
+from model.records import Outcome
 from model.repair import DryItem
 from model.session import Session
 
-NOTHING_YET = "Nothing has been written yet. Undo stays in the journal."
 MANY = 100  # from so many items on their number must be typed
 LEFT = 305
 OWN = ("id", "archive_id", "version", "token", "hash", "current")
@@ -83,12 +83,23 @@ class RepairPanel(QWidget):
     # --- its parts
 
     def _assemble(self) -> None:
+        title, ticks, report = TitleRow(), TicksRow(self._tick_all), ReportRow(self._save_report)
+        foot = Foot(self._cancel, self.dry_run, self._ask)
+        self._title, self._tag, self._meaning = title.title, title.tag, title.meaning
+        self._all, self._guard = ticks.all, ticks.guard
+        self._report_head, self._report_time, self.report, self.save = (
+            report.head,
+            report.time,
+            report.report,
+            report.save,
+        )
+        self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
         upper = QWidget()
         inner = QVBoxLayout(upper)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(0)
         inner.addWidget(self.list, 1)
-        inner.addWidget(self._ticks_row())
+        inner.addWidget(ticks)
         inner.addWidget(self.question)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -99,12 +110,12 @@ class RepairPanel(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(self._title_row())
+        column.addLayout(title)
         column.addWidget(states.hair())
         column.addWidget(split, 1)
         column.addWidget(states.hair())
-        column.addLayout(self._report_row())
-        column.addWidget(self._foot())
+        column.addLayout(report)
+        column.addWidget(foot)
         self.states = StateStack(content)
         row = QSplitter(Qt.Orientation.Horizontal)
         row.setChildrenCollapsible(False)
@@ -122,67 +133,6 @@ class RepairPanel(QWidget):
         self.scanner.progressed.connect(self.states.progress)
         self.scanner.ended.connect(self._scanned)
         self.scanner.failed.connect(self._scan_failed)
-
-    def _title_row(self) -> QVBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(theme.px(10))
-        self._title = words("", "title")
-        self._tag = Tag()
-        row.addWidget(self._title)
-        row.addWidget(self._tag)
-        row.addStretch(1)
-        column = QVBoxLayout()
-        column.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        column.setSpacing(theme.px(4))
-        column.addLayout(row)
-        self._meaning = words("", "second", wrap=True)
-        column.addWidget(self._meaning)
-        return column
-
-    def _ticks_row(self) -> QWidget:
-        made = QWidget()
-        made.setObjectName("toolrow")
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
-        row.setSpacing(theme.px(8))
-        self._all = button("", self._tick_all, "quiet", "small")
-        row.addWidget(self._all)
-        row.addStretch(1)
-        self._guard = words("", "second")
-        row.addWidget(self._guard)
-        return made
-
-    def _report_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(16), theme.px(9), theme.px(8), theme.px(9))
-        row.setSpacing(theme.px(8))
-        self._report_head = words("", "head")
-        self._report_time = words("", "second")
-        self.report = words("", wrap=True)
-        row.addWidget(self._report_head)
-        row.addWidget(self._report_time)
-        row.addSpacing(theme.px(8))
-        row.addWidget(self.report, 1)
-        self.save = button("Save report…", self._save_report, "quiet", "small")
-        row.addWidget(self.save)
-        return row
-
-    def _foot(self) -> QWidget:
-        made = QWidget()
-        made.setObjectName("toolrow")
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        row.setSpacing(theme.px(12))
-        self._note = words(NOTHING_YET, "second", wrap=True)
-        row.addWidget(self._note, 1)
-        self.cancel = button("Cancel", self._cancel)
-        self.again = button("Dry run again", self.dry_run, icon="play")
-        self.go = button("Repair", self._ask, "main")
-        for part in (self.cancel, self.again, self.go):
-            row.addWidget(part)
-        return made
 
     # --- scanning
 
@@ -416,7 +366,7 @@ class RepairPanel(QWidget):
         self._report_head.setText("Report" if self.model.ends else "Dry run report")
         at = self.dry_at if rows and (self.model.dry or self.model.ends) else None
         self._report_time.setText(wording.moment(at)[-5:])
-        self.report.setText(self._counts())
+        self.report.setText(self.model.counts())
         self.save.setEnabled(bool(rows))
         why = self._why_not(ticked)
         self.go.setText(verb(repairs) if repairs else "Repair")
@@ -436,34 +386,6 @@ class RepairPanel(QWidget):
         if self._session.read_only:
             return f"{self._session.name} is open read-only; to repair, allow writes."
         return "" if ticked else "Nothing is ticked."
-
-    def _counts(self) -> str:
-        numbers = {row.no for row in self.model.rows}
-        ends = Counter(end.kind for no, end in self.model.ends.items() if no in numbers)
-        repairs = [str(row.repair) for row in self.model.rows if row.repair]
-        done = done_word(repairs) if repairs else "repaired"
-        if ends:
-            named: dict[Kind, str] = {
-                "applied": done,
-                "skipped": "skipped",
-                "conflict": "changed meanwhile",
-                "refused": "refused",
-                "unknown": "not known",
-            }
-            return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])
-        left_out = {row.no for row in self.model.rows if self.model.left_out(row)}
-        verdicts = Counter(dry.verdict for no, dry in self.model.dry.items() if no in numbers - left_out)
-        young = len(left_out)
-        person = sum(1 for row in self.model.rows if row.repair is None and not row.waits)
-        parts = [
-            f"{wording.count(verdicts['would'])} would be {done}" if repairs else "",
-            f"{wording.count(young)} left out, too young" if young else "",
-            f"{wording.count(verdicts['asks'])} wait for an answer" if verdicts["asks"] else "",
-            f"{wording.count(verdicts['changed'])} changed since the scan" if repairs else "",
-            f"{wording.count(verdicts['refused'])} would be refused" if repairs else "",
-            f"{wording.count(person)} for a person to see to" if person else "",
-        ]
-        return "     ".join(part for part in parts if part)
 
     def _save_report(self) -> None:
         plan = self.model.plan
@@ -542,7 +464,7 @@ class RepairPanel(QWidget):
         at = self.model.row_of(no)
         if at >= 0:
             self.model.touch(at)
-        self.report.setText(self._counts())
+        self.report.setText(self.model.counts())
 
     def _ended(self, run: list[str], _: object = None) -> None:
         self.run = run[0] if run else self.run
