@@ -19,20 +19,23 @@ The swap, step by step:
 Crash points: after 2 the archive holds the current version too (A1), and the next edit absorbs that in its own step 2;
 after 4 everything has happened. An edit in place between the two makes the residue differ (A2): a person decides.
 
-Creating inserts the current document, above what the archive holds of an earlier life of its id. Deleting archives it
-first, then deletes by the same guard; the archive stays.
+Creating inserts the current document, above what the archive holds of an earlier life of its id, and looks there again:
+where somebody created and deleted the same id in between, the new document is numbered above that life too. Deleting
+archives the document first, then deletes by the same guard; the archive stays. What a delete removed is put back unless
+another life has begun and ended since: below that nobody could edit it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import NotFound, Refused
-from model.layouts import edits, numbering, paired
+from model.layouts import edits, ids, numbering, paired
 from model.layouts.archived import WithArchive
 from model.layouts.base import Stamp
 from model.layouts.evidence import Proposal, Sample
@@ -131,7 +134,10 @@ class Archive(WithArchive):
 
     def _archived(self, write: Write, id: Value, base: Version) -> Outcome | None:
         """Bring the base into the archive; None once it is there and nothing stands above it."""
-        p = self.profile
+        # A document that is new among dates, or a counter's numbers, may be about to be numbered above an earlier life;
+        # among others its own number is taken there.
+        if not numbering.decides(self.profile, base.v) and (stopped := self._phantom(id, base)):
+            return stopped
         end = run(self.server, write, lambda: self._row_of(id, base) is not None)
         if end.kind in ("refused", "unknown"):
             sure = "nothing was changed" if end.kind == "refused" else "at most a copy is in the archive"
@@ -148,18 +154,23 @@ class Archive(WithArchive):
                 "overwritten: the document was edited in place. Save it as a new document, or settle it in the repair "
                 "centre.",
             )
+        return self._phantom(id, base)
+
+    def _phantom(self, id: Value, base: Version) -> Outcome | None:
+        """The refusal where the archive holds a version above the base; None where it holds none."""
+        p = self.profile
         above = guards.exact(p.archive_id, id) | {p.version: {"$gt": base.v}}
         phantom = next(iter(self.server.find(self.archive, above, projection={p.version: 1}, limit=1)), None)
-        if phantom is not None:
-            number = version_name(c.get(phantom, (p.version,)))
-            return self._overtaken(id, base) or Outcome(
-                "refused",
-                self.ns,
-                id,
-                f"{self.archive} holds {number}, above the current {version_name(base.v)}: a phantom that an edit must "
-                "not overwrite. Settle it in the repair centre first.",
-            )
-        return None
+        if phantom is None:
+            return None
+        number = version_name(c.get(phantom, (p.version,)))
+        return self._overtaken(id, base) or Outcome(
+            "refused",
+            self.ns,
+            id,
+            f"{self.archive} holds {number}, above the current {version_name(base.v)}: a phantom that an edit must "
+            "not overwrite. Settle it in the repair centre first.",
+        )
 
     def _overtaken(self, id: Value, base: Version) -> Outcome | None:
         """The conflict where the archive is ahead because somebody else's swap went through; None where it did not."""
@@ -181,6 +192,96 @@ class Archive(WithArchive):
 
     def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         return numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+
+    def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
+        """Insert the document, and number it above a life of its id that ended in the archive in the meantime."""
+        stamp = stamp or Stamp()
+        created = super().create(content, id, stamp)
+        if created.kind != "applied" or created.id is None or created.version is None:
+            return created
+        try:
+            try:
+                return self._raised(created, created.id, created.version, stamp)
+            except Refused:  # a read that fails once fails seldom twice
+                return self._raised(created, created.id, created.version, stamp)
+        except Refused as error:
+            return replace(created, detail=f"{created.detail} {self.archive} could not be looked at again: {error}")
+
+    def _raised(self, created: Outcome, id: Value, v: Value, stamp: Stamp) -> Outcome:
+        """The outcome of a creation whose document stands above all that the archive holds, or is in other hands."""
+        try:
+            raw = self._raw(id)
+        except NotFound:
+            return created
+        if c.get(raw, (self.profile.version,)) != v or (self.profile.token and not self._bears(raw, stamp.token)):
+            return created
+        if not self._later_life(id, raw):
+            return created
+        higher = numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+        write = Write(
+            self.ns,
+            "update",
+            guards.by_id(guards.physical_id(raw)) | self._guard(self._made(raw)),
+            {"$set": {self.profile.version: higher}},
+            "the new document is numbered above an earlier life",
+        )
+        end = run(self.server, write, lambda: c.get(self._raw(id), (self.profile.version,)) == higher)
+        if end.kind == "applied":
+            return replace(created, version=higher, detail=f"Created as {version_name(higher)}. {end.sentence}".strip())
+        if end.kind == "conflict":
+            return created
+        said = f"{self.archive} holds a {version_name(v)} of an earlier life; settle that in the repair centre."
+        return replace(created, detail=f"{created.detail} {said}")
+
+    def _later_life(self, id: Value, raw: bytes) -> bool:
+        """Whether the archive holds what stands in this current document's way: another version at its number or above.
+
+        Its own row is none: what carries its token, or without tokens its content.
+        """
+        p, v = self.profile, c.get(raw, (self.profile.version,))
+        above = guards.exact(p.archive_id, id) | {p.version: {"$gte": v}}
+        for row in self.server.find(self.archive, above, sort={p.version: 1}, limit=2):
+            token = c.get(raw, (p.token,)) if p.token else None
+            own = (
+                c.get(row, (p.token,)) == token if token is not None else self.row_own.content(row) == self.content(raw)
+            )
+            if c.get(row, (p.version,)) != v or not own:
+                return True
+        return False
+
+    def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
+        """Insert the document again; ``conflict`` where another life of its id has ended in the archive since."""
+        (_, raw) = removed[0]
+        physical = guards.physical_id(raw)
+        id = ids.id_of(raw, self.profile.id) or physical
+        later = Outcome(
+            "conflict",
+            self.ns,
+            id,
+            f"{id_name(id)} was created and deleted again since, as {self.archive} shows; nothing was put back. Create "
+            "it again and restore one of its versions.",
+        )
+        try:
+            if self._later_life(id, raw):
+                return later
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        back = super().put_back(removed)
+        if back.kind != "applied":
+            return back
+        try:
+            if not self._later_life(id, raw):
+                return back
+            there = self._made(raw)
+            where = guards.by_id(physical) | self._guard(there)
+            note = "what was put back below a later life"
+            end = run(self.server, Write(self.ns, "delete", where, None, note), lambda: self._deleted(id, there))
+        except Refused as error:
+            return replace(back, detail=f"{back.detail} {self.archive} could not be looked at again: {error}")
+        if end.kind == "applied":
+            return later
+        said = f"{self.archive} holds a later life, below which nobody can edit it; settle that in the repair centre."
+        return replace(back, detail=f"{back.detail} {said}")
 
     def _before_delete(self, id: Value, base: Version) -> Outcome | None:
         assert base.raw is not None

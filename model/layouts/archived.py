@@ -274,12 +274,20 @@ class WithArchive(CurrentDocument):
     def above_archive(self, id: Value, stamp: Stamp) -> Value:
         """The version of a new document: above all that the archive holds of an earlier life of its id."""
         first = numbering.first(self.profile, stamp.at)
-        numbers = (
-            number_of(c.get(raw, (self.profile.version,)))
-            for raw in self._rows({self.profile.archive_id: {"$eq": id}}, id)
-        )
-        highest = next((number for number in numbers if number is not None), None)
-        return first if highest is None else whole_number(highest + 1, first)
+        highest = self._highest(id, first)
+        if highest is None or (place_of(highest) or 0) < (place_of(first) or 0):
+            return first
+        if highest.type == c.DATE:
+            return numbering.following(highest, self.profile, stamp.at)
+        return whole_number((number_of(highest) or 0) + 1, first)
+
+    def _highest(self, id: Value, like: Value) -> Value | None:
+        """The highest version that the archive holds of this document: a date or a number, as ``like`` is one."""
+        for raw in self._rows({self.profile.archive_id: {"$eq": id}}, id):
+            v = c.get(raw, (self.profile.version,))
+            if v is not None and place_of(v) is not None and (v.type == c.DATE) == (like.type == c.DATE):
+                return v
+        return None
 
     def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
         p, mine = self.profile, Value.of(token)

@@ -301,14 +301,31 @@ class CurrentDocument(Layout):
                 return stopped
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
-        # A document that is gone is what a delete wants, whoever did it.
-        end = run(self.server, Write(self.ns, "delete", where, None, "the document"), lambda: not self._occupied(id))
+        write = Write(self.ns, "delete", where, None, "the document")
+        end = run(self.server, write, lambda: self._deleted(id, base))
         if end.kind == "applied":
             return Outcome("applied", self.ns, id, f"{id_name(id)} is deleted. {end.sentence}".strip())
         if end.kind == "conflict":
             return self._conflict(id, base)
         token = str(stamp.token) if end.kind == "unknown" else None
         return Outcome(end.kind, self.ns, id, end.sentence, token=token)
+
+    def _deleted(self, id: Value, base: Version) -> bool | None:
+        """Whether a delete in doubt has removed the base; None where another document is there and nobody can tell.
+
+        A document that is gone is what a delete wants, whoever did it. One that is there may be a new one.
+        """
+        try:
+            raw = self._raw(id)
+        except NotFound:
+            return True
+        if self.identity(self._made(raw)) == self.identity(base) or self._follows(raw, base):
+            return False
+        return None
+
+    def _follows(self, raw: bytes, base: Version) -> bool:
+        """Whether a stored document surely is a later version of the base, and no other document under its id."""
+        return False
 
     def _before_delete(self, id: Value, base: Version) -> Outcome | None:
         """What has to be there before a delete; an outcome where it must not follow."""

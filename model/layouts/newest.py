@@ -29,9 +29,10 @@ from model.layouts.gaps import newest_first, with_gaps
 from model.layouts.heads import Heads
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
-from model.records import Kind, Outcome, Row, Stored, Version
+from model.records import Outcome, Row, Stored, Version
 from model.resilient import End, Terms, Write, run
 
+ON_ITS_WAY = "A delete that was in doubt may still arrive; look again in two minutes whether all of them are there."
 TOGETHER = 50
 """Documents of a list that are read in one query."""
 
@@ -332,8 +333,9 @@ class OwnDocuments(Layout):
     ) -> Outcome:
         """Delete the versions one by one, the current one last, each guarded by its ``_id``, version and token.
 
-        Where somebody has written another version by then, what is deleted already is put back. One that dies on the
-        way leaves the newest versions; deleting again goes on.
+        Where somebody has written another version by then, what is deleted already is put back, and where somebody
+        else has deleted the rest, nothing is. One that dies on the way leaves the newest versions; deleting again goes
+        on. A delete that was in doubt may still arrive after its version was put back: then the outcome is unknown.
         """
         try:
             if reason := self.writable(base):
@@ -350,6 +352,7 @@ class OwnDocuments(Layout):
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
         gone: list[tuple[str, bytes]] = []
+        on_its_way = False
         for row in doomed:
             try:
                 overtaken = row is doomed[-1] and not self.newest_goes_first and self._overtaken(id, base)
@@ -358,21 +361,47 @@ class OwnDocuments(Layout):
             end = End("conflict") if overtaken else self._delete_one(row[1])
             if end.kind == "applied":
                 gone.append(row)
+                # Gone, but perhaps by somebody else's delete, or by the second of two tries.
+                on_its_way = on_its_way or end.retried or end.reply is None or end.reply.applied != "yes"
                 continue
+            if gone and end.kind == "conflict" and self._all_gone(id):  # what is put back now would stand alone
+                said = f"{id_name(id)} is deleted; somebody else deleted it at the same time."
+                return Outcome("applied", self.ns, id, said)
             back = self._restored(gone)
-            if back is None or back.kind == "applied":
-                return self._conflict(id, base) if end.kind == "conflict" else self._not_deleted(end, id)
-            return Outcome("unknown", self.ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
+            if back is not None and back.kind != "applied":
+                return Outcome("unknown", self.ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
+            if gone and end.kind == "conflict" and self._alone(id, gone):
+                said = f"Somebody deleted {id_name(id)} meanwhile, and only a part of it is there; delete it once more."
+                return Outcome("unknown", self.ns, id, said)
+            if on_its_way:
+                return Outcome("unknown", self.ns, id, f"The versions of {id_name(id)} were put back. {ON_ITS_WAY}")
+            return self._conflict(id, base) if end.kind == "conflict" else self._not_deleted(end, id)
         if self._still_there(id):
             back = self._restored(gone)
-            kind: Kind = "conflict" if back is None or back.kind == "applied" else "unknown"
-            return Outcome(kind, self.ns, id, f"Somebody wrote {id_name(id)} meanwhile; its versions were put back.")
+            said = f"Somebody wrote {id_name(id)} meanwhile; its versions were put back."
+            if (back is None or back.kind == "applied") and not on_its_way:
+                return Outcome("conflict", self.ns, id, said)
+            return Outcome("unknown", self.ns, id, f"{said} {ON_ITS_WAY}" if on_its_way else said)
         return Outcome("applied", self.ns, id, f"{id_name(id)} is deleted, all {len(doomed)} versions of it.")
 
     def _restored(self, gone: list[tuple[str, bytes]]) -> Outcome | None:
         if not gone:
             return None
         return self.put_back(gone[::-1] if self.newest_goes_first else gone)
+
+    def _all_gone(self, id: Value) -> bool:
+        try:
+            return not self.exists(id)
+        except Refused:
+            return False
+
+    def _alone(self, id: Value, back: list[tuple[str, bytes]]) -> bool:
+        """Whether of a document only what was put back is there."""
+        ours = [guards.physical_id(raw) for _, raw in back]
+        try:
+            return all(guards.physical_id(raw) in ours for raw in self._of(id))
+        except Refused:
+            return True  # nobody knows
 
     def _still_there(self, id: Value) -> bool:
         try:

@@ -164,6 +164,17 @@ class HoldsItsPast(CurrentDocument):
     def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         return numbering.draw(self.server, self.profile, id, numbering.first(self.profile, stamp.at))
 
+    def _follows(self, raw: bytes, base: Version) -> bool:
+        """A later version has the base, by its token, among those before it."""
+        token, name = self._token_of(base.raw or c.EMPTY), self.profile.token
+        return token is not None and any(
+            c.get(value.data, (name,)) == token for value in self._previous(raw) if value.type == c.OBJECT
+        )
+
+    def _token_of(self, raw: bytes) -> Value | None:
+        """The token of a stored document's current version."""
+        return c.get(self._current(raw), (self.profile.token,)) if self.profile.token else None
+
     def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
         if now is None:
             return None
@@ -171,6 +182,9 @@ class HoldsItsPast(CurrentDocument):
         previous = [value.data for value in self._previous(now) if value.type == c.OBJECT]
         if any(c.get(each, (p.token,)) == Value.of(token) for each in previous):
             return True
+        was = self._token_of(base.raw) if base is not None and base.raw is not None else None
+        if base is not None and was not in (None, self._token_of(now)) and not self._follows(now, base):
+            return None  # another life of this id, or a history that was cut
         number = number_of(base.v) if base is not None else None
         if number is None:
             return False

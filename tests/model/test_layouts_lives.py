@@ -1,0 +1,162 @@
+"""Documents that are created and deleted by several at once: what each is told is true, and the next edit goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from model.canonical import Value
+from model.errors import NotFound
+from model.layouts.base import Layout
+from model.layouts.recognise import LAYOUTS, bind
+from model.resilient import Server
+from tests.model.faults import Fault, FaultyServer
+from tests.model.layout_ground import doc, layout_of
+
+ID = Value.of("K-1")
+OWN = ("versions", "flagged", "deltas")
+
+
+@pytest.fixture(scope="module")
+def server(local_uri: str) -> Iterator[Server]:
+    with Server.connect(local_uri) as connected:
+        yield connected
+
+
+def empty(server: Server, name: str, **fields: str) -> Layout:
+    """A layout without a document."""
+    layout = layout_of(server, "lives", name, **fields)
+    for collection in ("things", "things_past"):
+        server._client["lives"][collection].delete_many({})
+    return layout
+
+
+def lived(layout: Layout) -> None:
+    """Another one creates the document, edits it and deletes it."""
+    if layout.create(doc(theirs=1), ID).kind == "applied":
+        assert layout.swap(ID, layout.version(ID), doc(theirs=2)).kind == "applied"
+        assert layout.delete(ID, layout.version(ID)).kind == "applied"
+
+
+def is_there(layout: Layout) -> bool:
+    try:
+        return layout.version(ID).current
+    except NotFound:
+        return False
+
+
+def places(server: Server, layout: Layout, faults: tuple[Fault, ...], act: Callable[[], None]) -> Iterator[Layout]:
+    """A layout that is overtaken at one operation after another, until an operation is not reached any more."""
+    for place in range(60):
+        faulty = FaultyServer(server, faults)
+        faulty.between[place] = act
+        yield bind(faulty, layout.profile)
+        if faulty.between:
+            return
+    raise AssertionError("more than sixty operations")
+
+
+@pytest.mark.parametrize("faults", [(), ("never",)], ids=["sound", "never sent"])
+@pytest.mark.parametrize("numbering", ["next", "time"])
+def test_a_new_document_stands_above_a_life_that_began_and_ended_while_it_was_created(
+    numbering: str, faults: tuple[Fault, ...], server: Server
+) -> None:
+    sound = empty(server, "archive", numbering=numbering)
+    for writing in places(server, sound, faults, lambda: lived(sound)):
+        outcome = writing.create(doc(mine=1), ID)
+        assert outcome.kind == "applied", outcome
+        base = sound.version(ID)
+        assert base.v == outcome.version
+        edit = sound.swap(ID, base, doc(mine=2))
+        assert edit.kind == "applied", edit
+        empty(server, "archive", numbering=numbering)
+
+
+def test_what_was_deleted_is_not_put_back_below_a_later_life(server: Server) -> None:
+    sound = empty(server, "archive")
+    for writing in places(server, sound, (), lambda: lived(sound)):
+        assert sound.create(doc(mine=1), ID).kind == "applied"
+        base = sound.version(ID)
+        removed = sound.removal(ID, base)
+        assert sound.delete(ID, base).kind == "applied"
+        outcome = writing.put_back(removed)
+        assert is_there(sound) == (outcome.kind == "applied"), outcome
+        again = sound.swap(ID, sound.version(ID), doc(x=1)) if is_there(sound) else sound.create(doc(x=1), ID)
+        assert again.kind == "applied", again
+        empty(server, "archive")
+
+
+@pytest.mark.parametrize("name", [name for name in LAYOUTS if name not in OWN])
+def test_a_delete_without_an_answer_is_not_denied_where_another_document_has_the_id_by_now(
+    name: str, server: Server
+) -> None:
+    sound = empty(server, name)
+
+    def replaced() -> None:
+        if not is_there(sound):
+            sound.create(doc(theirs=1), ID)
+
+    for writing in places(server, sound, ("none", "lost") if name == "archive" else ("lost",), replaced):
+        assert sound.create(doc(mine=1), ID).kind == "applied"
+        assert writing.delete(ID, sound.version(ID)).kind in ("applied", "unknown")
+        empty(server, name)
+
+
+@pytest.mark.parametrize("name", ["embedded", "nested"])
+def test_an_edit_without_an_answer_is_not_denied_where_its_document_was_deleted_and_created_again(
+    name: str, server: Server
+) -> None:
+    sound = empty(server, name)
+
+    def reborn() -> None:
+        if b"mine" in (sound.version(ID).content or b""):
+            assert sound.delete(ID, sound.version(ID)).kind == "applied"
+            assert sound.create(doc(theirs=1), ID).kind == "applied"
+
+    for writing in places(server, sound, ("lost",), reborn):
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        assert writing.swap(ID, sound.version(ID), doc(n=1, mine=1)).kind in ("applied", "unknown")
+        empty(server, name)
+
+
+@pytest.mark.parametrize("faults", [(), ("lost",), ("none", "lost")], ids=["sound", "first lost", "second lost"])
+@pytest.mark.parametrize("name", OWN)
+def test_a_delete_beside_another_one_puts_nothing_back(name: str, faults: tuple[Fault, ...], server: Server) -> None:
+    sound = empty(server, name)
+
+    def deleted() -> None:
+        if is_there(sound):
+            assert sound.delete(ID, sound.version(ID)).kind == "applied"
+
+    for writing in places(server, sound, faults, deleted):
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        for number in (2, 3):
+            assert sound.swap(ID, sound.version(ID), doc(n=number)).kind == "applied"
+        outcome = writing.delete(ID, sound.version(ID))
+        assert outcome.kind in ("applied", "conflict", "refused"), outcome
+        assert not is_there(sound), outcome
+        empty(server, name)
+
+
+def test_a_delete_that_was_put_back_and_may_still_arrive_is_unknown(server: Server) -> None:
+    sound = empty(server, "versions")
+    said = set()
+
+    def edited() -> None:
+        if is_there(sound):
+            sound.swap(ID, sound.version(ID), doc(n=3))
+
+    for writing in places(server, sound, ("late",), edited):
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        assert sound.swap(ID, sound.version(ID), doc(n=2)).kind == "applied"
+        base = sound.version(ID)
+        outcome = writing.delete(ID, base)
+        before = len(sound.removal(ID, base))
+        assert isinstance(writing.server, FaultyServer)
+        writing.server.land()
+        if outcome.kind == "conflict":
+            assert len(sound.removal(ID, base)) == before
+        said.add(outcome.kind)
+        empty(server, "versions")
+    assert said == {"applied", "conflict", "unknown"}
