@@ -45,6 +45,7 @@ def move_to_archive(ground: Ground, item: Item) -> Prepared:
     if not go:
         return refused(f"The current version alone makes {id_name(id)} large; there is nothing to move.")
     steps: list[Step] = []
+    held = seen(layout.ns, raw)  # undo takes a row out only where the document holds its version again
     there = {number_of(c.get(row, (p.version,))): row for row in older.rows(ground.server, p, id)}
     for each in go:
         v = c.get(each.data, (p.version,))
@@ -52,8 +53,7 @@ def move_to_archive(ground: Ground, item: Item) -> Prepared:
         found = there.get(number_of(v))
         if found is None:
             step = ground.inserted(place, f"{version_name(v)} in {place}", row, "the version as a row")
-            # Undo takes a row out only where the document holds the version again.
-            steps.append(replace(step, beside=(seen(layout.ns, raw),)))
+            steps.append(replace(step, beside=(held,)))
         elif c.without(found, ("_id", p.archive_id)) != each.data:
             return refused(
                 f"{place} holds another {version_name(v)} of {id_name(id)}; a person has to say which is right."
