@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from bson import ObjectId
@@ -346,7 +346,11 @@ class Layout(ABC):
                 "applied", self.ns, id, _joined(said, end.sentence, self._read_back(id, base, content, stamp)), v
             )
         if end.kind == "conflict":
-            return self._conflict(id, base)
+            met = self._conflict(id, base)
+            if met.kind == "conflict" or not end.retried:
+                return met
+            # What was deleted before the second try is put back by now, to the byte: the first try may still arrive.
+            end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the edit may arrive.")
         if end.kind == "unknown":
             detail = _joined("It is not known whether the edit was applied.", end.sentence)
             return Outcome("unknown", self.ns, id, detail, token=str(stamp.token))

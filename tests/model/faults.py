@@ -23,7 +23,7 @@ class FaultyServer:
     def __init__(self, server: Server, faults: Sequence[Fault] = ()) -> None:
         self.server = server
         self.faults = list(faults)
-        self.between: dict[int, Callable[[], None]] = {}
+        self.between: dict[int, Callable[[], object]] = {}
         self.operations = 0
         self.sent: list[Write] = []
         self.late: list[Write] = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -160,3 +162,24 @@ def test_a_delete_that_was_put_back_and_may_still_arrive_is_unknown(server: Serv
         said.add(outcome.kind)
         empty(server, "versions")
     assert said == {"applied", "conflict", "unknown"}
+
+
+@pytest.mark.parametrize("name", ["embedded", "nested"])
+def test_an_edit_that_may_still_arrive_at_what_was_put_back_is_unknown(name: str, server: Server) -> None:
+    said = set()
+    for first, second in itertools.combinations(range(8), 2):
+        sound = empty(server, name)
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        base = sound.version(ID)
+        removed = sound.removal(ID, base)
+        faulty = FaultyServer(server, ("late",))
+        faulty.between[first] = partial(sound.delete, ID, base)
+        faulty.between[second] = partial(sound.put_back, removed)
+        outcome = bind(faulty, sound.profile).swap(ID, base, doc(n=2))
+        if faulty.between:
+            continue  # it was deleted and stays so
+        faulty.land()
+        if outcome.kind in ("conflict", "refused"):
+            assert sound.version(ID).v == base.v, outcome
+        said.add(outcome.kind)
+    assert "unknown" in said
