@@ -14,9 +14,10 @@ not 0, 1, 2 …, are compared as a whole where they differ there.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import repeat
 from typing import TypeAlias, cast
 
 from bson.decimal128 import Decimal128
@@ -37,6 +38,7 @@ from model.differences.operations import (
     Replace,
     Retype,
     TextEdit,
+    moves,
 )
 from model.differences.patching import patch
 from model.differences.walk import Pair, Span, count, spans, value_at
@@ -252,15 +254,23 @@ class _Differ:
         matching = match(middle, right.part(head, m - tail), self.keys)
         self.coarse = self.coarse or matching.coarse
         source, changed, moved = matching.source, matching.changed, matching.moved
-        taken = set(source.values())
-        gone = deque(i for i in range(n - tail - head) if i not in taken) if len(taken) < n - tail - head else deque()
+        gone: deque[int] = deque()
+        if len(source) < n - tail - head:
+            taken = set(source.values())
+            gone.extend(i for i in range(n - tail - head) if i not in taken)
         base, base_new = _path(old), _path(new)
         at_old = 0  # the old element behind the last that stayed
-        places: Iterable[int] = range(m - tail - head)
+        places: Sequence[int] = range(m - tail - head)
         if not gone:  # then nothing is to be said about elements that stayed as they are
             added = [j for j in places if j not in source] if len(source) < m - tail - head else ()
             places = sorted({*changed, *moved, *added})
-        kinds, payloads = (middle.types(), middle.payloads()) if len(moved) > MANY else ([], [])
+        ready: dict[int, Move] = {}
+        if len(moved) > MANY:
+            plain = sorted(moved - changed if changed else moved)
+            made = self.moves(middle, list(map(source.__getitem__, plain)), plain, head, base, base_new)
+            if len(made) == len(places) and not gone:
+                return cast(list[Operation | _Task], made)
+            ready = dict(zip(plain, made, strict=True))
         for j in places:
             i = source.get(j)
             if i is None:
@@ -276,8 +286,10 @@ class _Differ:
                 if j not in changed:
                     continue
             if j not in changed:
-                value = Value(kinds[i], payloads[i]) if kinds else left.value(head + i)
-                found.append(Move(base + (head + i,), base_new + (head + j,), value, value))  # noqa: RUF005
+                if (move := ready.get(j)) is None:
+                    value = left.value(head + i)
+                    move = Move((*base, head + i), (*base_new, head + j), value, value)
+                found.append(move)
                 continue
             x, y = left[head + i], right[head + j]
             if x[1] in (c.OBJECT, c.ARRAY) and j in matching.whole:
@@ -289,6 +301,14 @@ class _Differ:
             self.value(x, y, step, step if old is new and i == j else (new, head + j), found)
         found += [self.removed(left, head + i, base) for i in gone]
         return found
+
+    def moves(
+        self, middle: Elements, olds: list[int], news: list[int], head: int, base: Path, base_new: Path
+    ) -> list[Move]:
+        """The moves of many elements that are the same inside, by their places behind the first ``head``."""
+        starts, ends = ([head + i for i in olds], [head + j for j in news]) if head else (olds, news)
+        types = repeat(middle.kind) if middle.kind else map(middle.types().__getitem__, olds)
+        return moves(base, base_new, starts, ends, types, map(middle.payloads().__getitem__, olds))
 
     def removed(self, left: Elements, i: int, base: Path) -> Remove:
         return Remove((*base, i), value_at(self.pair.a, left[i]), i)

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rapidfuzz.distance import LCSseq
 
@@ -125,30 +125,36 @@ def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def rising(numbers: list[int]) -> list[int]:
     """The longest run of numbers that increases; no number comes twice."""
-    cuts = [k for k, (n, following) in enumerate(pairwise(numbers), 1) if following != n + 1]
+    breaks = (k for k, (n, following) in enumerate(pairwise(numbers), 1) if following != n + 1)
+    cuts = list(islice(breaks, BLOCKS + 1))
     if len(cuts) <= BLOCKS:
         return _rising_blocks(numbers, [0, *cuts, len(numbers)]) if cuts else numbers
     if numbers == sorted(numbers):
         return numbers
     tails: list[int] = []  # the smallest end of a run of each length
     lengths: list[int] = []  # of the longest run that ends with each number, less one
-    highest = -1
+    note, search = lengths.append, bisect_left
+    highest, last = -1, 0
     for n in numbers:
         if n > highest:  # nearly always, where little moved
-            lengths.append(len(tails))
+            last = len(tails)
+            note(last)
             tails.append(n)
             highest = n
         else:
-            length = bisect_left(tails, n)
-            lengths.append(length)
+            length = search(tails, n)
+            note(length)
             tails[length] = n
-            highest = tails[-1]
-    wanted = len(tails) - 1
+            if length == last:
+                highest = n
     run: list[int] = []
-    for n, length in zip(reversed(numbers), reversed(lengths), strict=True):
-        if length == wanted and (not run or n < run[-1]):
-            run.append(n)
-            wanted -= 1
+    numbers, at = numbers[::-1], -1
+    lengths.reverse()
+    for wanted in range(len(tails) - 1, -1, -1):
+        at = lengths.index(wanted, at + 1)
+        while run and numbers[at] > run[-1]:
+            at = lengths.index(wanted, at + 1)
+        run.append(numbers[at])
     run.reverse()
     return run
 

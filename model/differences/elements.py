@@ -39,12 +39,16 @@ def decades(low: int, high: int) -> Iterator[tuple[int, int, int]]:
 
 
 class Elements(Sequence[Span]):
-    """Some consecutive elements of an array; each is a span with an empty name."""
+    """Some consecutive elements of an array; each is a span with an empty name.
 
-    __slots__ = ("first", "last", "raw", "starts")
+    ``kind`` is the type of them all where that is known, and one whose values have all the same size; else 0.
+    """
 
-    def __init__(self, raw: bytes, starts: list[int], first: int, last: int) -> None:
-        self.raw, self.starts, self.first, self.last = raw, starts, first, last
+    __slots__ = ("first", "kept", "kind", "last", "raw", "starts")
+
+    def __init__(self, raw: bytes, starts: list[int], first: int, last: int, kind: int = 0) -> None:
+        self.raw, self.starts, self.first, self.last, self.kind = raw, starts, first, last, kind
+        self.kept: list[bytes] | None = None  # what all elements of the array hold, for who needs it several times
 
     def __len__(self) -> int:
         return self.last - self.first
@@ -73,20 +77,51 @@ class Elements(Sequence[Span]):
 
     def part(self, low: int, high: int) -> Elements:
         """Some of these."""
-        return Elements(self.raw, self.starts, self.first + low, self.first + high)
+        some = Elements(self.raw, self.starts, self.first + low, self.first + high, self.kind)
+        some.kept = self.kept
+        return some
 
     def types(self) -> list[int]:
         """The type of each."""
+        if self.kind:
+            return [self.kind] * len(self)
         raw = self.raw
         return [raw[start] for start in self.starts[self.first : self.last]]
 
     def payloads(self) -> list[bytes]:
         """What each holds, without its type."""
+        if self.kept is not None:
+            return self.kept[self.first : self.last]
+        size = SIZE[self.kind]
+        if size > 0:
+            data = bytes(self._gathered(size))
+            return [data[at : at + size] for at in range(0, len(data), size)]
         raw, starts = self.raw, self.starts
         found: list[bytes] = []
         for low, high, skip in decades(self.first, self.last):
             found += [raw[a + skip : b] for a, b in pairwise(starts[low : high + 1])]
         return found
+
+    def words(self) -> list[int] | None:
+        """A number for what each holds, equal where it is: only of elements of one type of 4 or 8 bytes."""
+        size = SIZE[self.kind]
+        if size not in (4, 8):
+            return None
+        view = memoryview(self._gathered(size))
+        return (view.cast("i") if size == 4 else view.cast("q")).tolist()
+
+    def _gathered(self, size: int) -> bytearray:
+        """What they hold, one behind the other, each so many bytes: the first byte of all at once, then the second."""
+        raw, starts, at = self.raw, self.starts, 0
+        data = bytearray(size * len(self))
+        for low, high, skip in decades(self.first, self.last):
+            stride, end = skip + size, at + size * (high - low)
+            first = starts[low] + skip
+            last = first + stride * (high - low)
+            for k in range(size):
+                data[at + k : end : size] = raw[first + k : last - skip : stride]
+            at = end
+        return data
 
 
 def elements(raw: bytes, at: int) -> Elements | None:
@@ -97,6 +132,7 @@ def elements(raw: bytes, at: int) -> Elements | None:
     end = document_end(raw, at)
     at += 4
     starts: list[int] = []
+    only: int = raw[at]  # the type of all so far, where it is one of a fixed size
     add, size_of, extra_of, length_at = starts.append, SIZE, EXTRA, _int32
     low = 0
     while at < end:
@@ -105,22 +141,26 @@ def elements(raw: bytes, at: int) -> Elements | None:
         kind = raw[at]
         stride = skip + size_of[kind]
         count = min(left, (end - at) // stride)
-        if size_of[kind] >= 0 and count > 1 and raw[at : at + count * stride : stride] == bytes((kind,)) * count:
+        if size_of[kind] >= 0 and count and raw[at : at + count * stride : stride] == bytes((kind,)) * count:
             starts += range(at, at + count * stride, stride)
             at += count * stride
             left -= count
+            if kind != only:
+                only = 0
+        if at < end and left:
+            only = 0
         # Until the names were checked these may be no elements, so nothing is said about them here.
         extra = extra_of[kind]
         if extra >= 0:  # mostly all are of one type
-            last, before = end - skip - 4, len(starts)
+            last, before, least, more = end - skip - 4, len(starts), 5 - extra, extra + skip
             for _ in range(left):
                 if at > last or raw[at] != kind:
                     break
-                size = length_at(raw, at + skip)[0] + extra
-                if size < 5:
+                size = length_at(raw, at + skip)[0]
+                if size < least:
                     break
                 add(at)
-                at += skip + size
+                at += size + more
             left -= len(starts) - before
         while at < end and left:
             add(at)
@@ -147,15 +187,15 @@ def elements(raw: bytes, at: int) -> Elements | None:
     starts.append(end)
     for low, high, skip in decades(0, len(starts) - 1):
         first, stride = starts[low], starts[low + 1] - starts[low]
-        if starts[low:high] == list(range(first, first + stride * (high - low), stride)):
+        last = first + stride * (high - low)
+        if starts[high - 1] == last - stride and starts[low:high] == list(range(first, last, stride)):
             # Elements of one size: the positions are compared digit by digit, each digit of all of them at once.
             joined, size = b"".join(names(low, high)), skip - 1
-            last = first + stride * (high - low)
             if any(raw[first + 1 + k : last : stride] != joined[k::size] for k in range(size)):
                 return None
         elif [raw[start + 1 : start + skip] for start in starts[low:high]] != names(low, high):
             return None
-    return Elements(raw, starts, 0, len(starts) - 1)
+    return Elements(raw, starts, 0, len(starts) - 1, only)
 
 
 def _check(raw: bytes, starts: list[int], end: int) -> None:

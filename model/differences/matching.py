@@ -10,7 +10,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from itertools import repeat
+from typing import TypeAlias, cast
 
 from rapidfuzz.distance import Indel
 
@@ -81,9 +82,10 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
     if len(left) == len(right) == 1:
         gaps.pair([0], [0])
         return found
-    old, new = _tokens(left, right, keys, found)
+    old, new = _tokens(left, right)
     fixed: list[tuple[int, int]] = []
-    if (run := _unique(old, new, found)) is None:
+    if (run := _unique(old, new, left, right, keys, found)) is None:
+        _keyed(old, new, left, right, keys, found)
         kept = align(old, new)
         found.coarse = kept.coarse
         found.source = {j: i for i, j in kept.pairs}
@@ -96,10 +98,12 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
             fixed = sorted([*kept.pairs, *steady])
     if len(found.source) == min(len(old), len(new)):  # what is left is all new, or all gone
         return found
-    fixed = fixed or [(found.source[j], j) for j in run or ()]
     gone = set(found.source.values())
     between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    edges_old, edges_new = [i for i, _ in fixed], [j for _, j in fixed]
+    if run:
+        edges_old, edges_new = list(map(found.source.__getitem__, run)), run
+    else:
+        edges_old, edges_new = [i for i, _ in fixed], [j for _, j in fixed]
     for i in _others(len(old), gone):
         between[bisect_left(edges_old, i)][0].append(i)
     for j in _others(len(new), found.source):
@@ -114,42 +118,71 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
 
 
 def _others(count: int, taken: Collection[int]) -> list[int]:
-    return [] if len(taken) == count else [i for i in range(count) if i not in taken]
+    return [] if len(taken) == count else sorted(set(range(count)).difference(taken))
 
 
-def _tokens(
-    left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
-) -> tuple[list[Hashable], list[Hashable]]:
-    """Tokens that are equal where elements are: by their bytes, or else by an identity that is clear on both sides."""
+def _tokens(left: Elements, right: Elements) -> tuple[list[Hashable], list[Hashable]]:
+    """Tokens that are equal where elements are."""
+    if left.kind and left.kind == right.kind:
+        words, others = left.words(), right.words()
+        if words is not None and others is not None:
+            return cast(list[Hashable], words), cast(list[Hashable], others)
     old: list[Hashable] = [*left.payloads()]
     new: list[Hashable] = [*right.payloads()]
-    types, others = left.types(), right.types()
-    if len({*types, *others}) > 1:  # else the payload alone tells elements apart
-        old, new = list(zip(types, old, strict=True)), list(zip(others, new, strict=True))
-    if c.OBJECT not in types or c.OBJECT not in others:
-        return old, new
-    both = set(old).intersection(new)
-    here = _identities(left.raw, left, [i for i, token in enumerate(old) if token not in both], keys)
-    there = _identities(right.raw, right, [j for j, token in enumerate(new) if token not in both], keys) if here else {}
-    for key, i in here.items():
-        j = there.get(key, -1)
-        if i >= 0 and j >= 0:
-            old[i] = new[j] = key
-            found.changed.add(j)
+    types, kinds = left.types(), right.types()
+    if len({*types, *kinds}) > 1:  # else the payload alone tells elements apart
+        old, new = list(zip(types, old, strict=True)), list(zip(kinds, new, strict=True))
     return old, new
 
 
-def _unique(old: list[Hashable], new: list[Hashable], found: Matching) -> list[int] | None:
+def _keyed(
+    old: list[Hashable], new: list[Hashable], left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
+) -> None:
+    """Elements that only one side has as they are become equal where both have one of an identity."""
+    if not keys:
+        return
+    both = set(old).intersection(new)
+    rest = [i for i, token in enumerate(old) if token not in both]
+    others = [j for j, token in enumerate(new) if token not in both]
+    for i, j, key in _same_identity(left, rest, right, others, keys):
+        old[i] = new[j] = key
+        found.changed.add(j)
+
+
+def _same_identity(
+    left: Elements, rest: list[int], right: Elements, others: list[int], keys: Sequence[bytes]
+) -> list[tuple[int, int, Identity]]:
+    """Which of some elements have an identity that is clear on both sides."""
+    here = _identities(left.raw, left, rest, keys) if keys and others else {}
+    there = _identities(right.raw, right, others, keys) if here else {}
+    return [(i, j, key) for key, i in here.items() if i >= 0 and (j := there.get(key, -1)) >= 0]
+
+
+def _unique(
+    old: list[Hashable], new: list[Hashable], left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
+) -> list[int] | None:
     """Match tokens that all occur once: what does not rise with the longest run moved. Gives the run, or None."""
-    where = {token: j for j, token in enumerate(new)}
-    if len(where) < len(new) or len(set(old)) < len(old):
+    where = dict(zip(new, range(len(new)), strict=True))
+    if len(where) < len(new):
         return None
-    find = where.get
-    to = [find(token, -1) for token in old]
-    found.source = source = {j: i for i, j in enumerate(to) if j >= 0}
-    run = rising(list(source))
+    to = list(map(where.get, old, repeat(-1)))
+    source = dict(zip(to, range(len(to)), strict=True))  # of those that are nowhere only the last is in it
+    if source.pop(-1, None) is not None:
+        rest = [i for i, j in enumerate(to) if j < 0]
+        if len(source) + len(rest) < len(to) or len({old[i] for i in rest}) < len(rest):
+            return None
+        for i, j, _ in _same_identity(left, rest, right, _others(len(new), source), keys):
+            to[i] = j
+            found.changed.add(j)
+        source = dict(zip(to, range(len(to)), strict=True))
+        source.pop(-1, None)
+        to = list(source)
+    elif len(source) < len(to):
+        return None
+    found.source = source
+    run = rising(to)
     if len(run) < len(source):
-        found.moved = set(source).difference(run)
+        found.moved = set(to).difference(run)
     return run
 
 

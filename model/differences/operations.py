@@ -7,11 +7,14 @@ value. Positions in paths of the two documents differ where array elements were 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import add
 from typing import Any, ClassVar, TypeAlias
 
+from model import canonical as c
 from model.canonical import Path, Value
 from model.differences.edits import Edit, inverse_edits
 from model.notation.scalars import quoted
@@ -148,6 +151,22 @@ class Move:
 
 
 _move_path, _move_to_path, _move_old, _move_new = _setters(Move, "path", "to_path", "old", "new")
+
+
+def moves(
+    base: Path, to_base: Path, starts: Sequence[int], ends: Sequence[int], types: Iterable[int], data: Iterable[bytes]
+) -> list[Move]:
+    """Elements of one array that moved and are the same inside: all at once, faster than one by one."""
+    found = list(map(object.__new__, repeat(Move, len(starts))))
+    values = c.values(types, data)
+    for setter, given in (
+        (_move_path, map(add, repeat(base), zip(starts))),
+        (_move_to_path, map(add, repeat(to_base), zip(ends))),
+        (_move_old, values),
+        (_move_new, values),
+    ):
+        deque(map(setter, found, given), maxlen=0)
+    return found
 
 
 @dataclass(frozen=True, slots=True, init=False)

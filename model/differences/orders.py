@@ -131,27 +131,33 @@ def arranged(
     kept = set(skeleton)
     at: dict[object, list[Run]] = {}
     for number, side in enumerate(sides):
-        last = max((i for i, x in enumerate(side) if x in kept), default=-1)
+        wanted = {x for x, given in extra.items() if given == number and x not in kept}
+        places = [i for i, x in enumerate(side) if x in wanted] if wanted else []
+        if not places:
+            continue
+        last = next((i for i in range(len(side) - 1, -1, -1) if side[i] in kept), -1)
         anchor: object = _START
-        after = -1
+        after, seen = -1, 0
         runs: dict[object, list[Run]] = {}
-        for i, x in enumerate(side):
-            if x in kept:
-                anchor = x
-            elif extra.get(x) == number:
-                here = runs.setdefault(_END if i > last else anchor, [])
-                if not here or here[-1].after != after:
-                    here.append(Run(after))
-                here[-1].inside.append(x)
-            if x in rank:
-                after = rank[x]
+        for i in places:
+            # Between two such places only what stands nearest counts.
+            before = range(i - 1, seen - 1, -1)
+            anchor = next((side[k] for k in before if side[k] in kept), anchor)
+            after = next((rank[side[k]] for k in before if side[k] in rank), after)
+            seen = i
+            here = runs.setdefault(_END if i > last else anchor, [])
+            if not here or here[-1].after != after:
+                here.append(Run(after))
+            here[-1].inside.append(side[i])
         for key, found in runs.items():
             at[key] = _merged(at[key], found, weight) if key in at else found
     result: list[T] = _flat(at.get(_START))
-    for x in skeleton:
-        result.append(x)
-        if x in at:
-            result += _flat(at[x])
+    done = 0
+    for i in [i for i, x in enumerate(skeleton, 1) if x in at]:
+        result += skeleton[done:i]
+        result += _flat(at[skeleton[i - 1]])
+        done = i
+    result += skeleton[done:]
     return result + _flat(at.get(_END))
 
 

@@ -7,6 +7,7 @@ added the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import filterfalse
 from typing import Any, NamedTuple
 
 from model import canonical as c
@@ -47,19 +48,20 @@ class _Side:
     with what is here) are elements of the base.
     """
 
-    def __init__(self, numbers: list[int], count: int, matching: Matching, head: int) -> None:
+    def __init__(self, numbers: list[int], count: int, matching: Matching, head: int, new: list[int]) -> None:
         self.numbers, self.count = numbers, count
         self.changed = {head + matching.source[j] for j in matching.changed}
         self.unsure = {head + i for i in matching.unsure}
         self.apart = {head + i for i in matching.apart}
-        self.where = {number: position for position, number in enumerate(numbers) if number < count}
+        self.where = dict(zip(numbers, range(len(numbers)), strict=True))
         self._gaps: dict[int, list[int]] = {}
-        after = -1
-        for position, number in enumerate(numbers if len(self.where) < len(numbers) else ()):
-            if number < count:
-                after = number
-            else:
-                self._gaps.setdefault(after, []).append(position)
+        before, after = -1, -1
+        for position in new:
+            del self.where[numbers[position]]
+            if position > before + 1:
+                after = numbers[position - 1]
+            self._gaps.setdefault(after, []).append(position)
+            before = position
 
     def gaps(self) -> dict[int, list[int]]:
         """New elements by the base element that they stand behind (-1: in front), as positions here."""
@@ -80,10 +82,12 @@ class ArrayMerge:
         self.shown: dict[str, Value] = {}
         self.reordered = False
         count = len(lists[0])
+        lists[0].kept = None if lists[0].kind else lists[0].payloads()  # compared with both sides
         mine, theirs = (side.starts for side in lists[1:])
         same = three.pairs[1, 2].equal(mine[0], mine[-1], theirs[0], theirs[-1])
         self.left = self.side(1)
         self.right = self.left if same else self.side(2)
+        lists[0].kept = None
         self.unclear = not same and self.clashing()
         self.container = Container(c.ARRAY, rest=lists[0])
         if self.unclear:
@@ -110,9 +114,13 @@ class ArrayMerge:
         head, tail = trim(self.three.pairs[0, which], left, right)
         found = match(left.part(head, count - tail), right.part(head, len(right) - tail), self.keys)
         new = count + (0 if which == 1 else len(self.lists[1])) + head
-        source = found.source
-        middle = [head + source[j] if j in source else new + j for j in range(len(right) - tail - head)]
-        return _Side([*range(head), *middle, *range(count - tail, count)], count, found, head)
+        source, size = found.source, len(right) - tail - head
+        added = [j for j in range(size) if j not in source] if len(source) < size else []
+        middle = list(map(source.get, range(size), range(new - head, new - head + size)))
+        if head:
+            middle = [head + i for i in middle]
+        numbers = [*range(head), *middle, *range(count - tail, count)]
+        return _Side(numbers, count, found, head, [head + j for j in added])
 
     def clashing(self) -> bool:
         """Whether one side changed what the other has a guess about only."""
@@ -168,7 +176,7 @@ class ArrayMerge:
         left, right = self.left, self.right
         touched = left.changed | right.changed
         if len(left.where) < count or len(right.where) < count:
-            touched.update(i for i in range(count) if i not in left.where or i not in right.where)
+            touched |= self.missing(count)
         for i in sorted(touched):
             mine, theirs = self.at(1, left.where.get(i)), self.at(2, right.where.get(i))
             self.elements.append(Element(i, i, self.at(0, i), mine, theirs, i in left.apart or i in right.apart))
@@ -192,25 +200,33 @@ class ArrayMerge:
     def orders(self, count: int) -> None:
         """Say in which orders the sides have the elements."""
         left, right = self.order_of(self.left.numbers, 1), self.order_of(self.right.numbers, 2)
-        base = list(range(count))
+        base: list[Key] = list(range(count))
         container = self.container
         container.sides = (left, right, base)
-        container.rank = {i: i for i in base}
+        container.rank = dict(zip(base, range(count), strict=True))
         container.weight = self.weight
-        common = self.left.where.keys() & self.right.where.keys()
-        alone = len(common) < count or len(left) > count or len(right) > count
+        missing = self.missing(count)
+        alone: set[Key] = {("inserted", after) for after, _, _ in self.conflicts}.union(
+            missing,
+            *([side.numbers[p] for p in inside] for side in (self.left, self.right) for inside in side.gaps().values()),
+        )
         container.orders = {
-            name: [key for key in order if key in common] if alone else list(order)
+            name: list(filterfalse(alone.__contains__, order)) if alone else list(order)
             for name, order in (("base", base), ("mine", left), ("theirs", right))
         }
         lists = list(container.orders.values())
         self.reordered = not lists[0] == lists[1] == lists[2]
         if self.reordered:
-            names = {key: self.name(int(key)) for key in common}
+            names = {number: self.name(number) for number in range(count) if number not in missing}
             self.shown = {
                 side: c.array(names[key] for key in order if isinstance(key, int))
                 for side, order in container.orders.items()
             }
+
+    def missing(self, count: int) -> set[int]:
+        """The base's elements that a side does not have."""
+        sides = [side.where for side in (self.left, self.right) if len(side.where) < count]
+        return {key for where in sides for key in set(range(count)).difference(where)}
 
     def order_of(self, numbers: list[int], which: int) -> list[Key]:
         """A side's order, what waits for a person as one thing."""

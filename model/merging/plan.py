@@ -6,6 +6,7 @@ its sides have them. Building walks with a stack of its own, so depth does not m
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -167,9 +168,10 @@ def _built(frame: _Frame, decisions: Sequence[Decision]) -> Value:
     container, done = frame.container, frame.done
     if isinstance(container, Patched):
         return container.built(done)
-    skeleton = [key for key in _skeleton(container, decisions) if done.get(key, True)]
-    others = done.keys() - set(skeleton)
-    extra = {key: _origin(container, key, decisions) for key in others if done[key]}
+    skeleton = _skeleton(container, decisions)
+    if not all(done.values()):
+        skeleton = [key for key in skeleton if done.get(key, True)]
+    extra = {key: _origin(container, key, decisions) for key in done.keys() - set(skeleton) if done[key]}
     order = arranged(skeleton, container.sides, extra, container.rank, container.weight)
     if container.kind == c.OBJECT:
         return Value(c.OBJECT, c.document((str(key), done[key][0]) for key in order))
@@ -179,18 +181,55 @@ def _built(frame: _Frame, decisions: Sequence[Decision]) -> Value:
 def _array(order: list[Key], done: dict[Key, list[Value]], rest: Elements | None) -> Value:
     if rest is None:
         return c.array(value for key in order for value in done[key])
-    payloads, types = rest.payloads(), rest.types()
-    values: list[tuple[int, bytes]] = []
-    for key in order:
-        if key in done:
-            values += [(value.type, value.data) for value in done[key]]
-        elif isinstance(key, int):
-            values.append((types[key], payloads[key]))
     pieces: list[bytes] = []
-    for (kind, data), name in zip(values, names(0, len(values)), strict=True):
-        pieces += (_LETTERS[kind], name, data)
+    at = place = 0  # in the order, and in the new array
+    own = sorted(key for key in done if isinstance(key, int))
+    while at < len(order):
+        key = order[at]
+        if key in done or not isinstance(key, int):
+            for value in done.get(key, ()):
+                pieces += (_LETTERS[value.type], b"%d\x00" % place, value.data)
+                place += 1
+            at += 1
+            continue
+        # The base's elements that follow one another here as they do there.
+        size = 1
+        if at + 1 < len(order) and order[at + 1] == key + 1:
+            k = bisect_left(own, key)
+            end = min(own[k], len(rest)) if k < len(own) else len(rest)
+            size = _following(order, at, key, min(len(order) - at, end - key))
+        start, stop = rest.starts[key], rest.starts[key + size]
+        if place == key:
+            pieces.append(rest.raw[start:stop])
+        elif size == 1:
+            pieces += (rest.raw[start : start + 1], b"%d\x00" % place, rest.raw[start + len(str(key)) + 2 : stop])
+        else:
+            some = rest.part(key, key + size)
+            both = [b""] * (size * 3)
+            both[::3] = map(_LETTERS.__getitem__, some.types())
+            both[1::3] = names(place, place + size)
+            both[2::3] = some.payloads()
+            pieces += both
+        at, place = at + size, place + size
     size = sum(map(len, pieces)) + 5
     return Value(c.ARRAY, b"".join((size.to_bytes(4, "little"), *pieces, b"\x00")))
+
+
+def _following(order: list[Key], at: int, first: int, most: int) -> int:
+    """How many keys from one place on are numbers that follow one another, the first being ``first``: at most so many.
+
+    Compared by stretches of growing size, then of shrinking size.
+    """
+    done, step, grown = 1, 4, True
+    while step:
+        step = min(step, most - done)
+        if step and order[at + done : at + done + step] == list(range(first + done, first + done + step)):
+            done += step
+            step *= 4 if grown else 1
+        else:
+            grown = False
+            step //= 4 if step > 3 else 2
+    return done
 
 
 def _origin(container: Container, key: Key, decisions: Sequence[Decision]) -> int:
