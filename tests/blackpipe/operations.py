@@ -10,6 +10,7 @@ from typing import Any
 import bson
 
 from model.canonical import Value
+from model.errors import Refused
 from model.findings import Finding
 from model.layouts.recognise import LAYOUTS
 from model.plan import Plan
@@ -146,7 +147,8 @@ def _countable(at: Ground) -> None:
 
 def _changed(at: Ground) -> Outcome:
     cart = at.session.version(f"{DB}.carts", ID)
-    assert cart.v is not None
+    if cart.v is None:  # what came back was malformed
+        raise Refused("The version that came back is none.")
     return at.session.once.update(f"{DB}.carts", ID, cart.v, {"total": 2})
 
 
