@@ -236,6 +236,26 @@ class Layout(ABC):
     def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
         """A new document as its first version; ``refused`` where the id exists."""
 
+    def _taken(self, id: Value) -> Outcome:
+        return Outcome("refused", self.ns, id, f"There is a document {id_name(id)} already; choose another id.")
+
+    def _created(self, end: End, id: Value, v: Value | None, stamp: Stamp) -> Outcome:
+        """What a creation is told of the insert that decided.
+
+        One that found its id taken only when it was tried again may have been there and be deleted by now, or may still
+        arrive once the other document is deleted: that is unknown.
+        """
+        if end.kind == "applied":
+            said = f"Created as {version_name(v)}." if v is not None else "Created."
+            return Outcome("applied", self.ns, id, _joined(said, end.sentence), v)
+        if end.kind == "conflict" and not end.retried:
+            return self._taken(id)
+        if end.kind in ("conflict", "unknown"):
+            other = f"Another document has the id {id_name(id)}; whether yours was there before it nobody can tell."
+            detail = other if end.kind == "conflict" else end.sentence
+            return Outcome("unknown", self.ns, id, detail, token=str(stamp.token))
+        return Outcome(end.kind, self.ns, id, end.sentence)
+
     @abstractmethod
     def delete(
         self, id: Value, base: Version, stamp: Stamp | None = None, kept: Sequence[tuple[str, bytes]] | None = None

@@ -239,21 +239,11 @@ class CurrentDocument(Layout):
             check_size(write.body if isinstance(write.body, bytes) else b"")
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
-        end = run(self.server, write, self._asks(id, stamp))
-        if end.kind == "conflict":
-            return self._taken(id)
-        if end.kind == "applied":
-            said = f"Created as {version_name(v)}." if v is not None else "Created."
-            return Outcome("applied", self.ns, id, f"{said} {end.sentence}".strip(), v)
-        token = str(stamp.token) if end.kind == "unknown" else None
-        return Outcome(end.kind, self.ns, id, end.sentence, token=token)
+        return self._created(run(self.server, write, self._asks(id, stamp)), id, v, stamp)
 
     def _occupied(self, id: Value) -> bool:
         """Whether there is a current document with this id."""
         return self._any(self.ns, guards.exact(self.profile.id, id))
-
-    def _taken(self, id: Value) -> Outcome:
-        return Outcome("refused", self.ns, id, f"There is a document {id_name(id)} already; choose another id.")
 
     def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         """The version of a new document; None where there are none."""

@@ -297,13 +297,7 @@ class OwnDocuments(Layout):
             raw = self._first_document(self._new_pairs(id, stamp, v), content)
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
-        end = self._insert(id, raw, stamp, "the first version")
-        if end.kind == "conflict":
-            return self._taken(id)
-        if end.kind == "applied":
-            return Outcome("applied", self.ns, id, f"Created as {version_name(v)}. {end.sentence}".strip(), v)
-        token = str(stamp.token) if end.kind == "unknown" else None
-        return Outcome(end.kind, self.ns, id, end.sentence, token=token)
+        return self._created(self._insert(id, raw, stamp, "the first version"), id, v, stamp)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """A document for each version."""
@@ -320,9 +314,6 @@ class OwnDocuments(Layout):
 
     def _first_document(self, own: list[tuple[str, Value]], content: bytes) -> bytes:
         return c.document([*own, *c.fields(content)])
-
-    def _taken(self, id: Value) -> Outcome:
-        return Outcome("refused", self.ns, id, f"There is a document {id_name(id)} already; choose another id.")
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
         """Every version, oldest first."""

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from model import canonical as c
 from model.canonical import Value
 from model.errors import NotFound
 from model.layouts.base import Layout
@@ -183,3 +184,30 @@ def test_an_edit_that_may_still_arrive_at_what_was_put_back_is_unknown(name: str
             assert sound.version(ID).v == base.v, outcome
         said.add(outcome.kind)
     assert "unknown" in said
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_creation_without_an_answer_is_not_denied_where_its_id_was_deleted_and_taken_by_now(
+    name: str, server: Server
+) -> None:
+    sound = empty(server, name)
+
+    landed = []
+
+    def mine() -> bool:
+        return is_there(sound) and c.get(sound.version(ID).content or c.EMPTY, ("mine",)) is not None
+
+    def reborn() -> None:
+        if mine():
+            landed.append(True)
+            assert sound.delete(ID, sound.version(ID)).kind == "applied"
+        sound.create(doc(theirs=1), ID)
+
+    told = set()
+    for writing in places(server, sound, ("lost",), reborn):
+        outcome = writing.create(doc(mine=1), ID)
+        told.add((outcome.kind, bool(landed) or mine()))
+        landed.clear()
+        empty(server, name)
+    assert ("unknown", True) in told or name == "archive"  # whose archive still holds what was deleted
+    assert not {("applied", False), ("refused", True), ("conflict", True)} & told

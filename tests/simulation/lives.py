@@ -176,6 +176,7 @@ def _of_one(
         if kind == "applied" and not there[write.token] and not excused:
             yield f"{write.mark} ({write.kind}) was acknowledged, is not there, and no delete saw it"
         freed = any(each.may_have_happened for each in removals) and any(write.token.binary in raw for raw in arrived)
+        freed = freed and write.kind != "create"
         if kind in SURELY_NOT and (there[write.token] or excused) and not freed:
             yield f"{write.mark} ({write.kind}) was told {kind} and is there"
     if not removals and of.layout not in ("hashed", "plain"):
