@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +17,12 @@ import pytest
 from bson import Int64, ObjectId
 from bson.json_util import CANONICAL_JSON_OPTIONS, loads
 
-from model import canonical, commands, text
+from model import canonical, text
+from tests.journeys.running import Run
 from tests.model import stories
 
 Db = pymongo.database.Database[dict[str, Any]]
-Run = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command here; exit status, standard output, standard error."""
-
-    def called(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = commands.main(list(argv))
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return called
 
 
 @pytest.fixture

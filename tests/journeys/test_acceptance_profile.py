@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ import pytest
 from bson import ObjectId
 
 from model import canonical, commands, text
+from tests.journeys.running import Rows
 
 Db = pymongo.database.Database[dict[str, Any]]
-Run = Callable[..., tuple[int, list[dict[str, Any]]]]
 WHEN = dt.datetime(2024, 5, 17, 9, 30, tzinfo=dt.UTC)
 PROFILE = """
 [[collection]]
@@ -134,15 +133,12 @@ def ground(server_uri: str, database: Db, tmp_path: Path) -> tuple[str, str]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], ground: tuple[str, str], database: Db) -> Run:
-    """``run(command, collection, …)`` with the profile and --json; exit status and rows."""
+def asked(rows: Rows, ground: tuple[str, str], database: Db) -> Rows:
+    """``asked(command, collection, …)`` with the profile and --json; exit status and rows."""
     source, path = ground
 
     def called(command: str, collection: str, *argv: str) -> tuple[int, list[dict[str, Any]]]:
-        capsys.readouterr()
-        ns = f"{database.name}.{collection}"
-        status = commands.main([command, source, ns, *argv, "--profile", path, "--json"])
-        return status, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        return rows(command, source, f"{database.name}.{collection}", *argv, "--profile", path)
 
     return called
 
@@ -152,8 +148,8 @@ EVERYWHERE = (*HISTORIES, "hash", "bare")
 
 
 @pytest.mark.parametrize("collection", HISTORIES)
-def test_a_history_under_other_names_has_every_version(run: Run, collection: str) -> None:
-    status, rows = run("history", collection, "7")
+def test_a_history_under_other_names_has_every_version(asked: Rows, collection: str) -> None:
+    status, rows = asked("history", collection, "7")
     assert status == 0
     assert [(row["v"], row["state"], row["current"]) for row in rows] == [
         ({"$numberInt": str(v)}, "present", v == 3) for v in (3, 2, 1)
@@ -171,8 +167,8 @@ def test_a_history_under_other_names_has_every_version(run: Run, collection: str
 
 
 @pytest.mark.parametrize("collection", EVERYWHERE)
-def test_the_content_under_other_names_is_what_the_team_put_there(run: Run, collection: str) -> None:
-    status, (row,) = run("show", collection, "7")
+def test_the_content_under_other_names_is_what_the_team_put_there(asked: Rows, collection: str) -> None:
+    status, (row,) = asked("show", collection, "7")
     shown = canonical.decode(text.from_text(json.dumps(row)))
     if collection == "hash":
         assert shown.pop("views") == 5
@@ -189,10 +185,10 @@ def stored(database: Db, collection: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("collection", EVERYWHERE)
 def test_an_edit_under_other_names_changes_one_field_and_what_the_layout_keeps(
-    run: Run, database: Db, collection: str
+    asked: Rows, database: Db, collection: str
 ) -> None:
     before = stored(database, collection)
-    status, (row,) = run("edit", collection, "7", "--set", "steps=99")
+    status, (row,) = asked("edit", collection, "7", "--set", "steps=99")
     assert (status, row["outcome"], row["id"]) == (0, "applied", {"$numberInt": "7"}), row
     after = stored(database, collection)
     if collection == "inside":
@@ -232,20 +228,20 @@ def test_an_edit_under_other_names_changes_one_field_and_what_the_layout_keeps(
 
 
 @pytest.mark.parametrize("collection", EVERYWHERE)
-def test_removing_and_restoring_under_other_names(run: Run, database: Db, collection: str) -> None:
-    status, (row,) = run("edit", collection, "7", "--unset", "deep.a", "name")
+def test_removing_and_restoring_under_other_names(asked: Rows, database: Db, collection: str) -> None:
+    status, (row,) = asked("edit", collection, "7", "--unset", "deep.a", "name")
     assert (status, row["outcome"]) == (0, "applied"), row
-    _, (shown,) = run("show", collection, "7")
+    _, (shown,) = asked("show", collection, "7")
     assert "name" not in shown
     assert shown["deep"] == {"b": "same"}
     if collection not in HISTORIES:
         return
-    assert run("diff", collection, "7", "3", "4")[0] == 1
-    status, (row,) = run("restore", collection, "7", "2")
+    assert asked("diff", collection, "7", "3", "4")[0] == 1
+    status, (row,) = asked("restore", collection, "7", "2")
     assert (status, row["outcome"]) == (0, "applied"), row
-    _, rows = run("history", collection, "7")
+    _, rows = asked("history", collection, "7")
     assert [row["v"]["$numberInt"] for row in rows] == ["5", "4", "3", "2", "1"]
-    _, differences = run("diff", collection, "7", "2", "5")
+    _, differences = asked("diff", collection, "7", "2", "5")
     # Who saved it is content where the profile names a field for that; some servers keep a field order of their own.
     assert [d for d in differences if d["op"] != "reorder" and d["path"] != ["who"]] == []
 

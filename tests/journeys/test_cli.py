@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +10,11 @@ import pymongo.database
 import pytest
 from bson import Int64, ObjectId
 
-from model import canonical, commands, text
+from model import canonical, text
+from tests.journeys.running import Rows, Run
 from tests.model import stories
 
 Db = pymongo.database.Database
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command here; exit status, standard output, standard error."""
-
-    def called(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = commands.main(list(argv))
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return called
-
-
-@pytest.fixture
-def rows(run: Run) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
-    """Run a command with --json; exit status and rows."""
-
-    def called(*argv: str) -> tuple[int, list[dict[str, Any]]]:
-        status, out, _ = run(*argv, "--json")
-        return status, [json.loads(line) for line in out.splitlines()]
-
-    return called
 
 
 @pytest.fixture
@@ -65,7 +40,7 @@ def current(database: Db, id: str = "K-1") -> dict[str, Any]:
 # --- reading
 
 
-def test_collections_say_layout_fields_and_grounds(rows: Any, source: str, database_name: str) -> None:
+def test_collections_say_layout_fields_and_grounds(rows: Rows, source: str, database_name: str) -> None:
     status, found = rows("collections", source)
     mine = {row["ns"].partition(".")[2]: row for row in found if row["ns"].startswith(database_name)}
     assert status == 0
@@ -75,7 +50,7 @@ def test_collections_say_layout_fields_and_grounds(rows: Any, source: str, datab
     assert list(mine["contracts"]) == ["ns", "layout", "fields", "documents", "confidence", "why"]
 
 
-def test_a_history_is_rows_with_gaps(rows: Any, source: str, ns: str) -> None:
+def test_a_history_is_rows_with_gaps(rows: Rows, source: str, ns: str) -> None:
     status, found = rows("history", source, ns, "K-1")
     assert status == 0
     assert [list(row) for row in found] == [["v", "at", "hash", "bytes", "stored", "current", "state"]] * 4
@@ -126,7 +101,7 @@ def test_show_stored_prints_the_document_as_it_is_stored(run: Run, source: str, 
     assert canonical.decode(text.from_text(out)) == current(database)
 
 
-def test_diff_between_versions_says_what_changed(run: Run, rows: Any, source: str, ns: str) -> None:
+def test_diff_between_versions_says_what_changed(run: Run, rows: Rows, source: str, ns: str) -> None:
     status, found = rows("diff", source, ns, "K-1", "1", "2")
     assert status == 1
     assert {"op": "replace", "path": ["status"], "from": "draft", "to": "active"} in found
@@ -153,7 +128,7 @@ def write(folder: Path, **contents: str) -> list[str]:
     return [str(folder / name) for name in contents]
 
 
-def test_diff_takes_two_files(rows: Any, tmp_path: Path) -> None:
+def test_diff_takes_two_files(rows: Rows, tmp_path: Path) -> None:
     a, b = write(tmp_path, a='{"n": 1}', b='{"n": {"$numberLong": "1"}}')
     status, found = rows("diff", a, b)
     one = {"$numberInt": "1"}
@@ -175,7 +150,7 @@ def test_merge_writes_the_form_of_mine(run: Run, tmp_path: Path) -> None:
     assert out.read_text() == merged
 
 
-def test_merge_conflicts_are_rows_and_nothing_is_written(run: Run, rows: Any, tmp_path: Path) -> None:
+def test_merge_conflicts_are_rows_and_nothing_is_written(run: Run, rows: Rows, tmp_path: Path) -> None:
     base, mine, theirs = write(tmp_path, base='{"a": 1}', mine='{"a": 2}', theirs='{"a": 3}')
     status, (row,) = rows("merge", base, mine, theirs)
     assert status == 1
@@ -198,7 +173,7 @@ def test_merge_keeps_bson(run: Run, tmp_path: Path) -> None:
 # --- writing
 
 
-def test_edit_is_one_guarded_write(rows: Any, source: str, database: Db, ns: str) -> None:
+def test_edit_is_one_guarded_write(rows: Rows, source: str, database: Db, ns: str) -> None:
     status, (row,) = rows(
         "edit", source, ns, "K-1", "--base", "4", "--set", 'status="cancelled"', "premium.net=1.5", "--unset", "tags"
     )
@@ -210,13 +185,13 @@ def test_edit_is_one_guarded_write(rows: Any, source: str, database: Db, ns: str
     assert "tags" not in after
 
 
-def test_edit_of_another_base_is_a_conflict(rows: Any, source: str, database: Db, ns: str) -> None:
+def test_edit_of_another_base_is_a_conflict(rows: Rows, source: str, database: Db, ns: str) -> None:
     status, (row,) = rows("edit", source, ns, "K-1", "--base", "2", "--set", "steps=9")
     assert (status, row["outcome"]) == (1, "conflict")
     assert current(database)["v"] == 4
 
 
-def test_edit_that_changes_nothing_says_so(rows: Any, source: str, database: Db, ns: str) -> None:
+def test_edit_that_changes_nothing_says_so(rows: Rows, source: str, database: Db, ns: str) -> None:
     status, (row,) = rows("edit", source, ns, "K-1", "--set", 'status="active"')
     assert (status, row["outcome"]) == (0, "skipped")
     assert current(database)["v"] == 4
@@ -251,14 +226,14 @@ def test_a_change_that_cannot_be_made_is_refused(
     assert current(database)["v"] == 4
 
 
-def test_a_refusal_is_a_row_too(rows: Any, source: str, ns: str) -> None:
+def test_a_refusal_is_a_row_too(rows: Rows, source: str, ns: str) -> None:
     status, (row,) = rows("edit", source, ns, "K-1", "--set", "_id=1")
     assert (status, row["outcome"]) == (2, "refused")
     status, (row,) = rows("edit", source, ns, "nobody", "--set", "a=1")
     assert (status, row["outcome"], row["id"]) == (2, "refused", None)
 
 
-def test_restore_brings_back_a_version_or_some_fields(rows: Any, source: str, database: Db, ns: str) -> None:
+def test_restore_brings_back_a_version_or_some_fields(rows: Rows, source: str, database: Db, ns: str) -> None:
     assert rows("restore", source, ns, "K-1", "1", "--fields", "status")[0] == 0
     assert (current(database)["status"], current(database)["steps"], current(database)["v"]) == ("draft", 4, 5)
     assert rows("restore", source, ns, "K-1", "2")[0] == 0
@@ -266,7 +241,7 @@ def test_restore_brings_back_a_version_or_some_fields(rows: Any, source: str, da
 
 
 def test_the_journal_lists_what_was_written_and_undo_takes_it_back(
-    run: Run, rows: Any, source: str, database: Db, ns: str
+    run: Run, rows: Rows, source: str, database: Db, ns: str
 ) -> None:
     assert run("journal")[1] == "Nothing was written from here so far.\n"
     rows("edit", source, ns, "K-1", "--set", 'status="cancelled"')
@@ -282,7 +257,7 @@ def test_the_journal_lists_what_was_written_and_undo_takes_it_back(
     assert "cancelled" not in run("journal")[1]
 
 
-def test_undo_of_what_moved_on_is_a_conflict(rows: Any, source: str, database: Db, ns: str) -> None:
+def test_undo_of_what_moved_on_is_a_conflict(rows: Rows, source: str, database: Db, ns: str) -> None:
     rows("edit", source, ns, "K-1", "--set", 'status="cancelled"')
     _, (entry,) = rows("journal")
     rows("edit", source, ns, "K-1", "--set", "steps=9")
@@ -291,7 +266,7 @@ def test_undo_of_what_moved_on_is_a_conflict(rows: Any, source: str, database: D
     assert current(database)["v"] == 6
 
 
-def test_cleanup_writes_nothing_without_apply(run: Run, rows: Any, source: str, database: Db, ns: str) -> None:
+def test_cleanup_writes_nothing_without_apply(run: Run, rows: Rows, source: str, database: Db, ns: str) -> None:
     stats = f"{ns.partition('.')[0]}.stats"
     before = list(database["stats"].find())
     status, found = rows("cleanup", source, stats)
@@ -304,7 +279,7 @@ def test_cleanup_writes_nothing_without_apply(run: Run, rows: Any, source: str, 
     assert list(database["stats"].find()) == before
 
 
-def test_cleanup_finishes_stale_tokens_once(rows: Any, source: str, database: Db, ns: str) -> None:
+def test_cleanup_finishes_stale_tokens_once(rows: Rows, source: str, database: Db, ns: str) -> None:
     stats = f"{ns.partition('.')[0]}.stats"
     status, found = rows("cleanup", source, stats, "--apply")
     assert (status, [row["outcome"] for row in found]) == (0, ["applied"] * 2)
@@ -313,7 +288,7 @@ def test_cleanup_finishes_stale_tokens_once(rows: Any, source: str, database: Db
     assert rows("cleanup", source, stats, "--apply") == (0, [])
 
 
-def test_cleanup_takes_an_age(rows: Any, source: str, database: Db, ns: str) -> None:
+def test_cleanup_takes_an_age(rows: Rows, source: str, database: Db, ns: str) -> None:
     stats = f"{ns.partition('.')[0]}.stats"
     assert rows("cleanup", source, stats, "--older-than", "5200w", "--apply") == (0, [])
     status, found = rows("cleanup", source, stats, "--older-than", "0s", "--apply")
@@ -322,7 +297,7 @@ def test_cleanup_takes_an_age(rows: Any, source: str, database: Db, ns: str) -> 
 
 
 def test_a_token_that_cannot_be_finished_is_said_and_the_others_are_finished(
-    rows: Any, source: str, database: Db, ns: str
+    rows: Rows, source: str, database: Db, ns: str
 ) -> None:
     stats = f"{ns.partition('.')[0]}.stats"
     database["stats"].insert_one(
@@ -336,7 +311,7 @@ def test_a_token_that_cannot_be_finished_is_said_and_the_others_are_finished(
 # --- options
 
 
-def test_a_profile_states_what_recognition_cannot_know(rows: Any, source: str, database: Db, tmp_path: Path) -> None:
+def test_a_profile_states_what_recognition_cannot_know(rows: Rows, source: str, database: Db, tmp_path: Path) -> None:
     database["odd"].insert_one({"_id": 1, "current": {"rev": 3, "name": "x"}, "older": [{"rev": 2, "name": "y"}]})
     profile = tmp_path / "p.toml"
     profile.write_text(
@@ -350,12 +325,12 @@ def test_a_profile_states_what_recognition_cannot_know(rows: Any, source: str, d
     ]
 
 
-def test_a_layout_can_be_named(rows: Any, source: str, ns: str) -> None:
+def test_a_layout_can_be_named(rows: Rows, source: str, ns: str) -> None:
     status, found = rows("history", source, ns, "K-1", "--layout", "plain")
     assert (status, [row["current"] for row in found]) == (0, [True])
 
 
-def test_the_sample_and_dumps_are_sources_like_any_other(rows: Any, run: Run, tmp_path: Path) -> None:
+def test_the_sample_and_dumps_are_sources_like_any_other(rows: Rows, run: Run, tmp_path: Path) -> None:
     status, found = rows("history", "sample:", "insurance.contracts", "K-204117")
     assert status == 0
     assert len(found) == 14

@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model import commands
 from model.lock import Held, held
+from tests.journeys.running import Rows, Run
 
 Db = pymongo.database.Database
-Run = Callable[..., tuple[int, str, str]]
 OLD = ObjectId("650000000000000000000000")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command here; exit status, standard output, standard error."""
-
-    def called(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = commands.main(list(argv))
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return called
-
-
-@pytest.fixture
-def rows(run: Run) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
-    """Run a command with --json; exit status and rows."""
-
-    def called(*argv: str) -> tuple[int, list[dict[str, Any]]]:
-        status, out, _ = run(*argv, "--json")
-        return status, [json.loads(line) for line in out.splitlines()]
-
-    return called
 
 
 @pytest.fixture
@@ -66,7 +38,7 @@ def db(database_name: str) -> str:
     return database_name
 
 
-def test_next_prints_the_number_and_moves_the_counter(rows: Any, run: Run, source: str, database: Db, db: str) -> None:
+def test_next_prints_the_number_and_moves_the_counter(rows: Rows, run: Run, source: str, database: Db, db: str) -> None:
     status, (row,) = rows("next", source, f"{db}.counters", "orders")
     assert (status, row["outcome"], row["value"]) == (0, "applied", {"$numberInt": "42"})
     assert list(row) == ["outcome", "ns", "id", "detail", "value"]
@@ -74,7 +46,7 @@ def test_next_prints_the_number_and_moves_the_counter(rows: Any, run: Run, sourc
     assert database["counters"].find_one({"_id": "orders"}) == {"_id": "orders", "seq": 43}
 
 
-def test_next_makes_a_counter_only_when_it_is_told_to(run: Run, rows: Any, source: str, db: str) -> None:
+def test_next_makes_a_counter_only_when_it_is_told_to(run: Run, rows: Rows, source: str, db: str) -> None:
     status, out, err = run("next", source, f"{db}.counters", "ordres")
     assert (status, out) == (2, "")
     assert "ordres" in err
@@ -82,7 +54,7 @@ def test_next_makes_a_counter_only_when_it_is_told_to(run: Run, rows: Any, sourc
     assert (status, row["value"]) == (0, {"$numberInt": "1"})
 
 
-def test_count_with_a_token_counts_once(rows: Any, source: str, database: Db, db: str) -> None:
+def test_count_with_a_token_counts_once(rows: Rows, source: str, database: Db, db: str) -> None:
     ends = [rows("count", source, f"{db}.stats", "2020-07-04", "order-7") for _ in range(2)]
     assert [(status, row["outcome"]) for status, (row,) in ends] == [(0, "applied"), (0, "skipped")]
     assert database["stats"].find_one({"_id": "2020-07-04"})["count"] == 43
@@ -93,7 +65,7 @@ def test_count_with_a_token_counts_once(rows: Any, source: str, database: Db, db
     assert database["stats"].find_one({"_id": "2020-07-04"})["pending"] == []
 
 
-def test_process_applies_an_entry_once(rows: Any, run: Run, source: str, database: Db, db: str) -> None:
+def test_process_applies_an_entry_once(rows: Rows, run: Run, source: str, database: Db, db: str) -> None:
     teams = f"{db}.teams"
     where = (source, teams, "Spain", "south-africa-2010", "--field", "wins")
     assert [rows("process", *where)[1][0]["outcome"] for _ in range(2)] == ["applied", "skipped"]
@@ -106,7 +78,7 @@ def test_process_applies_an_entry_once(rows: Any, run: Run, source: str, databas
 
 
 def test_insert_takes_an_id_or_the_next_number(
-    rows: Any, run: Run, source: str, database: Db, db: str, tmp_path: Path
+    rows: Rows, run: Run, source: str, database: Db, db: str, tmp_path: Path
 ) -> None:
     users = f"{db}.users"
     database["users"].insert_one({"_id": 7, "name": "Ann"})
@@ -123,7 +95,7 @@ def test_insert_takes_an_id_or_the_next_number(
 
 
 def test_what_was_written_is_in_the_journal_and_can_be_undone(
-    rows: Any, run: Run, source: str, database: Db, db: str
+    rows: Rows, run: Run, source: str, database: Db, db: str
 ) -> None:
     run("process", source, f"{db}.teams", "Spain", "south-africa-2010", "--field", "wins", "--by", "4")
     entry = rows("journal")[1][0]
@@ -133,7 +105,7 @@ def test_what_was_written_is_in_the_journal_and_can_be_undone(
 
 
 def test_a_hashed_document_is_inserted_and_edited_by_its_hash(
-    rows: Any, source: str, database: Db, db: str, tmp_path: Path
+    rows: Rows, source: str, database: Db, db: str, tmp_path: Path
 ) -> None:
     profile = tmp_path / "p.toml"
     profile.write_text(f'[[collection]]\nns = "{db}.carts"\nlayout = "hashed"\n')
@@ -160,7 +132,7 @@ def test_the_report_of_a_cleanup_says_what_a_mail_must(run: Run, source: str, da
 
 
 def test_a_second_cleanup_says_that_another_is_at_work_and_does_nothing(
-    run: Run, rows: Any, source: str, database: Db, db: str, home: Path
+    run: Run, rows: Rows, source: str, database: Db, db: str, home: Path
 ) -> None:
     from model.session import Session
 

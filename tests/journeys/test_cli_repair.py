@@ -11,23 +11,10 @@ from typing import Any
 import pymongo.database
 import pytest
 
-from model import commands
+from tests.journeys.running import Run, rows_of
 from tests.repairing.planting import CASES, NAMES, Case, snapshot
 
 Db = pymongo.database.Database
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def called(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = commands.main(list(argv))
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return status, out, err
-
-    return called
 
 
 @pytest.fixture
@@ -52,10 +39,6 @@ def case_of(name: str) -> Case:
     return next(case for case in CASES if case.name == name)
 
 
-def rows(out: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in out.splitlines()]
-
-
 def change_plan(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     path = tmp_path / "plan.json"
     data = json.loads(path.read_text("utf-8"))
@@ -71,7 +54,7 @@ def test_without_apply_nothing_is_written_and_rows_say_what_would_be_done(
     status, out, _ = run(*command, "--json")
     assert status == 0
     assert snapshot(database) == before
-    first, _ = rows(out)
+    first, _ = rows_of(out)
     assert set(first) == {"outcome", "ns", "id", "detail"}
     assert first["outcome"] == "skipped"
     assert first["id"] == "K-0"
@@ -86,11 +69,11 @@ def test_applied_rows_and_a_second_run_that_writes_nothing(
     command = at("A3")
     status, out, _ = run(*command, "--apply", "--json")
     assert status == 0
-    assert [row["outcome"] for row in rows(out)] == ["applied", "applied"]
+    assert [row["outcome"] for row in rows_of(out)] == ["applied", "applied"]
     after = snapshot(database)
     status, out, _ = run(*command, "--apply", "--json")
     assert status == 1
-    assert [row["outcome"] for row in rows(out)] == ["skipped", "skipped"]
+    assert [row["outcome"] for row in rows_of(out)] == ["skipped", "skipped"]
     assert snapshot(database) == after
 
 
@@ -100,7 +83,7 @@ def test_a_document_that_changed_since_the_scan_is_skipped_and_the_others_are_do
     command = at("A3")
     database["things"].update_one({"_id": "K-0"}, {"$set": {"title": "somebody was here"}})
     status, out, _ = run(*command, "--apply", "--json")
-    first, second = rows(out)
+    first, second = rows_of(out)
     assert (status, first["outcome"], second["outcome"]) == (1, "skipped", "applied")
     assert "K-0 changed since the scan" in first["detail"]
     assert database["things_past"].count_documents({"docId": "K-0", "v": 4}) == 1
@@ -112,12 +95,12 @@ def test_what_asks_waits_for_its_answer_in_the_plan(
     command = at("A5")
     status, out, _ = run(*command, "--apply", "--json")
     assert status == 1
-    assert {row["outcome"] for row in rows(out)} == {"skipped"}
-    assert "waits for an answer" in rows(out)[0]["detail"]
+    assert {row["outcome"] for row in rows_of(out)} == {"skipped"}
+    assert "waits for an answer" in rows_of(out)[0]["detail"]
     change_plan(tmp_path, lambda plan: plan["items"][0].update(answer="restore"))
     change_plan(tmp_path, lambda plan: plan["items"][1].update(answer="leave"))
     status, out, _ = run(*command, "--apply", "--json")
-    assert [row["outcome"] for row in rows(out)] == ["applied", "skipped"]
+    assert [row["outcome"] for row in rows_of(out)] == ["applied", "skipped"]
     restored = database["things"].find_one({"_id": "K-0"})
     assert restored is not None
     assert restored["v"] == 4
@@ -134,13 +117,13 @@ def test_a_run_is_undone_to_the_byte_by_its_name_and_a_write_by_its_entry(
     assert name.startswith("run-")
     status, out, _ = run("undo", name, "--json")
     assert status == 0
-    assert [row["outcome"] for row in rows(out)] == ["applied", "applied"]
+    assert [row["outcome"] for row in rows_of(out)] == ["applied", "applied"]
     assert snapshot(database) == before
     status, out, _ = run("undo", name)
     assert "left to undo" in out
     run(*command, "--apply")
     _, out, _ = run("journal", "--json")
-    entry = rows(out)[0]
+    entry = rows_of(out)[0]
     assert entry["action"] == "repair"
     status, out, _ = run("undo", entry["entry"], "--json")
     assert status == 0
@@ -160,7 +143,7 @@ def test_undo_after_a_later_edit_is_a_conflict_and_writes_nothing(
     after = snapshot(database)
     status, out, _ = run("undo", name, "--json")
     assert status == 1
-    assert [row["outcome"] for row in rows(out)] == ["conflict"]
+    assert [row["outcome"] for row in rows_of(out)] == ["conflict"]
     assert snapshot(database) == after
 
 

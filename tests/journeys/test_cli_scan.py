@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model import commands
+from tests.journeys.running import Run, rows_of
 
 Db = pymongo.database.Database
-Run = Callable[..., tuple[int, str, str]]
 LONG_AGO = ObjectId.from_datetime(dt.datetime(2025, 10, 31, tzinfo=dt.UTC))
 
 PROFILE = """
@@ -39,17 +36,6 @@ targets = {{ invoices = "{db}.invoices:number" }}
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def called(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = commands.main(list(argv))
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return called
-
-
-@pytest.fixture
 def profile(database: Db, database_name: str, tmp_path: Path) -> str:
     database["contracts"].insert_many([{"_id": "K-1", "rev": 2, "net": 2}, {"_id": "K-2", "rev": 1, "net": 1}])
     database["past"].insert_many([{"of": "K-1", "rev": 1, "net": 1}, {"of": "K-2", "rev": 2, "net": 9}])
@@ -61,16 +47,12 @@ def profile(database: Db, database_name: str, tmp_path: Path) -> str:
     return str(path)
 
 
-def rows(out: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in out.splitlines()]
-
-
 def test_a_row_says_class_place_id_versions_detail_and_repair(
     run: Run, server_uri: str, database_name: str, profile: str
 ) -> None:
     status, out, err = run("scan", server_uri, f"{database_name}.contracts", "--profile", profile, "--json")
     assert (status, err) == (1, "")
-    assert rows(out) == [
+    assert rows_of(out) == [
         {
             "class": "A3",
             "ns": f"{database_name}.contracts",
@@ -85,7 +67,7 @@ def test_a_row_says_class_place_id_versions_detail_and_repair(
 def test_a_database_is_scanned_by_its_name(run: Run, server_uri: str, database_name: str, profile: str) -> None:
     status, out, _ = run("scan", server_uri, database_name, "--profile", profile, "--json")
     assert status == 1
-    assert {(row["class"], row["ns"], str(row["id"]), row["repair"]) for row in rows(out)} == {
+    assert {(row["class"], row["ns"], str(row["id"]), row["repair"]) for row in rows_of(out)} == {
         ("A3", f"{database_name}.contracts", "K-2", "remove-phantom"),
         ("T1", f"{database_name}.stats", "calls", "finish-token"),
         ("S1", f"{database_name}.counters", "invoices", "raise-counter"),
@@ -117,7 +99,7 @@ def test_what_was_not_checked_stands_beside_the_rows_and_at_the_end_of_the_text(
 ) -> None:
     database["counters"].insert_one({"_id": "letters", "seq": 1})
     _, out, err = run("scan", server_uri, f"{database_name}.counters", "--profile", profile, "--json")
-    assert all(row["class"] in ("S1", "S2") for row in rows(out))
+    assert all(row["class"] in ("S1", "S2") for row in rows_of(out))
     assert "Not checked" in err
     assert "letters" in err
     _, out, err = run("scan", server_uri, f"{database_name}.counters", "--profile", profile)
@@ -129,7 +111,7 @@ def test_one_document_can_be_scanned(run: Run, server_uri: str, database_name: s
     ns = f"{database_name}.contracts"
     assert run("scan", server_uri, ns, "--profile", profile, "--id", "K-1", "--json") == (0, "", "")
     status, out, _ = run("scan", server_uri, ns, "--profile", profile, "--id", "K-2", "--gentle", "--json")
-    assert (status, len(rows(out))) == (1, 1)
+    assert (status, len(rows_of(out))) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +130,7 @@ def test_a_dump_is_scanned_where_it_lies(run: Run, tmp_path: Path) -> None:
     lines = [{"_id": i, "docId": f"K-{i % 4}", "v": 1 + i // 4, "net": i} for i in range(12)]
     path.write_text("\n".join(json.dumps(line) for line in lines if line["_id"] != 5))
     status, out, _ = run("scan", str(path), "--json")
-    told = rows(out)
+    told = rows_of(out)
     assert (status, [(row["class"], row["id"], row["versions"]) for row in told]) == (
         1,
         [("V2", "K-1", [{"$numberInt": "2"}])],
