@@ -32,7 +32,7 @@ from model.layouts.fields import (
     version_damage,
     whole_number,
 )
-from model.layouts.gaps import newest_first, outlined, with_gaps
+from model.layouts.gaps import loss, newest_first, outlined, with_gaps
 from model.names import id_name, version_name
 from model.records import Outline, Row, State, Stored, Version
 from model.resilient import Terms
@@ -82,7 +82,7 @@ class WithArchive(CurrentDocument):
             current = None
         rows = newest_first(map(self._row_version, self._rows({self.profile.archive_id: {"$eq": id}}, id)))
         found = False
-        for version in with_gaps(self._joined(current, rows)):
+        for version in with_gaps(self._joined(current, rows), loss(self.profile)):
             found = True
             yield version if contents else replace(version, content=None, raw=None)
         if not found:
@@ -187,7 +187,7 @@ class WithArchive(CurrentDocument):
         rows.sort(key=lambda row: -(place_of(row.v) or 0))
         current = currents[0] if currents else None
         both = [row for row in rows if current is not None and place_of(row.v) == place_of(current.v)]
-        versions = list(with_gaps(self._joined(current, iter(rows))))
+        versions = list(with_gaps(self._joined(current, iter(rows)), loss(self.profile)))
         versions = [replace(each, detail="") if each.current and each.state == "present" else each for each in versions]
         if both and current is not None and not self.holds_current:
             versions = [self._compared(id, each) if each.current else each for each in versions]

@@ -33,7 +33,7 @@ from model.layouts.edits import check_size
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, compose, content_hash, number_of, own_of, place_of
 from model.layouts.folding import Delta, Fold, delta_between, removed_by
-from model.layouts.gaps import newest_first, outlined, with_gaps
+from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
 from model.layouts.heads import Heads
 from model.layouts.inminiature import outlines
 from model.layouts.inserted import Inserted
@@ -87,14 +87,16 @@ class Deltas(Inserted):
         found = list(newest_first(self._made(raw) for raw in self._of(id)))
         states: list[_State] = []
         before, whole, proven = 0, "", True
+        marks: list[int | None] = []  # what the versions under the number before are marked with as the next
         for version in reversed(found):
             number = number_of(version.v)
             place = place_of(version.v)
             twice = bool(states) and place is not None and place == place_of(states[-1].version.v)
             if number is not None and not twice:
-                if number != before + 1 and not (states and self._announced(states[-1].version) == version.v):
+                if after(before, marks, number) != number and not are_times(before, number):
                     proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
-                before = number
+                before, marks = number, []
+            marks.append(announced(version, self.claim))
             delta = self._delta(version)
             if twice:
                 differs = delta != states[-1].delta
@@ -107,11 +109,6 @@ class Deltas(Inserted):
                 proven, whole = False, "rebuilt over a version that cannot be read"
             states.append(_State(version, delta))
         return states
-
-    def _announced(self, version: Version) -> Value | None:
-        """The number that the next version was to have; what lies between was handed out, and used by nobody."""
-        raw = version.raw
-        return c.get(raw, (self.claim,)) if raw is not None and self.claim and version.content is not None else None
 
     def _delta(self, version: Version) -> Delta:
         try:
@@ -127,7 +124,7 @@ class Deltas(Inserted):
         states = self._states(id)
         if not states:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
-        for version in with_gaps(self._folded(states)):
+        for version in with_gaps(self._folded(states), loss(self.profile), self.claim):
             yield version if contents else replace(version, content=None, raw=None)
 
     def _folded(self, states: Sequence[_State]) -> Iterator[Version]:
@@ -170,7 +167,7 @@ class Deltas(Inserted):
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions; behind a gap they are unproven."""
-        for outline in outlines(self.server, self.profile, self.own, ids, self.stored, checked=False):
+        for outline in outlines(self.server, self.profile, self.own, ids, self.stored, checked=False, claim=self.claim):
             if all(state == "present" for _, state, _ in outline.marks):
                 yield outline
                 continue

@@ -65,7 +65,7 @@ class Flagged(Inserted):
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions, and whether just the newest carries the flag."""
-        return outlines(self.server, self.profile, self.own, ids, self.stored, self.profile.current)
+        return outlines(self.server, self.profile, self.own, ids, self.stored, self.profile.current, claim=self.claim)
 
     @property
     def check(self) -> Chains:

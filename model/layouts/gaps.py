@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from model.canonical import Value
-from model.layouts.fields import number_of, whole_number
+from model.collection import CollectionProfile
+from model.layouts.fields import legible_field, number_of, whole_number
 from model.records import Outline, State, Stored, Version
 
 Mark: TypeAlias = tuple[Stored, State, bool]
 
 LOSS = "retention or loss"
+UNUSED = "drawn from the counter and never used"
+SECONDS = 10**9
+"""Numbers from here on are times since 1970, in seconds or shorter, as no version is counted up to here."""
 ONE_BY_ONE = 10_000
 """Missing numbers are listed one by one up to here; a longer gap is one entry that says how long it is."""
+
+
+def loss(profile: CollectionProfile) -> str:
+    """Why a number may be missing; where a counter hands them out nobody can tell a loss from one never used."""
+    return f"{LOSS}, or {UNUSED}" if profile.numbering.startswith("counter:") else LOSS
+
+
+def after(above: int, announced: Iterable[int | None], below: int) -> int:
+    """The first number that may be missing between two versions; ``below`` itself where there is no gap.
+
+    ``announced`` is what the lower version, or each of those stored under its number, is marked with as the next one:
+    what lies before that was handed out and used by nobody. A mark that cannot be right counts for nothing.
+    """
+    return max((number for number in announced if number is not None and above < number <= below), default=above + 1)
+
+
+def are_times(above: int, below: int) -> bool:
+    """Whether two neighbours, or with ``above`` 0 the first version, are times: then none is missing between them.
+
+    A scan, which sees what most versions of a collection are, still tells of a single one that is far too high.
+    """
+    return below >= SECONDS and (above >= SECONDS or above == 0)
 
 
 def missing(number: int, detail: str = LOSS) -> Version:
@@ -21,28 +48,37 @@ def missing(number: int, detail: str = LOSS) -> Version:
     return Version(whole_number(number), None, None, "none", "missing", False, None, None, detail)
 
 
-def absent(above: int, below: int) -> Iterator[Version]:
+def absent(above: int, below: int, why: str = LOSS) -> Iterator[Version]:
     """The versions between two numbers, newest first, both of them left out."""
     count = below - above - 1
     if count > ONE_BY_ONE:
-        yield missing(below - 1, f"{count:,} versions, v{above + 1} to v{below - 1}: {LOSS}")
+        yield missing(below - 1, f"{count:,} versions, v{above + 1} to v{below - 1}: {why}")
         return
     for number in range(below - 1, above, -1):
-        yield missing(number)
+        yield missing(number, why)
 
 
-def with_gaps(versions: Iterable[Version]) -> Iterator[Version]:
-    """The versions, newest first, with an entry for each number that is not there, down to 1."""
+def with_gaps(versions: Iterable[Version], why: str = LOSS, claim: str = "") -> Iterator[Version]:
+    """The versions, newest first, with an entry for each number that is not there, down to 1.
+
+    ``claim`` names the field of a stored version that tells the number of the next one: those between nobody used.
+    """
     lowest: int | None = None
-    for version in versions:
-        number = number_of(version.v)
+    for number, group in groupby(versions, lambda version: number_of(version.v)):
+        together: Iterable[Version] = group
         if number is not None:
-            if lowest is not None and number < lowest - 1:
-                yield from absent(number, lowest)
+            if lowest is not None and number < lowest - 1 and not are_times(number, lowest):
+                together = list(together)
+                yield from absent(after(number, (announced(each, claim) for each in together), lowest) - 1, lowest, why)
             lowest = number if lowest is None else min(lowest, number)
-        yield version
-    if lowest is not None and lowest > 1:
-        yield from absent(0, lowest)
+        yield from together
+    if lowest is not None and lowest > 1 and not are_times(0, lowest):
+        yield from absent(0, lowest, why)
+
+
+def announced(version: Version, claim: str) -> int | None:
+    """The number that the version after this one was to have, where it is marked with it."""
+    return number_of(legible_field(version.raw, claim)) if version.raw is not None and claim else None
 
 
 def newest_first(versions: Iterable[Version]) -> Iterator[Version]:

@@ -10,7 +10,7 @@ from model import guards
 from model.canonical import Value
 from model.collection import CollectionProfile
 from model.layouts.fields import Own, hash_damage, place_of, version_damage
-from model.layouts.gaps import outlined, with_gaps
+from model.layouts.gaps import loss, outlined, with_gaps
 from model.records import Outline, State, Stored, Version
 from model.resilient import Port
 
@@ -23,19 +23,20 @@ def outlines(
     stored: Stored,
     flag: str = "",
     checked: bool = True,
+    claim: str = "",
 ) -> Iterator[Outline]:
     """The outline of each document; a version that carries a hash is read whole, as only that can be checked.
 
     With a ``flag`` the versions that carry it are counted: exactly the newest should. Without ``checked`` hashes are
-    left alone.
+    left alone. ``claim`` is the field that tells a version's next number.
     """
     if not checked:
         profile = replace(profile, hash="")
-    found = _keys(server, profile, own, ids, stored, flag) if ids else {}
+    found = _keys(server, profile, own, ids, stored, flag, claim) if ids else {}
     for id in ids:
         versions, flagged = found.get(id, ([], []))
         versions.sort(key=lambda version: -(place_of(version.v) or 0))
-        outline = outlined(id, list(with_gaps(_current_first(versions))))
+        outline = outlined(id, list(with_gaps(_current_first(versions), loss(profile), claim)))
         wrong = flag_health(versions, flagged) if flag else ""
         if wrong:
             health = (
@@ -55,10 +56,10 @@ def flag_health(versions: Sequence[Version], flagged: Sequence[Value | None]) ->
 
 
 def _keys(
-    server: Port, profile: CollectionProfile, own: Own, ids: Sequence[Value], stored: Stored, flag: str
+    server: Port, profile: CollectionProfile, own: Own, ids: Sequence[Value], stored: Stored, flag: str, claim: str
 ) -> dict[Value, tuple[list[Version], list[Value | None]]]:
     found: dict[Value, tuple[list[Version], list[Value | None]]] = {}
-    keys = {name: 1 for name in (profile.id, profile.version, profile.hash, flag) if name}
+    keys = {name: 1 for name in (profile.id, profile.version, profile.hash, flag, claim) if name}
     for raw in server.find(profile.ns, {profile.id: {"$in": list(ids)}}, projection=keys):
         id, v = c.get(raw, (profile.id,)), c.get(raw, (profile.version,))
         physical = c.get(raw, ("_id",))
@@ -70,7 +71,7 @@ def _keys(
             damage = damage or hash_damage(whole, own.content(whole), profile)
         state: State = "damaged" if damage else "present"
         versions, flagged = found.setdefault(id, ([], []))
-        versions.append(Version(v, None, None, stored, state, False, None, None, damage))
+        versions.append(Version(v, None, None, stored, state, False, None, None, damage, raw=raw))
         if flag and is_flagged(c.get(raw, (flag,))):
             flagged.append(v)
     return found

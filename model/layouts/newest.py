@@ -25,7 +25,7 @@ from model.layouts.checks.facts import Reader
 from model.layouts.checks.own import own_documents
 from model.layouts.current import with_own
 from model.layouts.fields import Own, legible, made_version, number_of, place_of, time_of, unreadable
-from model.layouts.gaps import newest_first, with_gaps
+from model.layouts.gaps import loss, newest_first, with_gaps
 from model.layouts.heads import Heads
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
@@ -96,7 +96,8 @@ class OwnDocuments(Layout):
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """The versions by number, and those that are missing."""
         found = False
-        for version in with_gaps(self._marked(newest_first(map(self._made, self._of(id))))):
+        versions = self._marked(newest_first(map(self._made, self._of(id))))
+        for version in with_gaps(versions, loss(self.profile), self.claim):
             found = True
             yield version if contents else replace(version, content=None, raw=None)
         if not found:

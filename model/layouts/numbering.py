@@ -33,13 +33,15 @@ WAYS = {
     "loop": "One above the version that was read, and read and tried again where somebody was faster. There are no "
     "gaps, and an edit of some fields meets no conflict; of two that set the same field the later one stays.",
     "counter": "Each number is handed out once by a counter, even after a delete. A writer that loses or dies leaves a "
-    "gap, so that a version which is lost looks like a number that nobody used.",
+    "gap; unless versions are marked with the number of the next one, a version which is lost looks like that too.",
     "time": "The clock of whoever writes, in milliseconds, and always later than the version read. It tells when, and "
     "not how many: a version that is lost does not show. A clock that is ahead draws all later versions ahead with it.",
 }
 """What each way of numbering promises and what it cannot, for people."""
 MARKED = " The version that is followed is marked with the number of the next one ({claim}), which keeps writers apart."
 UNMARKED = " Nothing keeps two writers apart without a token to mark versions by, so edits are refused."
+TOLD = " A number that the mark leaves out is no gap: nobody used it."
+UNTOLD = " Here they are not marked: a gap is told as either, and no repair is offered for it."
 MILLISECOND = dt.timedelta(milliseconds=1)
 
 
@@ -48,6 +50,8 @@ def promise(profile: CollectionProfile, own_documents: bool) -> str:
     said = WAYS[profile.numbering.partition(":")[0]]
     if own_documents and not decides(profile, None):
         said += MARKED.format(claim=f"{profile.token}_next") if profile.token else UNMARKED
+    if profile.numbering.startswith("counter:"):
+        said += TOLD if own_documents and profile.token else UNTOLD
     return said
 
 

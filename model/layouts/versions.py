@@ -55,7 +55,7 @@ class Versions(Inserted):
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions."""
-        return outlines(self.server, self.profile, self.own, ids, self.stored)
+        return outlines(self.server, self.profile, self.own, ids, self.stored, claim=self.claim)
 
     def explain(self, base: Version) -> str:
         """What the insert rests on."""

@@ -17,7 +17,7 @@ from model.layouts.current import CurrentDocument
 from model.layouts.edits import check_size
 from model.layouts.fields import hash_damage, legible_field, made_version, number_of, place_of
 from model.layouts.fields import version_damage as damage_of_type
-from model.layouts.gaps import newest_first, outlined, with_gaps
+from model.layouts.gaps import loss, newest_first, outlined, with_gaps
 from model.names import id_name, version_name
 from model.records import Outline, Stored, Version
 
@@ -66,7 +66,7 @@ class HoldsItsPast(CurrentDocument):
         """The current version, then the array from its end."""
         raw = self._raw(id)
         current = self._made(raw)
-        for version in with_gaps(self._all(id, self._ordered(current, self._previous(raw)))):
+        for version in with_gaps(self._all(id, self._ordered(current, self._previous(raw))), loss(self.profile)):
             yield version if contents else replace(version, content=None, raw=None)
 
     def _all(self, id: Value, versions: Iterator[Version]) -> Iterator[Version]:
@@ -127,7 +127,7 @@ class HoldsItsPast(CurrentDocument):
                 found[id] = raw
         for id in ids:
             raw = found.get(id, b"")
-            yield outlined(id, [] if not raw else list(with_gaps(self._all(id, self._lightly(id, raw)))))
+            yield outlined(id, [] if not raw else list(with_gaps(self._all(id, self._lightly(id, raw)), loss(p))))
 
     def _lightly(self, id: Value, raw: bytes) -> Iterator[Version]:
         p = self.profile

@@ -11,7 +11,7 @@ from model.errors import Unreadable
 from model.layouts.checks.facts import Fact, Reader, place, right_type
 from model.layouts.checks.judging import Draft, Ground, hashes, listed, missing_below, times, wrong_types
 from model.layouts.fields import legible_field
-from model.layouts.gaps import LOSS
+from model.layouts.gaps import loss
 from model.names import version_name
 
 NEAR_FULL = 15 << 20
@@ -99,7 +99,7 @@ def _chain(
     elif not sure and len(previous) != len(elements or ()):
         words.append(f"{p.prev} holds something that is no version")
     if missing:
-        words.append(f"{gap} missing: {LOSS}")
+        words.append(f"{gap} missing: {loss(p)}")
     concerned: list[Fact] = []
     digests: dict[int, list[Fact]] = {}
     for fact in (*previous, current):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,11 +13,9 @@ from model.canonical import Value
 from model.collection import CollectionProfile
 from model.layouts.checks.facts import Fact, place, right_type
 from model.layouts.fields import number_of, whole_number
-from model.layouts.gaps import LOSS, ONE_BY_ONE
+from model.layouts.gaps import ONE_BY_ONE, SECONDS, after, loss
 from model.names import version_name
 
-SECONDS = 10**9
-"""Numbers from here on are times since 1970, in seconds or shorter, as no version is counted up to here."""
 SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be right
 
 
@@ -75,14 +73,19 @@ def _typed(v: Value | None) -> str:
     return f"version {text.shown(v, limit=40)} is a {v.kind}"
 
 
-def missing_below(present: Iterable[int], top: int) -> tuple[tuple[Value, ...], str]:
-    """The numbers from 1 to below ``top`` that are not there, and the same in words; of a gap too long its ends."""
+def missing_below(
+    present: Iterable[int], top: int, marks: Mapping[int, Sequence[int | None]] | None = None
+) -> tuple[tuple[Value, ...], str]:
+    """The numbers from 1 to below ``top`` that are not there, and the same in words; of a gap too long its ends.
+
+    ``marks`` gives the numbers that versions are marked with as the next one, by the number of the version.
+    """
     numbers: list[int] = []
     words: list[str] = []
     before = 0
     for number in [*sorted({n for n in present if 0 < n < top}), top]:
-        if number > before + 1:
-            first, last = before + 1, number - 1
+        first, last = after(before, (marks or {}).get(before, ()), number), number - 1
+        if first <= last:
             words.append(f"v{first}" if first == last else f"v{first}{', v' if last == first + 1 else ' to v'}{last}")
             if last - first < ONE_BY_ONE and len(numbers) < ONE_BY_ONE:
                 numbers.extend(range(first, last + 1))
@@ -96,16 +99,14 @@ def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: Ground
     """The numbers missing below ``top``, as the class that this layout has for them."""
     if not ground.dense:
         return []
-    known = set(present)
+    marks: dict[int, list[int | None]] = {}
     for fact in around:
-        number = fact.number
-        if number is not None and fact.next in known and number < fact.next <= number + ONE_BY_ONE:
-            known.update(range(number + 1, fact.next))  # drawn from a counter by writers that lost
-    versions, words = missing_below(known, top)
+        if fact.number is not None:
+            marks.setdefault(fact.number, []).append(fact.next)
+    versions, words = missing_below(present, top, marks)
     if not versions:
         return []
-    unused = ", or drawn from the counter and never used" if ground.profile.numbering.startswith("counter:") else ""
-    said = f"{words} missing: {LOSS}{unused}"
+    said = f"{words} missing: {loss(ground.profile)}"
     return [Draft(ground.gap, around[-1].id, versions, said, None, tuple(around[-1:]))]
 
 
