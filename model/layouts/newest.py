@@ -245,15 +245,22 @@ class OwnDocuments(Layout):
         return all(c.get(a, (name,)) == c.get(b, (name,)) for name in names)
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether a version of this write is there: it has the token as its ``_id``, or beside the version."""
+        """Whether a version of this write is there: it has the token as its ``_id``, or beside the version.
+
+        None, nobody can tell, where a history has begun under an ``_id`` of its own and without a token.
+        """
         if self._any(self.ns, {"_id": Value.of(token)}):
             return True
         p = self.profile
-        return self._begins() and self._any(self.ns, guards.exact(p.id, id) | guards.exact(p.token, Value.of(token)))
+        if not self._begins():
+            return False
+        if p.token:
+            return self._any(self.ns, guards.exact(p.id, id) | guards.exact(p.token, Value.of(token)))
+        return None if self._any(self.ns, {"_id": {"$eq": _beginning(id)}}) else False
 
     def _begins(self) -> bool:
         """Whether a history begins under an ``_id`` of its own: where the number alone keeps no two of them apart."""
-        return bool(self.profile.token) and self.profile.numbering == "time"
+        return self.profile.numbering == "time"
 
     def _bears(self, raw: bytes, token: ObjectId) -> bool:
         return Value.of(token) in (c.get(raw, ("_id",)), c.get(raw, (self.profile.token or "_id",)))
@@ -264,7 +271,7 @@ class OwnDocuments(Layout):
     def _new_pairs(self, id: Value, stamp: Stamp, v: Value) -> list[tuple[str, Value]]:
         """The layout's own fields of a document that begins a history."""
         p = self.profile
-        begins = Value.document(c.document([("first", id)])) if self._begins() else Value.of(stamp.token)
+        begins = _beginning(id) if self._begins() else Value.of(stamp.token)
         pairs = [("_id", begins), (p.id, id), (p.version, v)]
         if p.token:
             pairs.append((p.token, Value.of(stamp.token)))
@@ -412,6 +419,11 @@ class OwnDocuments(Layout):
 
     def _not_deleted(self, end: End, id: Value) -> Outcome:
         return Outcome(end.kind, self.ns, id, end.sentence)
+
+
+def _beginning(id: Value) -> Value:
+    """The ``_id`` of the version that begins a history, of which there is one whatever its number is."""
+    return Value.document(c.document([("first", id)]))
 
 
 def _same(a: Value, b: Value | None) -> bool:

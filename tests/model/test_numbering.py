@@ -18,7 +18,7 @@ from model.layouts.listed import LAYOUTS, bind, info_of, stated
 from model.records import Version
 from model.resilient import Server, Write
 from model.session import Session
-from tests.model.faults import FaultyServer
+from tests.model.faults import Fault, FaultyServer
 from tests.model.layout_ground import doc, layout_of, raw_find
 
 ID = Value.of("K-1")
@@ -99,9 +99,12 @@ def test_a_document_is_begun_once_whatever_the_counter_says(server: Server) -> N
     raise AssertionError("a creation of more than twenty operations")
 
 
+@pytest.mark.parametrize("token", ["_w", ""])
 @pytest.mark.parametrize("name", ["versions", "flagged", "deltas"])
-def test_two_documents_begun_at_different_times_under_one_id_are_not_both_begun(server: Server, name: str) -> None:
-    layout = layout_of(server, "numbers", name, numbering="time")
+def test_two_documents_begun_at_different_times_under_one_id_are_not_both_begun(
+    server: Server, name: str, token: str
+) -> None:
+    layout = layout_of(server, "numbers", name, numbering="time", token=token)
     port = FaultyServer(server)
     slow = bind(port, layout.profile)
     for place in range(20):
@@ -119,6 +122,19 @@ def test_two_documents_begun_at_different_times_under_one_id_are_not_both_begun(
         assert sorted(kinds) == ["applied", "refused"]
         assert len(list(layout.history(id))) == 1
     raise AssertionError("a creation of more than twenty operations")
+
+
+@pytest.mark.parametrize("fault", ["lost", "never", "late"])
+def test_a_creation_by_the_clock_without_a_token_that_had_no_answer_is_there_once_or_not(
+    server: Server, fault: Fault
+) -> None:
+    layout = layout_of(server, "numbers", "versions", numbering="time", token="")
+    port = FaultyServer(server, [fault])
+    outcome = bind(port, layout.profile).create(doc(a=1), ID, later(0))
+    assert outcome.kind == ("unknown" if fault == "lost" else "applied"), "whose it is nobody can tell without a token"
+    port.land()
+    assert layout.create(doc(a=2), ID, later(1)).kind == "refused"
+    assert [each.content for each in layout.history(ID, contents=True)] == [doc(a=1)]
 
 
 def test_a_delete_takes_no_version_that_came_after_the_one_it_was_asked_for(server: Server) -> None:
