@@ -135,6 +135,10 @@ def _problem(token: Value, applied: Value | None, of: Counters, counter: Value |
         return f"{of.applied} is a value of type {applied.kind} and no list; mend it by hand."
     if not twice and counter is not None and counter.type not in (*_NUMBERS, canonical.NULL):
         return f"{of.counter} is {text.shown(counter)}, which is no number; say by an edit what it is."
+    if not twice and counter is not None and counter.type in (canonical.INT32, canonical.INT64):
+        amount = _said_by(token)[2]
+        if not -(2**63) <= int(counter.python()) + amount < 2**63:
+            return f"{of.counter} is {text.shown(counter)} and has no room for {amount}; say by an edit what it is."
     return ""
 
 

@@ -91,7 +91,10 @@ def _as_number(value: Value) -> object:
     if value.type not in _NUMBERS:
         return None
     number = value.python()
-    return number.to_decimal() if value.type == c.DECIMAL128 else number
+    if value.type != c.DECIMAL128:
+        return number
+    decimal = number.to_decimal()
+    return None if decimal.is_nan() else decimal
 
 
 def forth(of: Tally, raw: bytes) -> Write:

@@ -69,9 +69,10 @@ def _as_number(v: Value) -> int | None:
         return None
     try:
         number = float(str(v.python()))
-        return int(str(v.python())) if v.type == canonical.STRING else int(number) if number == int(number) else None
+        whole = int(str(v.python())) if v.type == canonical.STRING else int(number) if number == int(number) else None
     except (ValueError, OverflowError):
         return None
+    return whole if whole is not None and abs(whole) < 2**63 else None
 
 
 def _rebuild(finding: Finding) -> Ask:

@@ -18,6 +18,7 @@ from model.records import Stored, Version
 
 WHOLE_NUMBERS = (c.INT32, c.INT64)
 INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,17 @@ def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[s
 
 
 def number_of(v: Value | None) -> int | None:
-    """The number that a version counts as: "3" and 3.0 count as 3. None where it is no number."""
+    """The number that a version counts as: "3" and 3.0 count as 3. None where it is none that an Int64 holds."""
     if v is None:
         return None
     if v.type in WHOLE_NUMBERS:
         return int.from_bytes(v.data, "little", signed=True)
     if v.type in (c.DOUBLE, c.STRING, c.DECIMAL128):
         try:
-            return int(str(v.python())) if v.type == c.STRING else _whole(float(str(v.python())))
+            number = int(str(v.python())) if v.type == c.STRING else _whole(float(str(v.python())))
         except (ValueError, OverflowError, Unreadable):
             return None
+        return number if number is not None and -INT64_MAX <= number <= INT64_MAX else None
     return None
 
 
@@ -103,7 +105,7 @@ def place_of(v: Value | None) -> int | None:
 
 def whole_number(number: int, like: Value | None = None) -> Value:
     """A version number as BSON: Int64 where ``like`` is one or Int32 is too small."""
-    if number > INT32_MAX or (like is not None and like.type == c.INT64):
+    if abs(number) > INT32_MAX or (like is not None and like.type == c.INT64):
         return Value(c.INT64, number.to_bytes(8, "little", signed=True))
     return Value(c.INT32, number.to_bytes(4, "little", signed=True))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
+
+from bson.decimal128 import Decimal128
 
 from model import canonical as c
 from model import pending, text
@@ -11,12 +14,13 @@ from model.canonical import Path, Value
 from model.errors import Refused
 from model.layouts.base import Layout
 from model.layouts.checks.judging import listed
-from model.layouts.fields import number_of, whole_number
+from model.layouts.fields import INT64_MAX, number_of, whole_number
 from model.names import id_name
 from model.pending import Counters
 from model.plan import Item
 from model.records import PendingToken
 from model.repairs.steps import Change, Ground, Prepared, Step, nothing, refused
+from model.scanning import sequences
 from model.scanning.sequences import Sequences, Target
 
 # --- S1
@@ -42,7 +46,9 @@ def raise_counter(ground: Ground, item: Item) -> Prepared:
     highest = max(_numbers(ground, target.ns, ".".join(target.path)), default=None)
     if highest is None or highest <= now:
         return nothing(f"The counter {id_name(name)} is not behind any more.")
-    right = Value.of(float(highest)) if seq.type == c.DOUBLE else whole_number(highest, seq)
+    if highest > INT64_MAX:
+        return refused(f"{target.ns} holds a number that is larger than any counter; mend that first.")
+    right = _of_its_type(highest, seq)
     body = {"$max": {".".join(map(str, path)): right}}  # never lower, whatever the guard missed
     label, after = f"the counter {id_name(name)}", c.put(raw, path, right)
     step = ground.operated(layout.ns, label, raw, after, body, f"the counter goes up to {highest}")
@@ -66,14 +72,23 @@ def _target(ground: Ground, item: Item, layout: Layout) -> Target | None:
     return Sequences(ground.server, layout.profile, others).target(str(name.python()))
 
 
+def _of_its_type(number: int, like: Value) -> Value:
+    if like.type == c.DOUBLE:
+        return Value.of(float(number))
+    return Value.of(Decimal128(str(number))) if like.type == c.DECIMAL128 else whole_number(number, like)
+
+
 def _numbers(ground: Ground, ns: str, field: str) -> Iterator[int]:
-    """The highest whole numbers in a field, of either type."""
-    for kind in (c.INT32, c.INT64, c.DOUBLE):
-        filter = {field: {"$type": kind, "$not": {"$type": c.ARRAY}}}
+    """The highest number in a field, of each type; a fraction counts as the whole number above it."""
+    endless: dict[int, object] = {c.DOUBLE: math.inf, c.DECIMAL128: Decimal128("Infinity")}
+    for kind in (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128):
+        below = {"$lt": endless[kind]} if kind in endless else {}
+        filter = {field: {"$type": kind, "$not": {"$type": c.ARRAY}, **below}}
         for raw in ground.server.find(ns, filter, {field: -1}, {field: 1}, limit=1):
-            found = number_of(c.get(raw, tuple(field.split("."))))
+            value = c.get(raw, tuple(field.split(".")))
+            found = sequences.number_of(value) if value is not None else None
             if found is not None:
-                yield found
+                yield math.ceil(found)
 
 
 # --- T3

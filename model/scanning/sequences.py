@@ -192,7 +192,10 @@ def number_of(value: Value) -> Any:
     if value.type not in NUMBERS:
         return None
     number = value.python()
-    number = number.to_decimal() if isinstance(number, Decimal128) else number
+    if isinstance(number, Decimal128):
+        number = number.to_decimal()
+        if number.is_nan():  # a signalling one cannot even be asked whether it is finite
+            return None
     return number if math.isfinite(number) and number != int(number) else int(number) if math.isfinite(number) else None
 
 

@@ -6,6 +6,7 @@ in the MongoDB manual.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from bson.decimal128 import Decimal128
@@ -33,7 +34,9 @@ def key_of(value: Value) -> Key:
         return rank, 1, int.from_bytes(data, "little", signed=True)
     if kind in _NUMBERS:
         number = Decimal128.from_bid(data).to_decimal() if kind == c.DECIMAL128 else value.python()
-        return (rank, 1, number) if number == number else (rank, 0, 0)
+        # A signalling NaN of Decimal128 cannot be compared, not even with itself.
+        nan = number.is_nan() if isinstance(number, Decimal) else number != number
+        return (rank, 0, 0) if nan else (rank, 1, number)
     if kind in (c.STRING, c.SYMBOL, c.CODE):
         return rank, data[4:-1]
     if kind == c.TIMESTAMP:
