@@ -18,7 +18,6 @@ from model.errors import NotAllowed, Refused, Unreachable
 
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
-DUPLICATE = (11000, 11001, 12582)
 BAD_CREDENTIALS = (18, 8000)
 NOT_ALLOWED = 13
 

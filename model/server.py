@@ -42,7 +42,7 @@ FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
 BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
 GENTLE_MOST = 200
-NAMESPACE_NOT_FOUND, MAX_TIME_EXPIRED = 26, 50
+NAMESPACE_NOT_FOUND = 26
 
 LOST_BEFORE = Reply(
     "unknown",
@@ -243,10 +243,6 @@ class Server:
             raise self._trouble(error) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error) from None
-
-    def estimated_count(self, ns: str) -> int | None:
-        """The number of documents by the collection's own bookkeeping; None where it is not told."""
-        return self.count(ns)
 
     def changes(
         self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False

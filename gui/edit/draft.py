@@ -211,11 +211,6 @@ class Edit:
         """What undo would take back, or ""."""
         return self._done[-1].title if self._done else ""
 
-    @property
-    def redo_title(self) -> str:
-        """What redo would do again, or ""."""
-        return self._undone[-1].title if self._undone else ""
-
     def apply(self, content: bytes, title: str, spot: Spot | None = None, join: str = "") -> bool:
         """Make ``content`` the content, as one step; false where it is that already.
 

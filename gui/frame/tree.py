@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex
 
 from gui.look import wording
 from gui.look.cells import Badge, Cell, CellModel, Index, Span
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
-
-NODE = int(Qt.ItemDataRole.UserRole) + 2
 
 Kind = Literal["connection", "database", "collection", "message"]
 

@@ -1,4 +1,4 @@
-"""What stands in place of content that is not there: empty, loading, failed, read-only, unknown.
+"""What stands in place of content that is not there: empty, loading, failed, unknown.
 
 A panel puts its content into a :class:`StateStack` and says what is the case. Content that was shown once stays
 while newer content is read; it never blanks.
@@ -302,10 +302,6 @@ class StateStack(QWidget):
         choices: list[Choice] = [("Try again", retry)] if retry is not None else []
         choices.append(("Copy details", lambda: QGuiApplication.clipboard().setText(details)))
         self._put("failed", "warning-circle", "err", title, sentence, choices)
-
-    def show_read_only(self, title: str, help: str, choices: Sequence[Choice] = ()) -> None:
-        """Writing is not possible here: why, and how it would be."""
-        self._put("read-only", "lock-simple", "warn", title, help, choices)
 
     def show_unknown(self, title: str, help: str, check: Callable[[], object], token: str = "") -> None:
         """Whether a write arrived is not known; stays until it is settled."""

@@ -85,7 +85,6 @@ class TokenPreview(QWidget):
         tree.header().resizeSection(0, theme.px(76))
         for at in (1, 2, 3):
             tree.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
-        self._preview_tree = tree
         split = QSplitter()
         split.setChildrenCollapsible(False)
         split.addWidget(tree)

@@ -88,10 +88,6 @@ class Strip(QListView):
         if row >= 0:
             self.horizontalScrollBar().setValue(round(self._layout.x(row) - before))
 
-    def show_row(self, row: int) -> None:
-        """Scroll until a row is seen."""
-        self._reveal(row)
-
     # --- layout, as an item view wants it
 
     def _offset(self) -> int:

@@ -33,7 +33,6 @@ class Layout:
         self.width = 0.0
         self.pitch = float(COMFORT)
         self._zoomed = 0.0  # the pitch a person chose; 0: as many as fit comfortably
-        self._room = 0
         self._away: list[float] = []  # by time: how far each row is from the newest
         self._made_for: tuple[int, float] = (-1, 0.0)
 
@@ -51,7 +50,6 @@ class Layout:
 
     def measure(self, room: int) -> None:
         """Take in how wide the view is and how many marks there are."""
-        self._room = room
         count = len(self.model.marks)
         inner = room - 2 * theme.px(MARGIN)
         fit = inner / max(1, count - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from model import canonical as c
@@ -218,8 +218,3 @@ def named(item: Item, ns: str, raws: Collection[bytes]) -> list[bytes]:
     """Those of some stored documents that the plan names: nothing else is ever removed."""
     ids = {each.id for each in item.seen if each.ns == ns}
     return [raw for raw in raws if physical(raw) in ids]
-
-
-def with_label(step: Step, label: str) -> Step:
-    """The same step with its document called otherwise."""
-    return replace(step, change=step.change._replace(label=label))

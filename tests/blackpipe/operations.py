@@ -17,8 +17,6 @@ from model.plan import Plan
 from model.records import Outcome
 from tests.blackpipe.ground import DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
 
-Act = Callable[[Ground], Outcome]
-
 
 @dataclass(frozen=True)
 class Operation:

@@ -23,7 +23,6 @@ from tests.gui import desk as desks
 from tests.gui.desk import ID, NS, OPENED, UNKNOWN, Desk, decimal, put, shown, theirs
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from model.resilient import Reply, Server, Write
 from model.watching import Changes
 from tests.model.faults import Dead, FaultyServer
 
-NS, ARCHIVE, LEDGER = "shop.orders", "shop.orders_history", "shop.orders_history_feed"
+NS, ARCHIVE = "shop.orders", "shop.orders_history"
 
 
 class Ground:

@@ -19,7 +19,6 @@ from model.resilient import Server
 from tests.model.layout_ground import NAMES, doc, layout_of, v
 
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "layouts.json").read_text(encoding="utf-8"))
-NUMBERED = [name for name, layout in LAYOUTS.items() if layout.numbered]
 
 
 @pytest.fixture
