@@ -112,7 +112,9 @@ def test_the_contract_in_the_pictures_looks_as_in_the_pictures(qtbot: QtBot, sam
 )
 def test_every_layout_can_be_looked_at(qtbot: QtBot, sample: Session, ns: str) -> None:
     both = Both(qtbot, sample, f"insurance.{ns}")
-    for row in sample.documents(f"insurance.{ns}", limit=3).rows:
+    rows = sample.documents(f"insurance.{ns}", limit=3).rows
+    assert rows
+    for row in rows:
         both.show(row.id)
         assert both.timeline.model.marks
         assert both.diff._stack.kind in ("content", "empty")

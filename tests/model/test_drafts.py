@@ -82,4 +82,4 @@ def test_one_damaged_draft_does_not_hide_the_others_and_is_not_thrown_away(tmp_p
 def test_drafts_are_for_their_owner_only(tmp_path: Path) -> None:
     Drafts(tmp_path).keep(draft())
     assert (tmp_path / "drafts").stat().st_mode & 0o777 == 0o700
-    assert all(p.stat().st_mode & 0o777 == 0o600 for p in (tmp_path / "drafts").iterdir())
+    assert {p.stat().st_mode & 0o777 for p in (tmp_path / "drafts").iterdir()} == {0o600}

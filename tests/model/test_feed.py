@@ -477,6 +477,7 @@ def test_the_lag_is_that_of_the_last_event_and_none_once_nothing_waits(here: Gro
     here.feed()
     act(here)
     fed = here.feed()
+    assert fed
     assert all(each.lag is not None and 0 <= each.lag < 60 for each in fed)
     assert here.feed()[-1].lag is not None
 

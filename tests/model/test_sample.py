@@ -84,6 +84,7 @@ def test_versions_follow_one_another_in_time(built: Built) -> None:
         for document in map(c.decode, built[ns]):
             if document["docId"] not in contracts.PHANTOMS:
                 told[document["docId"]].append((document["v"], document["changedAt"]))
+        assert told
         for versions in told.values():
             times = [at for _, at in sorted(versions)]
             assert times == sorted(times)

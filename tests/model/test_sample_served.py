@@ -84,7 +84,9 @@ def test_there_are_as_many_findings_as_the_welcome_page_says(session: Session) -
 
 @pytest.mark.parametrize("ns", [f"{db}.{name}" for db, names in COLLECTIONS.items() for name in names.split()])
 def test_a_colleague_can_change_what_may_be_written(session: Session, ns: str) -> None:
-    for row in session.documents(ns, limit=2).rows:
+    rows = session.documents(ns, limit=2).rows
+    assert rows
+    for row in rows:
         if session.open_document(ns, row.id).writable:
             outcome = session.colleague(ns, row.id)
             assert outcome.kind == ("refused" if ns in WITHOUT_INDEX else "applied"), outcome

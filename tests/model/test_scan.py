@@ -297,6 +297,7 @@ def test_one_document_is_scanned_as_among_all(
     with opened(server_uri, it) as session:
         whole = [each for each in session.scan([it.ns], now=NOW) if isinstance(each, Finding)]
         ids = {each.id for each in whole if each.id is not None}
+        assert ids
         for id in ids:
             alone = keys(list(session.scan([it.ns], [id], now=NOW)))
             assert alone == keys([each for each in whole if each.id == id])
@@ -416,7 +417,9 @@ def test_evidence_is_every_stored_document_that_a_finding_rests_on(
     client: pymongo.MongoClient, database_name: str, server_uri: str
 ) -> None:
     it = scene(client, database_name, "A3 archive", 6)
-    for each in scanned(server_uri, it):
+    found = scanned(server_uri, it)
+    assert found
+    for each in found:
         assert isinstance(each, Finding)
         where = Counter(evidence.ns for evidence in each.evidence)
         assert where == {it.ns: 1, it.past: len(each.versions)}
