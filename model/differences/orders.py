@@ -17,7 +17,8 @@ T = TypeVar("T", bound=Hashable)
 def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T] | None:
     """The order that both sides want, pair by pair; None where they contradict each other.
 
-    All three hold the same things, each once. A pair that one side turned round is turned round.
+    All three hold the same things, each once, but for those that both sides added: these the base does not hold. A
+    pair that one side turned round is turned round; one that the base does not have must stand alike in both.
     """
     if mine == theirs or theirs == base:
         return list(mine)
@@ -30,12 +31,16 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
     in_mine = {first[x]: k for k, x in enumerate(x for x in mine if x in first)}
     in_theirs = {first[x]: k for k, x in enumerate(x for x in theirs if x in first)}
     count = len(blocks)
+    old = set(base)
+    added = [block[0] not in old for block in blocks]
     followers = [0] * count
     for i in range(count):
         for j in range(i + 1, count):
+            one, other = in_mine[i] < in_mine[j], in_theirs[i] < in_theirs[j]
+            if one is not other and (added[i] or added[j]):
+                return None
             # Either side may turn a pair round; both of them only agree then.
-            before = in_mine[i] < in_mine[j] and in_theirs[i] < in_theirs[j]
-            followers[i if before else j] += 1
+            followers[i if one and other else j] += 1
     if sorted(followers) != list(range(count)):
         return None
     ranked = sorted(range(count), key=lambda i: -followers[i])
@@ -90,16 +95,18 @@ def _lengths(numbers: Sequence[int]) -> list[int]:
 
 
 def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[list[T]]:
-    """The base cut into stretches that follow one another in all three."""
+    """The base, and then what it lacks, cut into stretches that follow one another in all that have them."""
     next_mine = dict(pairwise(mine))
     next_theirs = dict(pairwise(theirs))
+    old = set(base) if len(base) < len(mine) else set(mine)
     blocks: list[list[T]] = []
-    for i, x in enumerate(base):
-        before = base[i - 1] if i else None
-        if i and before is not None and next_mine.get(before) == x and next_theirs.get(before) == x:
-            blocks[-1].append(x)
-        else:
-            blocks.append([x])
+    for things in (base, [x for x in mine if x not in old]):
+        for i, x in enumerate(things):
+            before = things[i - 1]
+            if i and next_mine.get(before) == x and next_theirs.get(before) == x:
+                blocks[-1].append(x)
+            else:
+                blocks.append([x])
     return blocks
 
 
@@ -123,8 +130,9 @@ def arranged(
 ) -> list[T]:
     """The skeleton with everything ``extra`` put in, each where the side that it is given with has it.
 
-    What a side has last stays last. ``rank`` is a thing's place in the base. Where two sides put things in one
-    place, ``weight`` of the first of them decides, then the order of the sides.
+    That is behind everything of the skeleton that it follows there, if the skeleton has a place for that, else behind
+    the nearest. What a side has last stays last. ``rank`` is a thing's place in the base. Where two sides put things
+    in one place, ``weight`` of the first of them decides, then the order of the sides.
     """
     if not extra:
         return list(skeleton)
@@ -139,13 +147,14 @@ def arranged(
         anchor: object = _START
         after, seen = -1, 0
         runs: dict[object, list[Run]] = {}
+        clear = _clear(skeleton, side, places)
         for i in places:
             # Between two such places only what stands nearest counts.
             before = range(i - 1, seen - 1, -1)
             anchor = next((side[k] for k in before if side[k] in kept), anchor)
             after = next((rank[side[k]] for k in before if side[k] in rank), after)
             seen = i
-            here = runs.setdefault(_END if i > last else anchor, [])
+            here = runs.setdefault(_END if i > last else clear.get(i, anchor), [])
             if not here or here[-1].after != after:
                 here.append(Run(after))
             here[-1].inside.append(side[i])
@@ -159,6 +168,24 @@ def arranged(
         done = i
     result += skeleton[done:]
     return result + _flat(at.get(_END))
+
+
+def _clear(skeleton: Sequence[T], side: Sequence[T], places: Sequence[int]) -> dict[int, T]:
+    """Behind what of a skeleton in another order than a side's things stand that have all before them there, too."""
+    order = {x: k for k, x in enumerate(skeleton)}
+    kept = [order[x] for x in side if x in order]
+    if len(kept) < len(order) or kept == list(range(len(kept))):
+        return {}
+    found: dict[int, T] = {}
+    last, seen, done = -1, 0, 0
+    for i in places:
+        for x in side[done:i]:
+            if x in order:
+                last, seen = max(last, order[x]), seen + 1
+        done = i
+        if 0 < seen == last + 1:
+            found[i] = skeleton[last]
+    return found
 
 
 def _flat(runs: list[Run] | None) -> list[Any]:

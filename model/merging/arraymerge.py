@@ -16,7 +16,7 @@ from model.differences.arrays import increasing
 from model.differences.elements import Elements, trim
 from model.differences.matching import Identity, Matching, identity, match
 from model.differences.walk import value_at
-from model.merging.plan import Container, Key, Side, Stretch, Three
+from model.merging.plan import Container, Key, Side, Stretch, Three, settled
 from model.notation.scalars import double, string_of
 
 
@@ -126,6 +126,9 @@ class ArrayMerge:
         """Whether one side changed what the other has a guess about only."""
         count = len(self.lists[0])
         for side, other in ((self.left, self.right), (self.right, self.left)):
+            place = other.where
+            if any(place.get(i, -1) > place.get(i + 1, count) for i in side.apart if i + 1 in side.apart):
+                return True  # two were replaced that the other turned round: which became which?
             if not side.unsure:
                 continue
             if any(i in other.changed or i not in other.where for i in side.unsure):
@@ -210,18 +213,29 @@ class ArrayMerge:
             missing,
             *([side.numbers[p] for p in inside] for side in (self.left, self.right) for inside in side.gaps().values()),
         )
+        shared = self.shared() if alone else set()
+        alone -= shared
         container.orders = {
             name: list(filterfalse(alone.__contains__, order)) if alone else list(order)
             for name, order in (("base", base), ("mine", left), ("theirs", right))
         }
-        lists = list(container.orders.values())
-        self.reordered = not lists[0] == lists[1] == lists[2]
+        self.reordered = not settled(container.orders)
         if self.reordered:
-            names = {number: self.name(number) for number in range(count) if number not in missing}
+            names = {number: self.name(number) for number in (*range(count), *shared) if number not in missing}
             self.shown = {
                 side: c.array(names[key] for key in order if isinstance(key, int))
                 for side, order in container.orders.items()
             }
+
+    def shared(self) -> set[int]:
+        """The elements that both sides added alike."""
+        left = {self.left.numbers[p]: p for inside in self.left.gaps().values() for p in inside}
+        right = ((self.right.numbers[q], q) for inside in self.right.gaps().values() for q in inside)
+        return {number for number, q in right if number in left and self.same(left[number], q)}
+
+    def same(self, position: int, other: int) -> bool:
+        """Whether an element of mine and one of theirs are equal."""
+        return self.three.same(self.at(1, position), self.at(2, other))
 
     def missing(self, count: int) -> set[int]:
         """The base's elements that a side does not have."""
@@ -244,9 +258,11 @@ class ArrayMerge:
         return found
 
     def name(self, number: int) -> Value:
-        """What an element of the base is recognised by."""
-        key = self.identity(0, number)
-        return self.value(0, number) if key is None else Value(key[1], key[2])
+        """What an element of the base, or a new one of mine, is recognised by."""
+        count = len(self.lists[0])
+        which, position = (0, number) if number < count else (1, number - count)
+        key = self.identity(which, position)
+        return self.value(which, position) if key is None else Value(key[1], key[2])
 
     def weight(self, key: Key) -> Any:
         """Something to sort new elements at one place by that does not depend on whose they are."""

@@ -74,10 +74,10 @@ class Decision:
         if self.kind == "inserted" and value.type != c.ARRAY:
             raise Refused(f"What is inserted at {self.place} is an array of elements; give one.")
         if self.kind == "order":
-            known = c.items(self.base) if self.base is not None else []
+            known = [c.items(side) for side in (self.base, self.mine) if side is not None]
             given = c.items(value) if value.type == c.ARRAY else []
-            if sorted(known, key=_sortable) != sorted(given, key=_sortable):
-                raise Refused(f"An order for {self.place} is an array of the same {len(known)} names, each once.")
+            if sorted(given, key=_sortable) not in [sorted(names, key=_sortable) for names in known]:
+                raise Refused(f"An order for {self.place} is an array of the same {len(known[-1])} names, each once.")
 
     def reopened(self) -> Decision:
         """As it was before anybody chose."""

@@ -78,9 +78,9 @@ Part: TypeAlias = "Stretch | Choice | Container | Patched"
 class Container:
     """A document, its parts by name, or an array, its parts by an element's number.
 
-    ``orders`` are the sides' orders of the parts that all three have, by action; ``order`` is the decision about
-    them. ``sides`` are all parts in the order of mine, theirs and base. ``rest`` are the base's elements, for those
-    that are the same on all sides and no parts of their own.
+    ``orders`` are the sides' orders of the parts that all three have, by action; mine and theirs have what both added
+    alike, too. ``order`` is the decision about them. ``sides`` are all parts in the order of mine, theirs and base.
+    ``rest`` are the base's elements, for those that are the same on all sides and no parts of their own.
     """
 
     kind: int
@@ -98,6 +98,22 @@ class Container:
         if side not in self._members:
             self._members[side] = frozenset(self.sides[side])
         return self._members[side]
+
+
+def old_ones(side: list[Key], base: list[Key]) -> list[Key]:
+    """A side's order without what the base does not have."""
+    if len(side) == len(base):
+        return side
+    known = set(base)
+    return [key for key in side if key in known]
+
+
+def settled(orders: dict[str, list[Key]]) -> bool:
+    """Whether nobody changed the order; what both added alike, and in the same place, then stands in the base's too."""
+    if orders["mine"] != orders["theirs"] or old_ones(orders["mine"], orders["base"]) != orders["base"]:
+        return False
+    orders["base"] = orders["mine"]
+    return True
 
 
 @dataclass(slots=True)
@@ -251,7 +267,9 @@ def _skeleton(container: Container, decisions: Sequence[Decision]) -> list[Key]:
         return container.orders[decision.action]
     # Equal names of elements stand for them in the order of the base.
     waiting: dict[Value, list[Key]] = {}
-    shown = c.items(decision.base) if decision.base is not None else []
-    for value, key in zip(shown, container.orders["base"], strict=True):
-        waiting.setdefault(value, []).append(key)
+    known = set(container.orders["base"])
+    for values, keys in ((decision.base, container.orders["base"]), (decision.mine, container.orders["mine"])):
+        for value, key in zip(c.items(values) if values is not None else (), keys, strict=True):
+            if values is decision.base or key not in known:
+                waiting.setdefault(value, []).append(key)
     return [waiting[value].pop(0) for value in c.items(decision.action)]

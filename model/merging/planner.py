@@ -16,11 +16,12 @@ from model.differences.walk import Span, spans
 from model.merging.arraymerge import ArrayMerge
 from model.merging.decisions import Decision, Who
 from model.merging.linemerge import merge_lines
-from model.merging.plan import Choice, Container, Key, Part, Patched, Side, Stretch, Three
+from model.merging.plan import Choice, Container, Key, Part, Patched, Side, Stretch, Three, old_ones, settled
 from model.notation import scalars
 from model.notation.scalars import quoted
 
 Link: TypeAlias = "tuple[Link, str | int] | None"
+Fields: TypeAlias = dict[str, Stretch]
 _Task: TypeAlias = "tuple[Container | Patched, Key, Link, Side, Side, Side, str, bool]"
 
 
@@ -106,27 +107,24 @@ class Planner:
         )
         return index
 
-    def order(
-        self, link: Link, orders: dict[str, list[Key]], shown: dict[str, Value], moves: bool = False
-    ) -> int | None:
-        """The decision about an order, None where nobody changed it; adds to ``orders`` what both want.
+    def order(self, link: Link, orders: dict[str, list[Key]], shown: dict[str, Value], moves: bool = False) -> int:
+        """The decision about an order that somebody changed; adds to ``orders`` what both want.
 
         With ``moves`` one element that both moved to different places is a conflict, even if no pair contradicts.
         """
         base, mine, theirs = orders["base"], orders["mine"], orders["theirs"]
-        if base == mine == theirs:
-            return None
         values = [shown["base"], shown["mine"], shown["theirs"]]
         if mine == theirs:
             return self.note(path_of(link), values, "order", "both", "mine")
-        if mine == base or theirs == base:
-            who: Who = "theirs" if mine == base else "mine"
-            return self.note(path_of(link), values, "order", who, who)
-        found = None if moves and diverging(base, mine, theirs) else agreed(base, mine, theirs)
+        left, right = (old_ones(side, base) for side in (mine, theirs))
+        found = None if moves and diverging(base, left, right) else agreed(base, mine, theirs)
         if found is None:
             return self.note(path_of(link), values, "order", "both", "base", conflict=True)
+        if left == base or right == base:
+            who: Who = "theirs" if left == base else "mine"
+            return self.note(path_of(link), values, "order", who, who)
         orders["both"] = found
-        where = dict(zip(base, c.items(shown["base"]), strict=True))
+        where = dict(zip(mine, c.items(shown["mine"]), strict=True))
         both = c.array(where[key] for key in found)
         return self.note(path_of(link), values, "order", "both", "both", both=both)
 
@@ -151,8 +149,9 @@ class Planner:
             container.rank = {name: i for i, name in enumerate(names[0])}
             common = old.keys() & left.keys() & right.keys()
             lists = [[name for name in order if name in common] for order in names]
+            lists = self.with_added(lists, names, old, left, right)
         container.orders = dict(zip(("base", "mine", "theirs"), lists, strict=True))
-        if not lists[0] == lists[1] == lists[2]:
+        if not settled(container.orders):
             shown = {side: c.array(map(_name, order)) for side, order in container.orders.items()}
             container.order = self.order(link, container.orders, shown)
         tasks: list[_Task] = []
@@ -165,6 +164,17 @@ class Planner:
                 tasks.append((container, name, (link, name), one, two, three, hints.get(name, ""), False))
         self.stack += reversed(tasks)
         return container
+
+    def with_added(
+        self, lists: list[list[Key]], names: list[list[Key]], old: Fields, left: Fields, right: Fields
+    ) -> list[list[Key]]:
+        """The orders with the fields that both added alike, where that contradicts nothing."""
+        added = {x for x in left.keys() & right.keys() - old.keys() if self.three.same(left[x], right[x])}
+        if not added:
+            return lists
+        common = set(lists[0])
+        mine, theirs = ([x for x in side if x in common or x in added] for side in names[1:])
+        return lists if agreed(lists[0], mine, theirs) is None else [lists[0], mine, theirs]
 
     def patched(
         self, link: Link, sides: tuple[Stretch, Stretch, Stretch], ours: list[Change], others: list[Change]
@@ -223,7 +233,7 @@ def _followed(side: Stretch, base: Stretch, spots: list[Span], differing: list[C
     return found
 
 
-def _fields(side: Stretch) -> dict[str, Stretch] | None:
+def _fields(side: Stretch) -> Fields | None:
     """The fields by name; None where two have the same."""
     found = spans(side.raw, side.start)
     fields = {c.name_of(name): Stretch(side.raw, side.side, kind, a, b) for name, kind, a, b in found}
