@@ -109,7 +109,7 @@ class DiffPanel(QWidget):
         self.table.menu_asked.connect(self._menu)
         self.table.doubleClicked.connect(self._double_clicked)
         self.table.selectionModel().currentChanged.connect(self._moved)
-        self.table.clicked.connect(self._clicked)
+        self.table.clicked.connect(self._make_current)
         self.value.closed.connect(self.hide_value)
         self.setFocusProxy(self.table)
 
@@ -301,16 +301,19 @@ class DiffPanel(QWidget):
         chosen = self.table.selectionModel()
         chosen.clearSelection()
         chosen.setCurrentIndex(field, chosen.SelectionFlag.NoUpdate)
-        self.table.scrollTo(field, QAbstractItemView.ScrollHint.EnsureVisible)
+        hint = QAbstractItemView.ScrollHint
+        seen = self.table.viewport().rect().contains(self.table.visualRect(field))
+        self.table.scrollTo(field, hint.EnsureVisible if seen else hint.PositionAtCenter)
         self._say()
 
-    def _clicked(self, index: QModelIndex) -> None:
+    def _make_current(self, index: QModelIndex) -> None:
         number = self.model.number_of(index)
         if number is not None and number != self.model.current:
             self.model.go(number)
             self._say()
 
     def _moved(self, now: QModelIndex, before: QModelIndex) -> None:
+        self._make_current(now)  # the next change is the one after the row that the arrows are at
         if not self.value.isHidden() and now.isValid():
             self._show_value()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gui.edit import draft
 from gui.look.cells import Span
-from gui.values.valuetext import differing
+from gui.values.valuetext import marks_between
 from model import canonical, diff, text
 from model.canonical import ARRAY, OBJECT, Path, Value
 
@@ -192,11 +192,12 @@ def _nth_kept(gone: list[int], rank: int) -> int:
     return rank + bisect_right(free, rank)
 
 
-def marked(shown: str, other: str, mark: str, token: str = "text") -> tuple[Span, ...]:
-    """A value as runs of text, those that are not in the other value marked."""
+def marked(value: Value, other: Value, zone: str, mark: str, token: str = "text") -> tuple[Span, ...]:
+    """A value as runs of text, those that are not in the other value marked; what a comparison would mark in it."""
     spans: list[Span] = []
+    shown = text.shown(value, zone)
     at = 0
-    for start, end in differing(other, shown)[1]:
+    for start, end in marks_between(other, value, text.shown(other, zone), shown)[1]:
         spans += [Span(shown[at:start], token), Span(shown[start:end], token, mark)]
         at = end
     spans.append(Span(shown[at:], token))

@@ -379,7 +379,7 @@ class FieldModel(CellModel):
             if change.old.type != node.value.type and change.op != "retype":
                 spans = (Span(shown, token, strong),)
             elif change.op in ("replace", "text") and not change.old.is_container:
-                spans = marked(shown, text.shown(change.old, self.zone), strong, token)
+                spans = marked(node.value, change.old, self.zone, strong, token)
         return replace(mono("", token, badges=badges, ground=ground), spans=spans)
 
     def _below(self, node: Node) -> tuple[Badge, ...]:

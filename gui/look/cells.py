@@ -280,7 +280,11 @@ def _elided(spans: tuple[Span, ...], look: _Look, width: float, middle: bool) ->
             kept.append(span)
             width -= need
             continue
-        kept.append(replace(span, text=_cut(look, span.text + "…", width, False)))
+        while kept and _width(look, "…") > width:  # a cut without a sign of it would read as the whole
+            span = kept.pop()
+            width += _width(look, span.text)
+        rest = _cut(look, span.text + "…", width, False)
+        kept.append(replace(span, text=rest, mark=span.mark if rest.strip("… ") else ""))
         break
     return tuple(kept)
 

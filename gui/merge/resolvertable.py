@@ -152,7 +152,7 @@ class DecisionModel(CellModel):
         spans: tuple[Span, ...] = (Span(shown, "text2" if same else "text"),)
         merged = taken and not decision.conflict and side != "base" and not value.is_container
         if merged and decision.base is not None and value.type == decision.base.type:
-            spans = marked(shown, text.shown(decision.base, self.zone, 200), "chgS")
+            spans = marked(value, decision.base, self.zone, "chgS")
         return Cell(spans=(*spans, *behind), mono=True, size=12)
 
     def _order(self, decision: Decision, side: str, value: Value) -> Cell:

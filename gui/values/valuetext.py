@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
@@ -21,6 +22,7 @@ from model.errors import Refused
 
 LARGE = 1 << 20  # bytes above which only the size is shown until someone asks for more
 LONGEST = 2000
+WORD_BY_WORD = 4096  # characters of both texts up to which words are told apart before equal ends are left out
 MARKED = 200_000  # characters up to which differences are looked for one by one
 _WORD = re.compile(r"\S+")
 _BREAK = "\u2029"  # breaks a line in Qt's text views as \n does
@@ -28,6 +30,7 @@ HEX_MOST = 1 << 20  # bytes of a binary that are ever laid out
 PICTURE = 2048  # pixels that a picture is scaled down to
 
 Range = tuple[int, int]
+Edit = tuple[int, str, str]  # where, what is removed there, what is inserted
 _TEXTS = (canonical.STRING, canonical.CODE, canonical.SYMBOL)
 _NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMAL128)
 
@@ -99,7 +102,7 @@ def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> Rea
 def _words(value: Value, zone: str) -> str:
     if value.type in _TEXTS:
         return content_bytes(value).decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode()
-    if value.is_container:
+    if value.is_container or value.type == canonical.SCOPED_CODE:
         return text.value_text(value, 2)
     shown = text.shown(value, zone, limit=LARGE)
     if value.type == canonical.DATE and zone != "UTC":
@@ -168,15 +171,21 @@ def differing(old: str, new: str) -> tuple[list[Range], list[Range]]:
     """The differing ranges of two texts; of long ones only the whole stretch between equal ends."""
     if old == new:
         return [], []
+    if len(old) + len(new) <= WORD_BY_WORD:
+        return _of_edits(text_edits(old, new))
     head = common(old, new)
     tail = _common_end(old, new, min(len(old), len(new)) - head)
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
     if len(a) + len(b) > MARKED or not a or not b:
         return ([(head, head + len(a))] if a else []), ([(head, head + len(b))] if b else [])
+    return _of_edits(text_edits(a, b), head)
+
+
+def _of_edits(edits: Iterable[Edit], head: int = 0) -> tuple[list[Range], list[Range]]:
     left: list[Range] = []
     right: list[Range] = []
     shift = 0
-    for at, removed, inserted in text_edits(a, b):
+    for at, removed, inserted in edits:
         if removed:
             left.append((head + at, head + at + len(removed)))
         if inserted:

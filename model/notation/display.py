@@ -100,7 +100,10 @@ def _scalar(value: Value, zone: str, limit: int) -> str:
         return _rare(kind, data, limit)
     if kind == c.SCOPED_CODE:
         scope = scalars.scope_parts(data)
-        return f'Code("{plain(scope[0])}", {short(Value(c.OBJECT, scope[1]))})' if scope else "Code(…)"
+        if scope is None:
+            return "Code(…)"
+        # The scope by its fields, not by their number: two values that differ in it alone must not look the same.
+        return f'Code("{plain(scope[0])}", {_container(Value(c.OBJECT, scope[1]), zone, limit)})'
     return {c.NULL: "null", c.UNDEFINED: "undefined", c.MIN_KEY: "MinKey", c.MAX_KEY: "MaxKey"}.get(kind, value.kind)
 
 

@@ -125,6 +125,17 @@ def test_the_foot_says_which_rows_are_shown(qtbot: QtBot) -> None:
     assert pager._on.isEnabled()
 
 
+def test_a_value_of_many_runs_that_is_cut_between_two_of_them_says_so() -> None:
+    from gui.look.cells import _elided, _width
+
+    look = (True, 12.0, 400)
+    spans = (Span("1a", mark="chgS"), Span(" "), Span("1b", mark="chgS"), Span(" "), Span("1c"))
+    for room in range(1, int(_width(look, "1a 1b 1c"))):
+        shown = _elided(spans, look, room, False)
+        assert "".join(span.text for span in shown).endswith("…") or room < _width(look, "…")
+        assert not any(span.mark for span in shown if span.text in ("", "…"))  # no colour without a character
+
+
 def test_a_mistake_in_the_middle_of_an_id_is_seen_because_both_ends_are_shown(qtbot: QtBot) -> None:
     from gui.look.cells import _elided
 

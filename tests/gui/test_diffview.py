@@ -12,6 +12,7 @@ import pytest
 from bson import ObjectId
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -136,6 +137,25 @@ def test_a_click_on_a_changed_row_makes_it_the_current_change(shown: Shown) -> N
     where = panel.table.visualRect(index.siblingAtColumn(B)).center()
     shown.qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert panel.tools.position.text() == "Change 4 of 5"
+
+
+def test_the_next_change_is_the_one_after_the_row_that_the_arrows_are_at(shown: Shown) -> None:
+    panel = shown.panel
+    panel.table.setFocus()
+    for _ in range(3):  # past the array's own row
+        QTest.keyClick(panel.table, Qt.Key.Key_Down)
+    assert (shown.bars(), panel.tools.position.text()) == (["[1]"], "Change 3 of 5")
+    panel.next_change()
+    assert shown.bars() == ["t"]
+
+
+def test_a_change_out_of_sight_comes_to_the_middle(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {f"f{n}": 0 for n in range(200)}, {f"f{n}": 1 for n in range(200)})
+    shown.compare(1, 2)
+    table = shown.panel.table
+    while not table.verticalScrollBar().value():
+        shown.panel.next_change()
+    assert table.visualRect(table.currentIndex()).bottom() < table.viewport().height() * 0.7
 
 
 def test_all_fields_can_be_shown_and_the_current_change_stays(shown: Shown) -> None:

@@ -17,6 +17,7 @@ from gui.look import preferences
 from gui.tasks import tasks
 from gui.values import valuetext
 from gui.values.valuepane import StoredDialog, ValuePane
+from model import text
 from model.canonical import STRING, Value, encode
 from model.errors import NotFound
 
@@ -65,6 +66,12 @@ def test_differing_words_are_marked_in_both_texts() -> None:
     assert marked("line one\nline two\nthe end", "line one\nline 2\nthe end") == (["two"], ["2"])
     assert marked("same", "same") == ([], [])
     assert marked("", "all") == ([], ["all"])
+    assert marked("monthly", "quarterly") == (["monthly"], ["quarterly"])  # the words, and not what their ends share
+
+
+def test_code_is_read_with_its_whole_scope() -> None:
+    value = text.value_from_text('{"$code": "f(x)", "$scope": {"x": {"deep": "down"}}}')
+    assert "down" in valuetext.read(value, "UTC").text
 
 
 def test_long_texts_are_marked_without_comparing_every_word() -> None:

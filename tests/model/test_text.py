@@ -169,6 +169,8 @@ def test_relaxed_input_gets_the_types_that_servers_give_it() -> None:
          '{ _id: …e41c, code: "FLOOD", n: 36.20 }'),
         (text.loose_value('["household", {a: 1}, [1, 2]]'), '[ "household", { 1 field }, [ 2 ] ]'),
         (text.loose_value("/^a/i"), "/^a/i"),
+        (text.value_from_text('{"$code": "f(x)", "$scope": {"x": 1, "y": {"z": 2}}}'),
+         'Code("f(x)", { x: 1, y: { 1 field } })'),
     ],
 )  # fmt: skip
 def test_values_are_shown_as_people_know_them(value: Value, line: str) -> None:
