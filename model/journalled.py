@@ -315,6 +315,10 @@ class Writer:
 
     def _found(self, record: Record) -> Outcome:
         ns, id = record.entry.ns, record.document
+        if record.entry.action == "migrate":
+            # What it has brought over is known from the old collection alone, so there is nothing to look for.
+            said = f"It stopped on its way to {record.extra.get('to')}: run it again, which goes on, or take it back."
+            return Outcome("applied", ns, None, said)
         if id is None:
             if self.catalogue.layout(ns).missing_index() is not None:
                 return self._waiting(record, None)

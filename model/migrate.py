@@ -27,6 +27,7 @@ from model.layouts.base import Layout
 from model.layouts.fields import place_of
 from model.layouts.listed import bind, has_archive, info_of, stated
 from model.names import id_name, version_name
+from model.plan import digest as _digest
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.repairs.steps import Ground, Step, physical
 from model.resilient import run
@@ -100,12 +101,24 @@ class Migration:
         for each in versions:
             if each.state == "damaged":
                 raise Refused(f"{version_name(each.v)} of {id_name(id)} is damaged ({each.detail}); repair it first.")
+        if left := self._beside(id, versions):
+            raise Refused(left)
         if not self.target.numbered and len(versions) > 1 and not self.newest_only:
             raise Refused(
                 f"{id_name(id)} has {len(versions)} versions, and {self.target.name} keeps only the newest; the others "
                 "stay behind in the old collection if you accept that (--newest-only)."
             )
         return versions, self.target.as_stored(id, versions)
+
+    def _beside(self, id: Value, versions: Sequence[Version]) -> str:
+        """What of a document is in no version of it, and so would not be moved, one sentence; "" where nothing is."""
+        left = [name for each in versions if each.current and each.raw for name in self.source.beside(each.raw)]
+        if not left:
+            return ""
+        return (
+            f"{id_name(id)} has {', '.join(left)} beside its versions, which would not be moved; copy them into "
+            "its versions or take them out with your own tools first."
+        )
 
     def _ids_in(self) -> dict[str, str]:
         """The collections of the new layout, each with the field that holds a document's id."""
@@ -129,7 +142,7 @@ class Migration:
         """
         versions, wanted = self._wanted(id)
         there = self._there(id)
-        mine: set[bytes] | None = None
+        mine: set[str] | None = None
         steps = []
         for ns, raw in wanted:
             key = ns, physical(raw)
@@ -140,7 +153,7 @@ class Migration:
                 steps.append(self._ground.inserted(ns, "copied", raw, "copied"))
                 continue
             mine = self._left_before(id, versions) if mine is None else mine
-            if now not in mine:
+            if _digest(now) not in mine:
                 raise Refused(f"{id_name(id)} was changed in {ns} by somebody else; settle that by hand.")
             steps.append(self._ground.swapped(ns, "brought up to date", now, raw, "brought up to date"))
         if there:
@@ -148,19 +161,22 @@ class Migration:
             raise Refused(f"{ns} holds more of {id_name(id)} than {self.source.ns} does; settle that by hand.")
         return steps
 
-    def _left_before(self, id: Value, versions: Sequence[Version]) -> set[bytes]:
-        """Every document that an earlier round may have left, when the history was shorter."""
-        left: set[bytes] = set()
+    def _left_before(self, id: Value, versions: Sequence[Version]) -> set[str]:
+        """Every document that an earlier round may have left, when the history was shorter; by their digests."""
+        left: set[str] = set()  # the documents themselves would take as much memory as all of them are long
         if not self.source.numbered:  # what it was before is not kept there: what is here must tell by its token
             try:
                 here = self._versions(self.target, id)
                 once = [replace(each, v=None) for each in here]
-                return {raw for _, raw in self.target.as_stored(id, once)} if len(here) == 1 else left
+                return self._digests(id, once) if len(here) == 1 else left
             except Refused:
                 return left
         for upto in range(len(versions) - 1, 0, -1):
-            left |= {raw for _, raw in self.target.as_stored(id, versions[:upto])}
+            left |= self._digests(id, versions[:upto])
         return left
+
+    def _digests(self, id: Value, versions: Sequence[Version]) -> set[str]:
+        return {_digest(raw) for _, raw in self.target.as_stored(id, versions)}
 
     def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
         """What copying would do to each document now; nothing is written."""
@@ -201,7 +217,7 @@ class Migration:
             if id is None:
                 return False
             versions = self._versions(self.source, id)
-            return raw in self._left_before(id, versions) | {made for _, made in self.target.as_stored(id, versions)}
+            return _digest(raw) in self._left_before(id, versions) | self._digests(id, versions)
         except Refused:
             return False
 
@@ -288,6 +304,9 @@ class Migration:
             checkpoint(done, total)
             seen.add(id)
             yield self.compared(id)
+        p = self.source.profile
+        if any(True for _ in self._port.find(p.ns, {p.id: {"$exists": False}}, limit=1)):
+            yield Checked(Value.of(None), 0, f"{p.ns} holds documents without {p.id}, which were not moved.")
         for row in self.target.page(limit=ALL):
             if row.id not in seen and not self.source.exists(row.id):
                 yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
@@ -304,6 +323,8 @@ class Migration:
             new = self._versions(self.target, id)
         except Refused as error:
             return Checked(id, 0, f"{id_name(id)} is not in {self.target.ns}: {error}")
+        if left := self._beside(id, old):
+            return Checked(id, 0, left)
         if not self.target.numbered:
             old = old[-1:]
         if len(old) != len(new):
@@ -327,7 +348,7 @@ class Migration:
             checkpoint(done, total)
             try:
                 versions = self._versions(self.source, id)
-                mine = self._left_before(id, versions) | {raw for _, raw in self.target.as_stored(id, versions)}
+                mine = self._left_before(id, versions) | self._digests(id, versions)
                 yield self._removed(id, [(ns, raw) for (ns, _), raw in self._there(id).items()], mine, self.target.ns)
             except Refused as error:
                 yield Outcome("refused", self.target.ns, id, str(error))
@@ -335,8 +356,8 @@ class Migration:
     def remove_old(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
         """Delete every document of the old collection whose versions are all in the new place, each looked at first.
 
-        What is deleted is what was read, byte for byte, the current document first: nobody then sees it without its
-        history. What is not equal in both places stays.
+        What is deleted is what was read before it was compared, byte for byte, the current document first: nobody then
+        sees it without its history. What is not equal in both places, or comes meanwhile, stays.
         """
         self._allowed()
         if not self.target.numbered:
@@ -344,12 +365,16 @@ class Migration:
         total = self.source.count(max_ms=5000)
         for done, id in enumerate(list(self.ids())):
             checkpoint(done, total)
-            if wrong := self.compared(id).wrong:
-                yield Outcome("skipped", self.source.ns, id, f"It stays: {wrong}")
-                continue
             try:
-                rows = self._stored_in_source(id)
-                yield self._removed(id, rows, {raw for _, raw in rows}, self.source.ns)
+                rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
+                if wrong := self.compared(id).wrong:
+                    yield Outcome("skipped", self.source.ns, id, f"It stays: {wrong}")
+                    continue
+                outcome = self._removed(id, rows, {_digest(raw) for _, raw in rows}, self.source.ns)
+                if outcome.kind == "applied" and self._stored_in_source(id):
+                    said = f"{outcome.detail} {id_name(id)} was written meanwhile, and what came stays."
+                    outcome = replace(outcome, kind="conflict", detail=said)
+                yield outcome
             except Refused as error:
                 yield Outcome("refused", self.source.ns, id, str(error))
 
@@ -363,10 +388,10 @@ class Migration:
             if c.get(raw, (name,)) == id
         ]
 
-    def _removed(self, id: Value, rows: Iterable[tuple[str, bytes]], mine: set[bytes], where: str) -> Outcome:
+    def _removed(self, id: Value, rows: Iterable[tuple[str, bytes]], mine: set[str], where: str) -> Outcome:
         gone = 0
         for ns, raw in rows:
-            if raw not in mine:
+            if _digest(raw) not in mine:
                 return Outcome("conflict", where, id, f"{id_name(id)} was changed in {ns}; what is left of it stays.")
             step = self._ground.removed(ns, "removed", raw, "removed")
             end = self._sent(replace(step, keep=None))

@@ -156,6 +156,10 @@ class Layout(ABC):
     def document(self, raw: bytes) -> bytes:
         """A stored document as people see it: locked fields and content, in stored order, without histories."""
 
+    def beside(self, raw: bytes) -> tuple[str, ...]:
+        """The top-level fields of a stored document that belong to none of its versions."""
+        return ()
+
     @property
     @abstractmethod
     def locked(self) -> tuple[str, ...]:

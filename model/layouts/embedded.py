@@ -92,6 +92,11 @@ class Embedded(HoldsItsPast):
         inside = [pair for pair in c.fields(self._current(raw)) if pair[0] != self.profile.id]
         return c.document([*([(self.profile.id, id)] if id is not None else []), *inside])
 
+    def beside(self, raw: bytes) -> tuple[str, ...]:
+        """Whatever stands beside the current version and the array."""
+        p = self.profile
+        return tuple(name for name, _ in c.fields(raw) if name not in ("_id", p.id, p.current, p.prev))
+
     def _current(self, raw: bytes) -> bytes:
         found = legible_field(raw, self.profile.current)
         return found.data if found is not None and found.type == c.OBJECT else c.EMPTY

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import tracemalloc
 from pathlib import Path
 
 import pymongo
@@ -14,10 +15,10 @@ from model import canonical as c
 from model import commands
 from model.canonical import Value
 from model.layouts.listed import LAYOUTS
-from model.migrate import Migration
+from model.migrate import Checked, Migration
 from model.resilient import Server
 from model.session import Session
-from tests.migrating.ground import PAIRS, place
+from tests.migrating.ground import PAIRS, START, _version, place
 from tests.migrating.run import Careless, killed, moved
 
 SEED = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID")).randrange(10**9)  # one for all workers: it names tests
@@ -165,3 +166,84 @@ def test_migration_is_refused_where_writing_is(local_uri: str, database_name: st
         moving: Migration = session.migration(f"{database_name}.things", "archive")
         with pytest.raises(Exception, match="read-only"):
             list(moving.run())
+
+
+@pytest.mark.parametrize("source", ["archive", "versions", "embedded"])
+def test_an_edit_while_the_old_is_removed_stays(
+    source: str, local_uri: str, database_name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, (source, "versions" if source != "versions" else "archive"), 4, home)
+        here.plant(1)
+        (id,) = here.known
+        migration = here.migration()
+        list(migration.run())
+        compared = migration.compared
+
+        def edited_behind(each: Value) -> Checked:
+            found = compared(each)
+            assert here.source.swap(id, here.source.version(id), c.encode({"n": "precious"})).kind == "applied"
+            return found
+
+        monkeypatch.setattr(migration, "compared", edited_behind)
+        assert [each.kind for each in migration.remove_old()] == ["conflict"]
+        assert here.source.version(id).content == c.encode({"n": "precious"})
+
+
+def test_what_stands_beside_embedded_versions_is_not_left_behind_unsaid(
+    local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server, pymongo.MongoClient(local_uri) as client:
+        here = place(server, database_name, ("embedded", "versions"), 4, home)
+        here.plant(2)
+        list(here.migration().run())
+        things = client[here.source.ns.partition(".")[0]][here.source.ns.partition(".")[2]]
+        whose = things.find_one_and_update({}, {"$set": {"tenant": "acme"}}) or {}
+        wrong = [each for each in here.migration().verify() if each.wrong]
+        assert [each.id.python() for each in wrong] == [whose["_id"]]
+        assert "tenant" in wrong[0].wrong
+        assert sorted(each.kind for each in here.migration().remove_old()) == ["applied", "skipped"]
+        assert [each["tenant"] for each in things.find()] == ["acme"]
+        assert [each.kind for each in here.migration().dry_run()] == ["refused"]
+
+
+def test_documents_without_an_id_are_told_by_verifying(local_uri: str, database_name: str, home: Path) -> None:
+    with Server.connect(local_uri) as server, pymongo.MongoClient(local_uri) as client:
+        here = place(server, database_name, ("versions", "archive"), 4, home)
+        here.plant(2)
+        client[database_name][here.source.ns.partition(".")[2]].insert_one({"v": 1})
+        list(here.migration().run())
+        assert ["without docId" in each.wrong for each in here.migration().verify()] == [False, False, True]
+
+
+def test_bringing_a_long_history_up_to_date_holds_no_more_than_one_state_of_it(
+    local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("versions", "nested"), 4, home)
+        id, size = Value.of("long"), 50_000
+        versions = [_version(n, c.encode({"n": n, "text": "x" * size}), START) for n in range(1, 61)]
+        tracemalloc.start()
+        try:
+            left = here.migration()._left_before(id, versions)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert len(left) == 59
+        assert peak < 10 * 60 * size  # all of the states together are thirty times one of them
+
+
+def test_a_migration_that_was_stopped_is_not_taken_for_an_index(local_uri: str, database_name: str) -> None:
+    with pymongo.MongoClient(local_uri) as client:
+        client[database_name].things.insert_many([{"docId": n, "v": 1} for n in range(3)])
+        client[database_name].things.create_index([("docId", 1), ("v", 1)], unique=True)
+    with Session.open(local_uri) as session:
+        session.set_layout(f"{database_name}.things", "versions")
+        moving = session.migration(f"{database_name}.things", "archive").run()
+        next(iter(moving))
+        moving.close()  # type: ignore[attr-defined]
+        (row,) = session.journal.entries()
+        assert row.kind == "unknown"
+        outcome = session.look_again(row.id)
+        assert "run it again" in outcome.detail
+        assert "take" in session.journal.entry(row.id).why_not.lower()
