@@ -292,7 +292,10 @@ def _now() -> str:
 
 def _number(id: str) -> int:
     try:
-        return int(id)
+        number = int(id)
+        if abs(number) < 2**63:  # the file holds no larger ones
+            return number
+        raise ValueError
     except ValueError:
         raise NotFound(
             f"The journal has no entry {id[:80]}; entries are numbers, `palimpsest journal` lists them."

@@ -246,7 +246,7 @@ def read(said: str, name: str) -> Plan:
     """The plan in a file's text; ``name`` is what messages call it."""
     try:
         data = json.loads(said)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError of its own
         where = f" in line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
         raise Unreadable(f"The plan {name} is no JSON{where}.") from None
     if not isinstance(data, dict) or data.get("palimpsest") != "repair plan":
@@ -280,7 +280,8 @@ def _item_from(no: int, row: _Fields) -> Item:
     code, repair = row.text("class"), row.data.get("repair")
     if code not in CLASSES:
         raise Unreadable(f"{row.where}: there is no class {code!r}; the classes are {', '.join(CLASSES)}.")
-    if repair is not None and (repair not in REPAIRS or code not in REPAIRS[repair].codes):
+    known = REPAIRS.get(repair) if isinstance(repair, str) else None
+    if repair is not None and (known is None or code not in known.codes):
         fitting = [name for name, each in REPAIRS.items() if code in each.codes]
         others = f"is {fitting[0]} or null" if fitting else "must be null"
         raise Unreadable(f"{row.where}: the repair for {code} {others}, not {json.dumps(repair)}.")
@@ -300,7 +301,7 @@ def _item_from(no: int, row: _Fields) -> Item:
     if made.repair is None:
         return replace(made, finding=finding, seen=seen, advice=str(row.data.get("advice", "")))
     do = row.data.get("do", True)
-    if do not in (True, False, WHEN_ANSWERED):
+    if do is not True and do is not False and do != WHEN_ANSWERED:  # 0 and 1 equal them, and are neither
         raise Unreadable(f'{row.where}: "do" is true, false or "{WHEN_ANSWERED}", not {json.dumps(do)}.')
     said: Do = "no" if do is False else "when answered" if made.question else "yes"
     answer = row.data.get("answer")
@@ -322,10 +323,15 @@ def _checked(answer: object, item: Item, where: str) -> str | None:
         except Unreadable:
             value = Value.of(None)
         whole = (canonical.INT32, canonical.INT64)
-        if value.type in (whole if item.wants == "whole number" else (*whole, canonical.DOUBLE, canonical.DECIMAL128)):
+        if value.type in whole or (item.wants == "number" and _is_finite(value)):
             return text.value_text(value)
     ways = ", ".join(f'"{name}"' for name in names) + (f" or a {item.wants}" if item.wants else "")
     raise Unreadable(f"{where}: {json.dumps(answer)} is no answer to its question; the answers are {ways}.")
+
+
+def _is_finite(value: Value) -> bool:
+    """Whether a fraction is one that can be counted on: from NaN or infinity no counter comes back."""
+    return value.type in (canonical.DOUBLE, canonical.DECIMAL128) and text.shown(value).lstrip("-")[:1].isdigit()
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def test_entries_of_one_source_can_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_is_not_there_is_said(tmp_path: Path) -> None:
-    for id in ("99", "none"):
+    for id in ("99", "none", "9" * 30):
         with pytest.raises(NotFound, match=f"no entry {id}"):
             Journal(tmp_path).entry(id)
 

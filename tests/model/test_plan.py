@@ -82,6 +82,14 @@ def test_a_file_gives_the_plan_back_and_is_written_the_same_again(tmp_path: Path
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+NO_END = ('{"$numberDouble": "NaN"}', '{"$numberDouble": "-Infinity"}', '{"$numberDecimal": "NaN"}', "NaN")
+
+
+@pytest.mark.parametrize("answer", ["41", "-1.5", '{"$numberDecimal": "0.5"}', '{"$numberLong": "7"}', "1e+300"])
+def test_every_number_with_an_end_is_an_answer(answer: str) -> None:
+    assert planned(SOURCE, [finding("T3", "set-counter")]).with_answer(1, answer).items[0].ticked
+
+
 def test_an_answer_ticks_an_item_and_taking_it_back_unticks_it() -> None:
     plan = planned(SOURCE, [finding("T3", "set-counter")])
     assert plan.items[0].asks
@@ -92,7 +100,7 @@ def test_an_answer_ticks_an_item_and_taking_it_back_unticks_it() -> None:
     assert not answered.with_ticked(1, False).items[0].ticked
 
 
-@pytest.mark.parametrize("answer", ["yes", "forty", '"41"', "true", "", "{"])
+@pytest.mark.parametrize("answer", ["yes", "forty", '"41"', "true", "", "{", *NO_END])
 def test_what_is_no_answer_is_refused_with_those_that_are(answer: str) -> None:
     plan = planned(SOURCE, [finding("T3", "set-counter")])
     with pytest.raises(Unreadable, match=r'the answers are "leave" or a number'):
@@ -125,7 +133,10 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> str:
         (lambda d: d["items"][1].update(repair="remove-all"), "item 2: the repair for T3 is set-counter or null"),
         (lambda d: d["items"][-1].update(repair="remove-phantom"), "must be null|is finish-token"),
         (lambda d: d["items"][0].update({"class": "X9"}), "no class 'X9'"),
+        (lambda d: d["items"][1].update(repair=["set-counter"]), "item 2: the repair for T3 is set-counter or null"),
         (lambda d: d["items"][0].update(do="maybe"), r'item 1: "do" is true, false or "when answered"'),
+        (lambda d: d["items"][0].update(do=0), r'item 1: "do" is true, false or "when answered", not 0'),
+        (lambda d: d["items"][0].update(do=1.0), r'item 1: "do" is true, false or "when answered", not 1.0'),
         (lambda d: d["items"][0].update(answer="perhaps"), "no answer to its question"),
         (lambda d: d["items"][2].update(answer="convert"), "item 3: nothing is asked here"),
         (lambda d: d["items"][0].update(anwser="convert"), "item 1: there is no key 'anwser'"),
@@ -146,6 +157,8 @@ def test_a_spoilt_file_is_met_with_what_is_wrong_and_where(
 def test_what_is_no_json_or_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="no JSON in line 2"):
         read('{\n"a" 1}', "plan.json")
+    with pytest.raises(Unreadable, match="is no JSON"):
+        read('{"form": ' + "9" * 5000 + "}", "plan.json")
     with pytest.raises(NotFound, match="There is no plan"):
         Plan.load(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b"\xff")
