@@ -18,7 +18,7 @@ from bson.decimal128 import Decimal128
 
 from model import canonical as c
 from model.canonical import Path, Value
-from model.errors import Refused, Unreadable
+from model.errors import Refused, Unreachable, Unreadable
 from model.leaves import (
     NUMBERS,
     Group,
@@ -70,7 +70,10 @@ class Guard:
 
 
 def abilities(server: Port, ns: str, id: Value) -> Abilities:
-    """Ask the server, over one document that exists, what its expressions can tell apart; reads only."""
+    """Ask the server, over one document that exists, what its expressions can tell apart; reads only.
+
+    Raises ``Unreachable`` where it could not be asked.
+    """
     one, other = Value.of(Decimal128("1.0")), Value.of(Decimal128("1.00"))
     zero, minus = Value(c.DOUBLE, _ZERO), Value(c.DOUBLE, _MINUS_ZERO)
     odd = {"a.b": Value.of(1)}
@@ -79,6 +82,8 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
         try:
             found = server.find(ns, {"_id": id, "$expr": expression}, projection={"_id": 1}, limit=1)
             return next(iter(found), None) is not None
+        except Unreachable:
+            raise  # it said nothing, and what it can say is kept for long
         except Refused:
             return False
 

@@ -139,8 +139,9 @@ class CurrentDocument(Layout):
         Where that cannot be said, it is version and token alone; without these it raises ``Refused``.
         """
         assert base.raw is not None
+        able = self._abilities(physical)
         try:
-            clauses = guards.whole(base.raw, self._abilities(physical), True, beside).filter
+            clauses = guards.whole(base.raw, able, True, beside).filter
         except Refused:
             if not self.own.version:
                 raise

@@ -15,10 +15,13 @@ from bson.regex import Regex
 from model import canonical as c
 from model import guards
 from model.canonical import Value
-from model.errors import Refused
+from model.errors import Refused, Unreachable
 from model.guards import Abilities
+from model.layouts.listed import bind
 from model.leaves import addressable
 from model.resilient import Server, Write, bson_of
+from tests.model.faults import FaultyServer
+from tests.model.layout_ground import doc, layout_of
 
 OID = ObjectId("65f0a1c29b1e8a0012c4d7aa")
 WHEN = dt.datetime(2026, 11, 20, 14, 26, tzinfo=dt.UTC)
@@ -308,3 +311,26 @@ def test_an_array_is_only_asked_for_expressions_where_a_clause_does_not_do() -> 
     assert not guards.needs_expressions(stored([1, 0.5]))
     assert guards.needs_expressions(stored([1, 0.5] * 100))
     assert guards.needs_expressions(stored([0.0]))
+
+
+def test_a_server_that_could_not_be_asked_is_not_taken_for_one_that_can_tell_nothing(local_uri: str) -> None:
+    class Unlucky(FaultyServer):
+        def find(self, *args: Any, **more: Any) -> Iterator[bytes]:
+            if self.operations == 5:
+                self.operations += 1
+                raise Unreachable("The connection was lost; try again.")
+            return super().find(*args, **more)
+
+    with Server.connect(local_uri) as server:
+        layout = layout_of(server, "guards", "archive")
+        assert layout.create(doc(a=1), Value.of("K-1")).kind == "applied"
+        port = Unlucky(server)
+        slow = bind(port, layout.profile)
+        base = layout.version(Value.of("K-1"))
+        try:
+            front = doc(b=1, a=1)  # no operator can say this: the whole document is replaced, and guarded
+            assert slow.swap(Value.of("K-1"), base, front).kind == "refused"
+            assert slow.swap(Value.of("K-1"), base, front).kind == "applied"
+            assert {"a", "_id"} <= set(port.sent[-1].filter), port.sent[-1].filter
+        finally:
+            server._client.drop_database("guards")
