@@ -79,8 +79,20 @@ def _archive(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     current = [_entry(doc, p) for doc in _decoded(machine.documents(p.ns), "_id", id)]
     past = _by_number(_decoded(machine.documents(p.archive), p.archive_id, id), p)
     rows = [_entry(doc, p, p.archive_id) for doc in past]
-    # A row like the current version is the residue of a writer that died before its swap, or a stream's, as it should.
-    return [*(row for row in rows if row not in current), *current]
+    # A row like the current version is the residue of a writer that died before its swap, or a stream's, as it should;
+    # what a stranger has changed in place since is not in it.
+    return [*(row for row in rows if not any(_same(row, each) for each in current)), *current]
+
+
+def still(content: bytes) -> bytes:
+    """A content without what a stranger bumps."""
+    if b"views" not in content:
+        return content
+    return bson.encode({name: value for name, value in bson.decode(content).items() if name != "views"})
+
+
+def _same(a: Entry, b: Entry) -> bool:
+    return (a.v, a.token, still(a.content)) == (b.v, b.token, still(b.content))
 
 
 def _changes(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:

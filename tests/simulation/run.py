@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model.layouts.base import Layout
 from model.layouts.recognise import LAYOUTS
@@ -63,15 +63,20 @@ def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | No
     of = variant(layout, rng)
     if rng.random() < LIVES:
         return _run_lives(layout, seed, of, rng, crew, shown, odds)
+    own = random.Random(f"{layout} {seed} beside")
+    bumps = layout not in BUMPED and own.random() < BUMPS
+    if bumps and layout == "hashed":
+        of = replace(of, excludes=own.random() < 0.5)
     first = ground(of)
     machine = first.copy()
     machine.log += first.log
     facts = MONGODB if of.mongodb else OTHER
     feeder = Feeder(machine, of.profile, len(machine.log) - 1) if layout == "stream" else None
     schedule = Schedule(crew, machine, rng, odds or Odds(), [] if shown else None)
-    stranger = Stranger(machine, of.profile) if layout in BUMPED and rng.random() < BUMPS else None
-    beside = feeder or stranger
-    schedule.background = beside.step if beside is not None else None
+    bumps = bumps or (layout in BUMPED and rng.random() < BUMPS)
+    stranger = Stranger(machine, of.profile) if bumps else None
+    beside = [each.step for each in (feeder, stranger) if each is not None]
+    schedule.background = (lambda: own.choice(beside)()) if beside else None
     numbers = itertools.count(10)
 
     def stamps() -> Stamp:
@@ -87,7 +92,7 @@ def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | No
     if feeder is not None:
         feeder.drain()
     sound = layout_of(SoundPort(machine, facts), of, False)
-    said, repaired = faults(machine, sound, of, edits, stranger.bumps if stranger is not None else 0)
+    said, repaired = faults(machine, sound, of, edits, stranger)
     kinds = [a.outcome.kind if a.outcome is not None else "died" for e in edits for a in e.attempts]
     return Result(
         seed,

@@ -44,6 +44,7 @@ class Variant:
     numbering: str = "next"
     removes: bool = True  # deltas have a field for removed paths
     mongodb: bool = True
+    excludes: bool = False  # what a stranger bumps is no part of the hash
 
     @property
     def profile(self) -> CollectionProfile:
@@ -53,6 +54,8 @@ class Variant:
             fields["archive"] = PAST
         if self.layout == "deltas" and self.removes:
             fields["removed"] = "gone"
+        if self.excludes:
+            fields["hash_exclude"] = ("views",)
         if self.names:
             fields |= {"version": "rev", "token": "writeToken", "archive_id": "of", "current": "now", "prev": "before"}
         return stated(NS, self.layout, **fields)
@@ -174,7 +177,9 @@ def _abilities(of: Variant) -> guards.Abilities:
 
 
 BUMPED = ("embedded", "nested", "plain")
-"""Layouts in which an edit leaves alone what a stranger bumps; others guard it, or rest on it being still (A2)."""
+"""Layouts whose schedules draw from their own dice whether there is a stranger; for others that has its own dice."""
+BESIDE_ONE_ANOTHER = ("versions", "flagged", "deltas")
+"""Layouts in which the next version is inserted, whatever is changed in the one before it just then."""
 
 
 @dataclass
@@ -184,13 +189,23 @@ class Stranger:
     machine: Machine
     profile: CollectionProfile
     bumps: int = 0
+    left: dict[ObjectId, int] = field(default_factory=dict)
+    """What stands in each version that was bumped, by its token."""
 
     def step(self) -> str:
         """Bump once more; what it did."""
-        inside = f"{self.profile.current}." if self.profile.layout == "embedded" else ""
-        where = {"_id": ID, "no such field": {"$exists": False}}
-        reply = self.machine.apply(Write(NS, "update", where, {"$inc": {f"{inside}views": 1}}, "a bump in place"))
-        self.bumps += reply.applied == "yes"
+        p = self.profile
+        docs = [doc for raw in self.machine.documents(NS) if (doc := bson.decode(raw)).get(p.id) == ID.python()]
+        current = max(docs, key=lambda doc: doc.get(p.version, 0)) if p.layout in BESIDE_ONE_ANOTHER else docs[0]
+        where = {"_id": current["_id"], "no such field": {"$exists": False}}
+        inside = f"{p.current}." if p.layout == "embedded" else ""
+        # A delta says what a field is from there on, and not by how much it grew.
+        body = {"$set": {"views": self.bumps + 1}} if p.layout == "deltas" else {"$inc": {f"{inside}views": 1}}
+        reply = self.machine.apply(Write(NS, "update", where, body, "a bump in place"))
+        if reply.applied == "yes":
+            self.bumps += 1
+            there = current[p.current] if inside else current
+            self.left[there[p.token]] = self.bumps if p.layout == "deltas" else there.get("views", 0) + 1
         return f"bumps views to {self.bumps}"
 
 
@@ -211,12 +226,18 @@ class Feeder:
             if change.ns == self.profile.ns and change.after is not None:
                 doc = bson.decode(change.after)
                 row = {"_id": _object_id(10**12 + self.at), self.profile.archive_id: doc.pop("_id")} | doc
-                if change.after in self.fed:
-                    continue  # it was put back as it had been
+                if change.after in self.fed or self._holds(row):
+                    continue  # it was put back as it had been, or was changed in place
                 self.fed.add(change.after)
                 self.machine.collection(self.profile.archive).insert(bson.encode(row))
                 return f"archived version {doc[self.profile.version]}"
         return ""
+
+    def _holds(self, row: dict[str, Any]) -> bool:
+        """Whether the very version is archived; what is archived is never changed."""
+        p = self.profile
+        rows = map(bson.decode, self.machine.documents(p.archive))
+        return any(all(each[name] == row[name] for name in (p.archive_id, p.version, p.token)) for each in rows)
 
     def drain(self) -> None:
         """Copy all that is left."""
