@@ -343,16 +343,23 @@ class Running:
             write = Write(change.ns, "insert", {}, change.before, "put back what was removed")
             back = Step(write, Change(change.ns, change.label, None, change.before))
         else:
-            back = self.ground.removed(change.ns, change.label, change.after, "take out what was added")
+            try:
+                back = self.ground.removed(change.ns, change.label, change.after, "take out what was added")
+            except Refused:  # it is written all the same
+                said = f"{why[:1].upper()}{why[1:]}, and {change.label} could not be taken out again; scan again later."
+                return Outcome("unknown", ns, id, said)
         end = run(server, back.write, lambda: self._landed(back))
+        added, why = change.after is not None, f"{why[:1].upper()}{why[1:]}"
         if end.kind == "applied":
             self.ground.ours.get((change.ns, step.physical), set()).discard(GONE)
             # The copy stays in the quarantine: a delete that is in doubt may still land on what was put back.
-            return Outcome("conflict", ns, id, f"{why[:1].upper()}{why[1:]}, so {change.label} was put back as it was.")
+            done = "taken out again" if added else "put back as it was"
+            return Outcome("conflict", ns, id, f"{why}, so {change.label} was {done}.")
         if end.kind == "conflict":
-            said = f"{why[:1].upper()}{why[1:]}, and {change.label} has another in its place by now; a copy is kept."
-            return Outcome("conflict", ns, id, said)
-        return Outcome("unknown", ns, id, f"{why}, and it is not known whether {change.label} was put back.")
+            now = "was changed by somebody since" if added else "has another in its place by now; a copy is kept"
+            return Outcome("conflict", ns, id, f"{why}, and {change.label} {now}.")
+        done = "taken out again" if added else "put back"
+        return Outcome("unknown", ns, id, f"{why}, and it is not known whether {change.label} was {done}.")
 
 
 _COPIES_FIRST = ("move-to-archive",)
@@ -367,6 +374,8 @@ def _as_stored(sent: bytes, now: bytes) -> bool:
 
 
 def _said(end: End) -> str:
+    if end.kind == "conflict" and end.reply is not None and end.reply.duplicate:
+        return "Another document has its number or its id, and a unique index lets no second in; nothing was written."
     if end.kind == "conflict":
         return "It changed since it was read; nothing was written."
     return end.sentence or "It is not known whether it was written."

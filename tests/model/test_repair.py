@@ -15,7 +15,7 @@ from bson import ObjectId
 
 from model.canonical import Value
 from model.connections import Connections, SavedConnection
-from model.errors import Cancelled, NotAllowed, NotFound, Refused
+from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable
 from model.findings import Finding
 from model.plan import Plan
 from model.records import Outcome
@@ -124,6 +124,45 @@ def test_a_feed_that_comes_by_at_the_same_moment_leaves_one_row(at: At) -> None:
     (outcome,) = done(here, Between(server_of(here), "insert", act, behind=True))
     assert outcome.kind == "conflict"
     assert list(here.database["things_past"].find({"docId": "K-0", "v": 3})) == [row]
+
+
+def test_a_row_that_cannot_be_taken_out_again_is_not_said_to_be_refused(at: At) -> None:
+    here = at("R1")
+
+    class Gone(FaultyServer):
+        """Behind the row the feed brings its own; what looks for it still gets an answer, and then nothing does."""
+
+        answers = 10**6
+
+        def send(self, write: Write) -> Reply:
+            reply = super().send(write)
+            current = here.database["things"].find_one({"_id": "K-0"})
+            here.database["things_past"].insert_one(copied(Maker(NAMES["default"], 9), current or {}))
+            self.answers = 2
+            return reply
+
+        def find(self, *args: Any, **named: Any) -> Iterator[bytes]:
+            self.answers -= 1
+            if self.answers < 0:
+                raise Unreachable("The connection was lost; try again.")
+            return super().find(*args, **named)
+
+    (outcome,) = done(here, Gone(server_of(here)))
+    assert here.database["things_past"].count_documents({"docId": "K-0", "v": 3}) == 2
+    assert outcome.kind == "unknown"
+    assert "could not be taken out again" in outcome.detail
+    assert "nothing was written" not in outcome.detail
+
+
+def test_a_number_that_another_version_has_is_said_to_be_taken_and_not_to_have_changed(at: At) -> None:
+    here = at("V3")
+    plan = here.plan()
+    wrong = here.database["things"].find_one({"docId": "K-0", "v": {"$type": "string"}})
+    assert wrong is not None
+    here.database["things"].create_index([("docId", 1), ("v", 1)], unique=True)
+    here.database["things"].insert_one({"docId": "K-0", "v": int(wrong["v"]), "title": "another"})
+    (outcome,) = done(here, plan=plan)
+    assert (outcome.kind, "unique index" in outcome.detail) == ("conflict", True)
 
 
 @pytest.mark.parametrize("fault", ["never", "lost", "late"])
