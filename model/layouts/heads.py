@@ -14,6 +14,7 @@ from model import canonical as c
 from model.canonical import Value
 from model.collection import CollectionProfile
 from model.errors import NotFound
+from model.layouts.checks.order import key_of
 from model.layouts.fields import number_of
 from model.resilient import Port, Terms
 
@@ -88,6 +89,7 @@ class Heads:
         order = {p.id: -1 if down else 1, p.version: -1}
         behind: Terms | None = None
         last: Value | None = None
+        alike: set[Value] = set()  # the ids that the server finds equal to the last one: 1 and 1.0 come mixed
         while True:
             where = {"$and": [part for part in (filter, behind) if part]} if filter and behind else filter or behind
             passed = 0
@@ -95,17 +97,22 @@ class Heads:
                 id = c.get(raw, (p.id,))
                 if id is None:
                     continue
-                if id == last:
+                if id in alike:
                     passed += 1
-                    if passed > LEAP and leapable(id):
+                    if passed > LEAP and leapable(id) and not _has_twins(id):
                         break
                     continue
+                if last is None or key_of(id) != key_of(last):
+                    alike = set()
                 passed, last = 0, id
+                alike.add(id)
                 yield self._right(raw, id)
             else:
                 return
             assert last is not None
             behind = beyond(p.id, last, down, "gitVersion" in self.server.facts().extra)
+            if others := [kind for kind in _TYPED if last.type in _TYPED and kind not in {id.type for id in alike}]:
+                behind = {"$or": [{p.id: {"$eq": last, "$type": others}}, *behind["$or"]]}
 
     def _right(self, key: bytes, id: Value) -> bytes:
         v = c.get(key, (self.profile.version,))
@@ -119,8 +126,20 @@ def _down(sort: Terms) -> bool:
     return (number_of(value) if isinstance(value, Value) else int(value)) == -1
 
 
+_TYPED = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+
+
+def _has_twins(id: Value) -> bool:
+    """Whether a server may find an id of the same type equal that is none: 0.0 and -0.0, 1.0 and 1.00, {a: 1}."""
+    if id.is_container:
+        return any(_has_twins(each) or each.type in _TYPED for each in c.items(id))
+    return id.type == c.DECIMAL128 or (id.type == c.DOUBLE and id.python() == 0)
+
+
 def leapable(id: Value) -> bool:
-    """Whether :func:`beyond` can say what follows an id."""
+    """Whether :func:`beyond` can say what follows an id. Nothing is said to be greater than NaN."""
+    if id.type in (c.DOUBLE, c.DECIMAL128) and key_of(id)[1] == 0:
+        return False
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 
 

@@ -86,6 +86,8 @@ def runs(
     ``BrokenOff`` and ``OtherOrder``.
     """
     tries, before = 0, None
+    if behind is not None and not leapable(behind):
+        behind = None  # of a mark: what follows it cannot be said, so this begins anew
     while True:
         key: Key | None = None
         items: list[tuple[Value, T]] = []
@@ -135,6 +137,8 @@ def all_of(reading: Reading, ns: str, projection: Terms | None = None, last: Val
     Opened again behind the last one where the cursor is lost; where the server does not get as far as the first one in
     that order, they come in its own.
     """
+    if last is not None and not leapable(last):
+        last = None  # of a mark: what follows it cannot be said, so this begins anew
     tries, begun = 0, last is not None
     reading.in_order = True
     while True:
