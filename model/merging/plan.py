@@ -185,6 +185,10 @@ def _built(frame: _Frame, decisions: Sequence[Decision]) -> Value:
     if isinstance(container, Patched):
         return container.built(done)
     skeleton = _skeleton(container, decisions)
+    if container.order is not None and container.kind == c.ARRAY:
+        # What both added stands where they agree, or behind the rest while they do not.
+        open_ones = set(container.orders["mine"]).difference(skeleton)
+        skeleton = [*skeleton, *sorted(open_ones, key=container.weight)]
     if not all(done.values()):
         skeleton = [key for key in skeleton if done.get(key, True)]
     extra = {key: _origin(container, key, decisions) for key in done.keys() - set(skeleton) if done[key]}
