@@ -40,6 +40,7 @@ KEPT_EVERY = 200  # events behind which the place is kept, at the latest
 KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept
 REMEMBERED = 5000  # documents
 REMEMBERED_BYTES = 64 << 20
+TOLD = 100_000  # what could not be archived and is remembered as told; beyond that the ledger knows
 
 
 class FeedPort(Port, Protocol):
@@ -103,19 +104,20 @@ class CollectionFeed:
             return
         self._place = kept or Place()
         self._kept = self._place.token
-        if token is None:
-            try:
+        try:
+            if token is None:
                 yield from self._compare(first=kept is None)
-            except BaseException:
-                stream.close()
-                raise
-            self._place = Place(stream.token, self._place.at)
-            self._keep()
-            yield self._word(f"{self.rows.ns} is fed from the change stream from now on.")
-        else:
-            at = f" of {self._place.at:%Y-%m-%d %H:%M:%S} UTC" if self._place.at else ""
-            yield self._word(f"{self.rows.ns} is fed from the change stream, going on behind the event{at}.")
-        self._stream, self._until = stream, self._now()
+                self._place = Place(stream.token, self._place.at)
+                self._keep()
+                yield self._word(f"{self.rows.ns} is fed from the change stream from now on.")
+            else:
+                at = f" of {self._place.at:%Y-%m-%d %H:%M:%S} UTC" if self._place.at else ""
+                yield self._word(f"{self.rows.ns} is fed from the change stream, going on behind the event{at}.")
+            self._until = self._now()
+        except BaseException:
+            stream.close()
+            raise
+        self._stream = stream
 
     def _now(self) -> str:
         """The place that a stream begins at which is opened now; "" where places cannot be compared."""
@@ -363,10 +365,15 @@ class CollectionFeed:
         self._size = 0
 
     def _news(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
-        """Keep what could not be archived; whether it is to be told, once in the life of this feeder."""
+        """Keep what could not be archived; whether it is to be told, once in the life of this feeder.
+
+        Of very many it is told once in the life of the archive.
+        """
         if (id, v, what) in self._told:
             return False
-        self.ledger.note(id, v, what, detail)
+        first = self.ledger.note(id, v, what, detail)
+        if len(self._told) >= TOLD:
+            return first
         self._told.add((id, v, what))
         return True
 
