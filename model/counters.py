@@ -17,7 +17,7 @@ from model import canonical as c
 from model import text
 from model.canonical import Value
 from model.errors import Refused
-from model.guards import by_id, exact
+from model.guards import by_id, exact, refuse_twin
 from model.layouts.fields import number_of, whole_number
 from model.names import id_name
 from model.records import Outcome
@@ -79,6 +79,8 @@ def draw(server: Port, of: Counter, above: int = 0, create: bool = False) -> Out
             raw = read(server, of)
             if raw is None and not create:
                 return Outcome("refused", of.ns, of.name, missing(of))
+            if raw is None:
+                refuse_twin(server, of.ns, "_id", of.name)
             number, write = following(of, raw, above)
             end = run(server, write, None)
             if end.kind == "applied":

@@ -17,6 +17,7 @@ from typing import Any
 from bson.decimal128 import Decimal128
 
 from model import canonical as c
+from model import text
 from model.canonical import Path, Value
 from model.errors import Refused, Unreachable, Unreadable
 from model.leaves import (
@@ -153,6 +154,20 @@ def physical_id(raw: bytes) -> Value:
     if found is None:
         raise Unreadable("The server answered with a document that has no _id; read it again.")
     return found
+
+
+def refuse_twin(server: Port, ns: str, name: str, id: Value) -> None:
+    """Raise ``Refused`` where a document has an id that is another, and that the server finds equal: 1 and 1.0.
+
+    Under a unique index nobody can then make a document with this one.
+    """
+    for raw in server.find(ns, {name: {"$eq": id}}):
+        there = c.get(raw, (name,))
+        if there is not None and there != id and there.type != c.ARRAY:
+            raise Refused(
+                f"{ns} has a document {text.shown(there)} ({there.kind}), and the server finds {text.shown(id)} "
+                f"({id.kind}) equal to it; write the id as it is stored."
+            )
 
 
 def by_id(id: Value, name: str = "_id") -> dict[str, Any]:

@@ -18,6 +18,7 @@ from model import counters, pending, processed, text
 from model.canonical import Value
 from model.catalogue import Catalogue
 from model.errors import NotFound, Refused
+from model.guards import refuse_twin
 from model.journal import Intent
 from model.journalled import Writer
 from model.layouts.base import Layout, Stamp
@@ -225,6 +226,7 @@ class Once:
                 last = Outcome("refused", of.ns, id, why)
                 break
             if raw is None:
+                refuse_twin(self._port, of.ns, "_id", id)
                 last = self._new_counter(of, id, token)
             else:
                 seen, here = pending.token_at(of, id, token, raw), pending.within(of, raw)

@@ -21,7 +21,7 @@ from model import canonical as c
 from model import text
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
-from model.guards import by_id, exact
+from model.guards import by_id, exact, refuse_twin
 from model.names import id_name
 from model.records import Outcome
 from model.resilient import End, Port, Write, run
@@ -67,16 +67,21 @@ def hindrance(of: Tally, raw: bytes | None) -> str:
         return (
             f"An entry is a text, a number, a date, an ObjectId or a UUID; {text.shown(of.entry)} is a {of.entry.kind}."
         )
-    if of.total in ("_id", of.key_field, of.listed):
+    if of.total.partition(".")[0] in ("_id", of.key_field, of.listed) or "" in of.total.split("."):
         return f"{of.total} is not a total; name the field that is to be raised."
     if raw is None:
         return ""
-    listed, total = c.get(raw, (of.listed,)), c.get(raw, (of.total,))
+    listed, total = c.get(raw, (of.listed,)), total_in(raw, of)
     if listed is not None and listed.type != c.ARRAY:
         return f"{of.listed} of {id_name(of.key)} is a {listed.kind} and no list; mend it by hand."
     if total is not None and total.type not in _NUMBERS:
         return f"{of.total} of {id_name(of.key)} is {text.shown(total)}, which is no number; say by an edit what it is."
     return ""
+
+
+def total_in(raw: bytes, of: Tally) -> Value | None:
+    """The total of a document; its name may be a path, as it is to a server."""
+    return c.get(raw, tuple(of.total.split(".")))
 
 
 def has(raw: bytes, of: Tally) -> bool:
@@ -121,7 +126,8 @@ def _guard(of: Tally, raw: bytes) -> dict[str, object]:
 def new_document(of: Tally) -> Write:
     """The insert of a key's document with its first entry; a unique index on the key lets one of several in."""
     key = [("_id", of.key)] if of.key_field == "_id" else [("_id", Value.of(ObjectId())), (of.key_field, of.key)]
-    made = c.document([*key, (of.total, Value.of(of.by)), (of.listed, c.array([of.entry]))])
+    made = c.put(c.document(key), tuple(of.total.split(".")), Value.of(of.by))
+    made = c.put(made, (of.listed,), c.array([of.entry]))
     return Write(of.ns, "insert", {}, made, "the document with its first entry")
 
 
@@ -154,6 +160,8 @@ def apply(server: Port, of: Tally, create: bool = False) -> Outcome:
                 raise NotFound(f"There is no document {id_name(of.key)} in {of.ns}; create it, or check the key.")
             if raw is None and (why := needs_index(server, of)):
                 return Outcome("refused", of.ns, of.key, why)
+            if raw is None:
+                refuse_twin(server, of.ns, of.key_field, of.key)
             end = run(server, new_document(of) if raw is None else forth(of, raw), lambda: _there(server, of))
             if end.kind != "conflict":
                 return _ended(server, of, end)
@@ -193,7 +201,7 @@ def _done(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way
     who, value = f"{text.shown(of.entry)} of {id_name(of.key)}", None
     try:
         raw = read(server, of)
-        value = c.get(raw, (of.total,)) if raw is not None else None
+        value = total_in(raw, of) if raw is not None else None
         now = f"{of.total} is {'missing' if value is None else text.shown(value)} now"
     except Refused:
         now = f"{of.total} could not be read again"

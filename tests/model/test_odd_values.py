@@ -120,3 +120,39 @@ def test_a_counter_without_room_is_told_and_the_others_are_cleaned_up(db: Db, lo
         assert here.once.count(f"{db.name}.things", "a").kind == "refused"
         assert [each.repair for each in findings(here, db)] == [None]
     assert [(each["_id"], each["count"]) for each in db.things.find()] == [("a", 2**63 - 1), ("b", 2)]
+
+
+def test_an_id_of_another_type_is_said_to_be_there_and_not_to_be_written_all_the_time(db: Db, local_uri: str) -> None:
+    ns = f"{db.name}.things"
+    for layout, document in (
+        ("sequence", {"_id": 1.0, "seq": 5}),
+        ("pending", {"_id": 1.0, "count": 1, "pending": [], "applied": []}),
+        ("processed", {"_id": 1.0, "count": 1, "processed": []}),
+    ):
+        db.things.drop()
+        db.things.insert_one(document)
+        with session(db, local_uri, layout) as here:
+            writes = {
+                "sequence": lambda once: once.next(ns, 1, create=True),
+                "pending": lambda once: once.count(ns, 1, create=True),
+                "processed": lambda once: once.process(ns, 1, "entry", create=True),
+            }
+            outcome = writes[layout](here.once)
+            assert outcome.kind == "refused"
+            assert "1.0 (Double)" in outcome.detail
+            assert len(here.journal.entries()) <= 2  # one a layout, and none for each of twenty tries
+        assert list(db.things.find()) == [document]
+
+
+def test_a_total_inside_a_document_is_one_total_from_its_first_entry_on(db: Db, local_uri: str) -> None:
+    ns = f"{db.name}.things"
+    with session(db, local_uri, "processed") as here:
+        for n in range(3):
+            outcome = here.once.process(ns, "Spain", f"cup {n}", field="wins.world", create=True)
+            assert "wins.world is" in outcome.detail
+            assert outcome.value is not None
+            assert outcome.value.python() == n + 1
+        db.things.update_one({}, {"$set": {"wins.europe": "many"}})
+        assert "is no number" in here.once.process(ns, "Spain", "cup 9", field="wins.europe").detail
+        assert here.once.process(ns, "Spain", "cup 9", field="processed.x").kind == "refused"
+    assert [each["wins"] for each in db.things.find()] == [{"world": 3, "europe": "many"}]
