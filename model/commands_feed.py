@@ -30,6 +30,8 @@ def feed(args: argparse.Namespace) -> int:
                 print(_json(fed), flush=True)
             elif fed.outcome == "applied":
                 progress(archived, None)
+            elif fed.outcome == "note" and fed.id is not None:
+                continue  # a delete: as common as a version, and noted with it
             else:
                 progress.make_way()
                 print(f"{fed.ns}: {fed.detail}", flush=True)

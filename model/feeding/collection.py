@@ -38,6 +38,7 @@ from model.watching import Changes, HistoryLost, NoChanges
 
 KEPT_EVERY = 200  # events behind which the place is kept, at the latest
 KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept
+LOOKED_BACK = 1000  # versions of a deleted document, among which the delete may be noted already
 REMEMBERED = 5000  # documents
 REMEMBERED_BYTES = 64 << 20
 TOLD = 100_000  # what could not be archived and is remembered as told; beyond that the ledger knows
@@ -76,6 +77,7 @@ class CollectionFeed:
         self._until = ""  # the place in the stream at which this feeder began, or had compared everything
         self._states: OrderedDict[Value, bytes] = OrderedDict()
         self._size = 0
+        self._untold = False
         self._told: set[tuple[Value | None, Value | None, What]] = set()
 
     # --- beginning
@@ -257,7 +259,7 @@ class CollectionFeed:
         elif event.kind == "update" and event.key is not None:
             yield from self._update(event.key, event)
         elif event.kind == "delete" and event.key is not None:
-            self._remember(event.key, None)
+            yield from self._deleted(event.key, event)
         elif event.kind in ("drop", "rename", "dropDatabase"):
             self._forget()
             done = "renamed" if event.kind == "rename" else "dropped"
@@ -331,6 +333,29 @@ class CollectionFeed:
             self._news(id, shown, "changed in place", detail)
         if news:
             yield self._fed("conflict", id, shown, detail)
+
+    def _deleted(self, key: Value, event: Event) -> Iterator[Fed]:
+        """Note after which version a document was deleted; what was archived of it stays."""
+        before = self._states.get(key)
+        self._remember(key, None)
+        id = self._id(key, before)
+        if id is None:
+            if not self._untold:
+                self._untold = True
+                name = self.layout.profile.id
+                yield self._word(
+                    f"Documents are deleted whose {name} the server does not tell then: their versions stay in "
+                    f"{self.rows.ns}, and when they were deleted is not noted."
+                )
+            return
+        versions = self.rows.versions(id, LOOKED_BACK)
+        if not versions or self.ledger.knows_delete(id, versions, event.token):
+            return  # nothing of it was archived, or an earlier run was here and another life has begun since
+        was = c.get(before, (self.layout.profile.version,)) if before is not None else None
+        v = was if was in versions else versions[0]
+        detail = f"{id_name(id)} was deleted after {version_name(v)}; its versions stay in {self.rows.ns}."
+        if self.ledger.note(id, v, "deleted", detail, event.at, event.token):
+            yield Fed("note", self.ns, detail, id, v, self.lag())
 
     def _id(self, key: Value, raw: bytes | None) -> Value | None:
         name = self.layout.profile.id

@@ -10,10 +10,10 @@ from model.canonical import Value
 
 @dataclass(frozen=True)
 class Fed:
-    """A version that was archived, one that could not be, or a word on how the feed stands.
+    """A version that was archived, one that could not be, a document that was deleted, or a word on the feed itself.
 
     ``conflict``: the archive holds something else under this version, and it was left alone. ``refused``: the version
-    cannot be archived, now or later.
+    cannot be archived, now or later. ``note`` with an ``id``: it was deleted after version ``v``.
     """
 
     outcome: Literal["applied", "conflict", "refused", "note"]

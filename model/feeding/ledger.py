@@ -6,12 +6,14 @@ one replica set both are written in one order, so a failover that takes back row
 
 The place is one document, ``{_id: <ns>, token, at, saved, way, whole, _w}``, and moves by swaps on its token ``_w``.
 Two feeders on one collection do no harm: each moves it only behind what it has dealt with, at worst back. A version
-that cannot be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves.
+that cannot be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves; so
+does the last version of a document that was deleted, with the event's ``token``, by which it is known again.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Literal
 
 from bson import ObjectId
@@ -20,10 +22,10 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import Refused, Unreachable
-from model.layouts.beside import IN_PLACE, SUFFIX, Place, place_in
+from model.layouts.beside import DELETED, IN_PLACE, SUFFIX, Place, place_in
 from model.resilient import End, Port, Write, run
 
-What = Literal["changed in place", "another content", "lost"]
+What = Literal["changed in place", "another content", "lost", "deleted"]
 _NULL = Value(c.NULL, b"")
 
 
@@ -78,11 +80,21 @@ class Ledger:
 
     # --- what could not be archived
 
-    def note(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
-        """Keep that a version is not in the archive, and why; whether that is news."""
+    def note(
+        self,
+        id: Value | None,
+        v: Value | None,
+        what: What,
+        detail: str,
+        at: dt.datetime | None = None,
+        token: bytes | None = None,
+    ) -> bool:
+        """Keep that a version is not in the archive, and why; whether that is news. ``token`` is that of an event."""
         key = self._note_key(id, v, what)
-        raw = c.document([("_id", key), ("at", Value.of(dt.datetime.now(dt.UTC))), ("detail", Value.of(detail))])
-        write = Write(self.ns, "insert", {}, raw, "what could not be archived")
+        pairs = [("_id", key), ("at", Value.of(at or dt.datetime.now(dt.UTC))), ("detail", Value.of(detail))]
+        if token is not None:
+            pairs.append(("token", Value.document(token)))
+        write = Write(self.ns, "insert", {}, c.document(pairs), "what happened beside the archive")
         end = run(self.server, write, lambda: self._noted(key))
         if end.kind in ("applied", "conflict"):
             return end.kind == "applied"
@@ -91,6 +103,12 @@ class Ledger:
     def changed_in_place(self, id: Value, v: Value) -> bool:
         """Whether this version, or one that is not known, was changed without a new number."""
         return any(self._noted(self._note_key(id, version, IN_PLACE)) for version in (v, None))
+
+    def knows_delete(self, id: Value, versions: Sequence[Value], token: bytes) -> bool:
+        """Whether this very delete, by its event's token, is noted at one of a document's versions."""
+        keys = [self._note_key(id, v, DELETED) for v in versions]
+        found = self.server.find(self.ns, {"_id": {"$in": keys}}) if keys else ()
+        return any(c.get(raw, ("token",)) == Value.document(token) for raw in found)
 
     def _note_key(self, id: Value | None, v: Value | None, what: What) -> Value:
         parts = [("ns", self._key), ("id", id or _NULL), ("v", v or _NULL), ("what", Value.of(what))]

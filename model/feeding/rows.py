@@ -91,10 +91,14 @@ class Rows:
 
     def newest(self, id: Value) -> Value | None:
         """The highest version in the archive."""
+        return next(iter(self.versions(id, 1)), None)
+
+    def versions(self, id: Value, most: int) -> list[Value]:
+        """The highest versions in the archive, the highest first."""
         p = self._profile
-        for raw in self.server.find(self.ns, {p.archive_id: {"$eq": id}}, sort={p.version: -1}, limit=1):
-            return c.get(raw, (p.version,))
-        return None
+        keys = {p.archive_id: 1, p.version: 1}
+        rows = self.server.find(self.ns, {p.archive_id: {"$eq": id}}, {p.version: -1}, keys, limit=most)
+        return [v for raw in rows if c.get(raw, (p.archive_id,)) == id and (v := c.get(raw, (p.version,))) is not None]
 
     def same(self, row: bytes, raw: bytes) -> bool:
         """Whether a row has the content of a stored document."""

@@ -2,7 +2,8 @@
 
 ``{_id: <ns>, token, at, saved, way, whole, _w}`` is the place up to which it has come; ``{_id: {ns, id, v, what}, at,
 detail}`` is a version that could not be archived when its event came: where it is in the archive all the same, a later
-run has proven what that one could not. ``model.feeding.ledger`` writes both.
+run has proven what that one could not; or that the document was deleted after that version, with the event's token.
+``model.feeding.ledger`` writes both.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from model.resilient import Port
 SUFFIX = "_feed"
 LOST: Final = "lost"
 IN_PLACE: Final = "changed in place"
+DELETED: Final = "deleted"
 _NOTES = 1000
 
 
@@ -59,14 +61,14 @@ def place(server: Port, ns: str, archive: str) -> Place | None:
     return None if found is None else place_in(found)
 
 
-def notes(server: Port, ns: str, archive: str, id: Value) -> set[tuple[str, int | None]]:
-    """What is kept of a document's versions that are not in the archive: what, and the version's number."""
+def notes(server: Port, ns: str, archive: str, id: Value) -> dict[tuple[str, int | None], dt.datetime | None]:
+    """What is kept of a document's versions: what and the version's number, and when that was noted, or happened."""
     filter = {"_id.ns": ns, "_id.id": {"$eq": id}}
-    found: set[tuple[str, int | None]] = set()
+    found: dict[tuple[str, int | None], dt.datetime | None] = {}
     for raw in server.find(archive + SUFFIX, filter, limit=_NOTES):
         what = c.get(raw, ("_id", "what"))
         if what is not None and c.get(raw, ("_id", "id")) == id:
-            found.add((str(what.python()), place_of(c.get(raw, ("_id", "v")))))
+            found[str(what.python()), place_of(c.get(raw, ("_id", "v")))] = _date(c.get(raw, ("at",)))
     return found
 
 

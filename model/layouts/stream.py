@@ -12,7 +12,8 @@ current document and in the archive; where the feeder is behind and others have 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import datetime as dt
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import ClassVar
@@ -23,7 +24,7 @@ from model.layouts.archived import WithArchive
 from model.layouts.base import Stamp
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import number_of, place_of
-from model.layouts.gaps import outlined, with_gaps
+from model.layouts.gaps import missing, outlined, with_gaps
 from model.names import version_name
 from model.records import Outline, Version
 from model.resilient import Port, Write
@@ -31,6 +32,7 @@ from model.resilient import Port, Write
 _BEHIND = "archive "
 _WAITING = "not in the archive yet"
 _OVERWRITTEN = "lost: overwritten before it could be archived"
+_DELETED = "lost: deleted before it could be archived"
 
 
 class Stream(WithArchive):
@@ -62,8 +64,9 @@ class Stream(WithArchive):
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """As of any archive; what the feed has not brought yet, or never could, says so."""
-        known: set[tuple[str, int | None]] | None = None
+        known: dict[tuple[str, int | None], dt.datetime | None] | None = None
         waiting = lost = False
+        top: Version | None = None
         for version in super().history(id, contents):
             if version.current and version.detail.startswith(_BEHIND):
                 place = beside.place(self.server, self.ns, self.archive)
@@ -71,14 +74,17 @@ class Stream(WithArchive):
                 version = replace(version, detail=f"{version.detail}; {place.words}" if place else version.detail)
             elif not version.current and known is None:
                 known = beside.notes(self.server, self.ns, self.archive, id)
+                if top is None:  # no current version: what was lost at the end is told by nothing else
+                    yield from _lost_above(place_of(version.v), known)
+            top = top or version
             if version.state == "missing" and version.v is not None:
                 lost = lost or (beside.LOST, place_of(version.v)) in (known or ())
                 if lost or waiting:
                     version = replace(version, detail=_OVERWRITTEN if lost else _WAITING)
             elif not version.current:
                 waiting = lost = False
-                if not version.detail and (beside.IN_PLACE, place_of(version.v)) in (known or ()):
-                    version = replace(version, detail="changed in place later, before the next version")
+                if version.state == "present" and not version.detail:
+                    version = replace(version, detail=_what_became(place_of(version.v), known or {}))
             yield version
 
     def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
@@ -119,6 +125,22 @@ class Stream(WithArchive):
 
     def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         return numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+
+
+def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) -> Iterator[Version]:
+    """The versions that the feed could not archive above the newest one that it did, newest first."""
+    above = {at for what, at in known if what == beside.LOST and at is not None and place is not None and at > place}
+    for at in sorted(above, reverse=True):
+        yield missing(at, _DELETED)
+
+
+def _what_became(place: int | None, known: Mapping[tuple[str, int | None], dt.datetime | None]) -> str:
+    """What the feed saw of an archived version later; "" where that is nothing but the next one."""
+    words = ["changed in place later, before the next version"] if (beside.IN_PLACE, place) in known else []
+    if (beside.DELETED, place) in known:
+        at = known[beside.DELETED, place]
+        words.append("the document was deleted after it" + (f", {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""))
+    return "; ".join(words)
 
 
 def _behind(current: Version, newest: Version | None) -> str:

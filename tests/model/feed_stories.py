@@ -24,6 +24,7 @@ class Application:
         self.states: dict[tuple[str, int], list[dict[str, Any]]] = {}
         self.touched: set[str] = set()  # documents that were changed without a new version
         self.alive: list[str] = []
+        self.deleted: list[str] = []
         self.made = 0
 
     def act(self) -> None:
@@ -36,6 +37,7 @@ class Application:
         if what == "delete":
             self.here.orders.delete_one({"_id": id})
             self.alive.remove(id)
+            self.deleted.append(id)
             return
         if what == "replace":
             now = self.here.orders.find_one({"_id": id})
@@ -119,6 +121,9 @@ def look(here: Ground, application: Application) -> None:
     archived = {(id, v): content for id, v, content in here.archived()}
     assert len(archived) == here.archive.count_documents({})
     noted = {(note["_id"]["id"], note["_id"]["v"]) for note in here.ledger.find({"_id.what": "lost"})}
+    ended = [note["_id"]["id"] for note in here.ledger.find({"_id.what": "deleted"})]
+    known = {id for id, _ in archived}
+    assert sorted(ended) == sorted(id for id in application.deleted if id in known), "deletes are noted once each"
     for key, content in archived.items():
         assert content in application.states[key], f"{key} never was {content}"
         assert list(content) in [list(state) for state in application.states[key]], f"{key} is in another order"

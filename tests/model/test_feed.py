@@ -6,6 +6,7 @@ import random
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pymongo
@@ -303,10 +304,8 @@ def test_a_feeder_that_dies_at_any_write_is_made_up_for_by_the_next(behind: bool
             here.feed()
             assert here.archived() == STORY, f"killed at write {write}"
             assert all(here.archive.find_one(id) == row for id, row in rows.items()), "history was rewritten"
-            assert {note["_id"]["what"] for note in here.ledger.find({"_id": {"$type": "object"}})} == {
-                "changed in place"
-            }
-    assert write == len(STORY) + 3  # the rows, one note and the place
+            assert set(here.noted()) == {"changed in place", "deleted"}
+    assert write == len(STORY) + 4  # the rows, two notes and the place
 
 
 @pytest.mark.parametrize("behind", [False, True])
@@ -537,6 +536,100 @@ def test_a_history_says_what_was_lost_to_its_archive_and_what_was_changed_in_pla
         here.edit("A", m=1)
         here.feed()
         assert seen(here) == [(2, "present", ""), (1, "present", "changed in place later, before the next version")]
+
+
+# --- documents that are deleted
+
+GONE = re.compile(r"the document was deleted after it, 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC")
+
+
+def deletes(here: Ground) -> list[tuple[Any, Any]]:
+    """Id and version of the deletes that are noted."""
+    return [
+        (note["_id"]["id"], note["_id"]["v"]) for note in here.ledger.find({"_id.what": "deleted"}, sort=[("at", 1)])
+    ]
+
+
+def test_a_document_that_is_deleted_keeps_its_history_which_says_when_it_ended(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.edit("A", n=2)
+    here.feed()
+    here.orders.delete_one({"_id": "A"})
+    (fed,) = [each for each in here.feed() if each.id is not None]
+    assert (fed.outcome, fed.id, fed.v) == ("note", Value.of("A"), Value.of(2))
+    assert [row[:2] for row in here.archived()] == [("A", 1), ("A", 2)]
+    (last, first) = seen(here)
+    assert last[:2] == (2, "present")
+    assert GONE.fullmatch(last[2])
+    assert first == (1, "present", "")
+    assert [each.id for each in here.feed()] == [None], "it is told once"
+    assert deletes(here) == [("A", 2)]
+
+
+def test_an_id_that_is_used_again_shows_where_its_lives_ended(here: Ground) -> None:
+    here.feed()
+    for life in (1, 2):
+        here.orders.insert_one({"_id": "A", "v": 2 * life - 1, "n": life})
+        here.edit("A", n=2)
+        here.orders.delete_one({"_id": "A"})
+    here.orders.insert_one({"_id": "A", "v": 5})
+    here.feed()
+    assert deletes(here) == [("A", 2), ("A", 4)]
+    assert [(v, bool(GONE.fullmatch(said))) for v, _, said in seen(here)] == [
+        (5, False), (4, True), (3, False), (2, True), (1, False)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_feeder_that_dies_around_a_delete_notes_it_once_and_at_its_version(behind: bool) -> None:
+    for write in range(1, 30):
+        with ground() as here:
+            here.feed()
+            here.orders.insert_one({"_id": "A", "v": 1})
+            here.edit("A", n=2)
+            here.feed()  # from here on nothing remembers the document but the archive
+            here.orders.delete_one({"_id": "A"})
+            here.orders.insert_one({"_id": "A", "v": 3})
+            here.edit("A", n=4)
+            port = Killed(here.server, write, behind)
+            with suppress(Dead):
+                here.feed(port)
+            here.feed()
+            assert deletes(here) == [("A", 2)], f"at write {write}"
+            if not port.dead:
+                assert write > 3
+                return
+    raise AssertionError("a run of more than thirty writes")
+
+
+def test_a_last_version_that_was_deleted_before_it_could_be_read_is_in_the_history_as_lost(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    here.feed()
+    here.orders.update_one({"_id": "A"}, {"$set": {"n": 5}})
+    here.edit("A", m=1)
+    here.orders.delete_one({"_id": "A"})
+    assert ("refused", 2) in outcomes(here.feed())
+    (lost, last) = seen(here)
+    assert lost == (2, "missing", "lost: deleted before it could be archived")
+    assert last[0] == 1
+    assert "changed in place later" in last[2]
+    assert GONE.search(last[2])
+
+
+def test_a_delete_whose_document_cannot_be_told_is_said_so_once(here: Ground) -> None:
+    here.fields = {"id": "number"}
+    here.feed()
+    here.orders.insert_many([{"_id": n, "number": f"N-{n}", "v": 1} for n in range(3)])
+    here.feed()
+    here.orders.delete_many({"_id": {"$lt": 2}})
+    assert notes(here.feed()).count("whose number the server does not tell") == 1
+    assert deletes(here) == []
+    here.orders.insert_one({"_id": 7, "number": "N-7", "v": 1})
+    here.orders.delete_one({"_id": 7})
+    here.feed()  # it has seen the document in this run
+    assert deletes(here) == [("N-7", 1)]
 
 
 def test_a_collection_says_how_far_its_feed_has_come(here: Ground) -> None:
