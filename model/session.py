@@ -13,6 +13,7 @@ import getpass
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -181,12 +182,19 @@ class Session(Reading):
     def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
         """Measure in a scratch database what the server guarantees, and keep what was found; see ``model.check``.
 
-        Raises ``NotAllowed`` in a read-only session and for a user who may not write to a database of its own.
+        One that is stopped after something unsafe was found is kept too. Raises ``NotAllowed`` in a read-only session
+        and for a user who may not write to a database of its own.
         """
         found: list[Guarantee] = []
-        for each in check(self._opened.server, quick, checkpoint):
-            found.append(each)
-            yield each
+        try:
+            for each in check(self._opened.server, quick, checkpoint):
+                found.append(each)
+                yield each
+        except BaseException:
+            if not self.is_local and any(each.verdict == "unsafe" for each in found):
+                with suppress(Refused):  # what ended the check is told
+                    self._trust.keep(self.source, self.facts.version, found)
+            raise
         if not self.is_local:
             self._trust.keep(self.source, self.facts.version, found)
 

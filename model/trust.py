@@ -26,6 +26,7 @@ class Measured:
     version: str  # of the server then
     unsafe: tuple[str, ...] = ()  # what is unsafe, a sentence each
     allowed: bool = False  # somebody edits there all the same
+    checks: tuple[str, ...] = ()  # by what each of `unsafe` was found
 
 
 class Trust:
@@ -42,15 +43,21 @@ class Trust:
         try:
             at = dt.datetime.fromisoformat(str(found["at"]))
             unsafe = tuple(str(each) for each in found["unsafe"])
+            checks = tuple(str(each) for each in found.get("checks", ()))
         except (KeyError, ValueError, TypeError):
             return None
-        return Measured(at, version, unsafe, bool(found.get("allowed")))
+        return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
 
     def keep(self, source: str, version: str, found: Sequence[Guarantee]) -> Measured:
-        """Keep what a check found; an override stays as it was."""
+        """Keep what a check found; what it did not measure, and an override, stay as they were."""
         before = self.measured(source, version)
-        unsafe = tuple(each.detail for each in found if each.verdict == "unsafe")
-        made = Measured(dt.datetime.now(dt.UTC), version, unsafe, before is not None and before.allowed)
+        unsafe = {each.check: each.detail for each in found if each.verdict == "unsafe"}
+        measured = {each.check for each in found if each.verdict != "unknown"}
+        if before is not None:
+            earlier = zip(before.checks, before.unsafe, strict=False)
+            unsafe |= {check: detail for check, detail in earlier if check not in measured}
+        allowed = before is not None and before.allowed
+        made = Measured(dt.datetime.now(dt.UTC), version, tuple(unsafe.values()), allowed, tuple(unsafe))
         self._put(source, made)
         return made
 

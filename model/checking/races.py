@@ -41,7 +41,9 @@ def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
     scratch.command({"insert": "swaps", "documents": [{"_id": id, "v": 0}]})
 
     def read() -> int:
-        raw = next(iter(scratch.server.find(ns, {"_id": id}, limit=1)))
+        raw = next(iter(scratch.server.find(ns, {"_id": id}, limit=1)), None)
+        if raw is None:
+            raise Refused("The document that the writers swap is not there; run the check again.")
         found = c.get(raw, ("v",))
         return int(found.python()) if found is not None else -1
 

@@ -30,16 +30,17 @@ class Scratch:
         return f"{self.name}.{collection}"
 
     def command(self, command: Terms, session: Any = None) -> Mapping[str, Any]:
-        """Run a command in it; raises ``Refused`` with the server's own words."""
-        return self.server.in_scratch(self.name, command, session)
+        """Run a command in it; raises ``Refused`` with the server's own words, those on a write that it refused too."""
+        reply = self.server.in_scratch(self.name, command, session)
+        if problems := reply.get("writeErrors"):
+            raise Refused(str(problems[0].get("errmsg", "it was not stored"))[:200])
+        return reply
 
     def insert(self, collection: str, raw: bytes) -> Value:
         """Store a document without ``_id`` under a new one, which is returned; raises ``Refused``."""
         id = Value.of(ObjectId())
         stored = c.document([("_id", id), *c.fields(raw)])
-        reply = self.command({"insert": collection, "documents": [Value.document(stored)]})
-        if problems := reply.get("writeErrors"):
-            raise Refused(str(problems[0].get("errmsg", "it was not stored"))[:200])
+        self.command({"insert": collection, "documents": [Value.document(stored)]})
         return id
 
     def read(self, collection: str, id: Value) -> bytes | None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import ANY
 
 import pymongo
 import pytest
 
 from model import commands
-from model.check import Guarantee, check
-from model.errors import Cancelled, NotAllowed
+from model.check import Guarantee, Verdict, check
+from model.checking.scratch import Scratch
+from model.errors import Cancelled, NotAllowed, Refused
 from model.local import LocalServer
 from model.server import SCRATCH, Server
 from model.session import Session
+from model.trust import Trust
 from tests.servers.torn import torn_server
 
 
@@ -105,6 +109,34 @@ def test_editing_on_an_unsafe_server_is_refused_until_somebody_allows_it(
             session.allow_unsafe(False)
             with pytest.raises(NotAllowed):
                 session.edit("shop.things", "a", {"n": 4})
+
+
+def test_what_a_check_found_unsafe_is_kept_though_it_is_stopped(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    with torn_server(monkeypatch) as torn, Session.open(torn.uri) as session:
+        checking = session.check(quick=True)
+        assert next(checking).verdict == "unsafe"
+        checking.close()  # type: ignore[attr-defined]
+        assert session.measured is not None
+        assert session.measured.unsafe
+
+
+def test_a_quick_check_leaves_what_it_does_not_measure_as_it_was_found(home: Path) -> None:
+    def found(check: str, verdict: Verdict) -> Guarantee:
+        return Guarantee(check, check, verdict, f"{check} is {verdict}.")
+
+    trust = Trust(home)
+    trust.keep("here", "8.0", [found("swaps", "unsafe"), found("unique", "safe"), found("types", "unsafe")])
+    trust.keep("here", "8.0", [found("swaps", "safe"), found("unique", "unknown")])
+    kept = trust.measured("here", "8.0")
+    assert kept is not None
+    assert kept.unsafe == ("types is unsafe.",)
+    trust.keep("here", "8.0", [found("types", "safe")])
+    assert Trust(home).measured("here", "8.0") == replace(kept, unsafe=(), checks=(), at=ANY)
+
+
+def test_a_write_that_the_server_refuses_ends_a_measurement_and_not_the_program(local_uri: str) -> None:
+    with Server.connect(local_uri) as server, Scratch(server) as scratch, pytest.raises(Refused, match="dup"):
+        scratch.command({"insert": "twice", "documents": [{"_id": 1}, {"_id": 1}]})
 
 
 def test_a_damaged_list_of_servers_counts_as_none(local_uri: str, home: Path) -> None:
