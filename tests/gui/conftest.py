@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent
@@ -10,7 +11,10 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import app, tasks
+from gui.edit.editor import EditorPanel
 from gui.look import preferences
+from tests.gui.desk import ID, NS, Desk, shown
+from tests.gui.fields import Open
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,3 +47,24 @@ def idle(qtbot: QtBot) -> Callable[[], None]:
         qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=20_000)
 
     return wait
+
+
+@pytest.fixture
+def desk(home: Path) -> Desk:
+    """A session in memory over one document that others can move."""
+    return Desk(home)
+
+
+@pytest.fixture
+def opened(qtbot: QtBot, idle: Callable[[], None]) -> Open:
+    """Opens the editor on the desk's document."""
+
+    def make(desk: Desk) -> EditorPanel:
+        panel = EditorPanel(desk.as_session(), NS, ID)
+        shown(qtbot, panel)
+        qtbot.waitUntil(lambda: panel.is_loaded)
+        idle()
+        panel.tree.setFocus()
+        return panel
+
+    return make

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -18,11 +17,6 @@ from gui.merge.conflicts import ConflictPrompt, clashes
 from model.canonical import Value
 from model.session import Conflict
 from tests.gui.desk import ID, MINE, NS, OPENED, Desk, put, shown, theirs
-
-
-@pytest.fixture
-def desk(home: Path) -> Desk:
-    return Desk(home)
 
 
 def met(desk: Desk, change: Callable[[bytes], bytes] = theirs, mine: bytes = MINE, by: int = 2) -> Conflict:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -23,11 +22,6 @@ from tests.gui import desk as desks
 from tests.gui.desk import ID, NS, OPENED, UNKNOWN, Desk, decimal, put, shown, theirs
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-
-
-@pytest.fixture
-def desk(home: Path) -> Desk:
-    return Desk(home)
 
 
 def met(desk: Desk, change: Callable[[bytes], bytes] = theirs, mine: bytes = desks.MINE, by: int = 2) -> Conflict:

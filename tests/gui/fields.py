@@ -1,0 +1,48 @@
+"""What tests of the editor do with its fields: find them, read their cells, type into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from gui.edit.editor import EditorPanel
+from gui.edit.fieldmodel import VALUE
+from gui.edit.fieldnodes import Node
+from gui.look.cells import CELL, Cell
+from model import canonical
+from model.canonical import Value
+from tests.gui.desk import Desk
+
+Open = Callable[[Desk], EditorPanel]
+
+
+def node(panel: EditorPanel, *path: str | int) -> Node:
+    found = panel.model.node(panel.model.find(path))
+    assert found is not None, path
+    return found
+
+
+def cell(panel: EditorPanel, path: tuple[str | int, ...], column: int) -> Cell:
+    found = panel.model.find(path, column).data(CELL)
+    assert isinstance(found, Cell)
+    return found
+
+
+def type_into(
+    panel: EditorPanel, path: tuple[str | int, ...], said: str, column: int = VALUE, end: bool = True
+) -> None:
+    assert panel.tree.edit_cell(panel.model.find(path, column))
+    editor = panel.tree.editor.widget
+    assert editor is not None
+    editor.selectAll()
+    QTest.keyClicks(editor, said)
+    if end:
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+
+
+def get(content: bytes, *path: str | int) -> Value:
+    found = canonical.get(content, path)
+    assert found is not None
+    return found
