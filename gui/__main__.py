@@ -12,7 +12,7 @@ _WITHOUT_DISPLAY = (
     "without one work `palimpsest tour DIR`, which renders every view as a picture, the text commands "
     "(`palimpsest --help`), and QT_QPA_PLATFORM=vnc, which serves the window to a VNC viewer"
 )
-_WINDOW_OPTIONS = ("--read-only",)
+_WINDOW_OPTIONS = ("--read-only", "--into-memory")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def _run(words: list[str]) -> int:
         return _say(trouble)
     from gui import window
 
-    return window.run(source, "--read-only" in words)
+    return window.run(source, "--read-only" in words, "--into-memory" in words)
 
 
 def is_command(words: Sequence[str]) -> bool:

@@ -35,13 +35,13 @@ class Doing(QObject):
     # --- file
 
     def do_connect(self) -> None:
-        self._window.ask_connection()
+        self._window.connecting.ask()
 
     def do_open_dump(self) -> None:
-        self._window.pick_folder()
+        self._window.connecting.pick_folder()
 
     def do_open_file(self) -> None:
-        self._window.pick_file()
+        self._window.connecting.pick_file()
 
     def do_open_sample(self) -> None:
         self._window.open_sample()
@@ -93,17 +93,17 @@ class Doing(QObject):
                 f"Open {session.name} into memory?",
                 "A dump is never written to. In memory edits can be tried; they are thrown away with the window.",
                 "Open into memory",
-                partial(self._window.reopen_into_memory, session),
+                partial(self._window.connecting.reopen_into_memory, session),
             )
             return
-        marked = " It is marked as production." if self._window.production(session) else ""
+        marked = " It is marked as production." if self._window.connecting.production(session) else ""
         messages.confirm(
             self._window,
             f"Allow writes to {session.name}?",
             f"Nothing is written until you save or apply, and every write is guarded.{marked}",
             "Allow writes",
             self._allow,
-            danger=self._window.production(session),
+            danger=self._window.connecting.production(session),
         )
 
     def _allow(self) -> None:
@@ -115,7 +115,7 @@ class Doing(QObject):
     def do_disconnect(self) -> None:
         session = self._window.session
         if session is not None:
-            self._window.disconnect_session(session)
+            self._window.connecting.disconnect_session(session)
 
     def do_check(self) -> None:
         session = self._window.session
@@ -214,7 +214,7 @@ class Doing(QObject):
         session = self._window.session
         if session is not None:
             self._window.show_work()
-            self._window.desk.repairs(session, place, id, self._window.production(session))
+            self._window.desk.repairs(session, place, id, self._window.connecting.production(session))
 
     def do_health(self) -> None:
         """Show how the findings of the database in front went over time."""
@@ -227,7 +227,7 @@ class Doing(QObject):
         desk = self._window.desk
         self._window.show_work()
         opened = desk.health if request.kind == "health" else desk.repairs
-        opened(session, request.ns, request.id, self._window.production(session))
+        opened(session, request.ns, request.id, self._window.connecting.production(session))
 
     def do_repairs_document(self) -> None:
         page = self._window.desk.page
@@ -264,7 +264,7 @@ class Doing(QObject):
     # --- help
 
     def do_welcome(self) -> None:
-        self._window.refresh_saved()
+        self._window.connecting.refresh_saved()
         if self._window.at_welcome and self._window.sessions:
             self._window.show_work()
         else:

@@ -105,7 +105,7 @@ class Tour:
         window.show_welcome()
         settle()
         yield "welcome", window
-        window.ask_connection(Opening("mongodb+srv://claims.db.example/", "production", True, True))
+        window.connecting.ask(Opening("mongodb+srv://claims.db.example/", "production", True, True))
         settle()
         yield "connect", window
         self._close_sheets()

@@ -18,9 +18,9 @@ _WAYS = " ".join(
 PROFILE = f"a TOML file that states layouts, fields and numbering, the way in which versions get numbers: {_WAYS}"
 FORMATS = ("text", "json", "json-patch", "deepdiff")
 WINDOW = (
-    "Without a command, `palimpsest [SOURCE] [--read-only]` opens the window, and `palimpsest tour DIR` renders every "
-    "view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a .bson file, a file of Extended JSON "
-    "lines) or sample:"
+    "Without a command, `palimpsest [SOURCE] [--read-only | --into-memory]` opens the window, and `palimpsest tour "
+    "DIR` renders every view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a .bson file, a file "
+    "of Extended JSON lines) or sample:"
 )
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

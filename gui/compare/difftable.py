@@ -11,6 +11,7 @@ from gui.look import preferences, symbols, theme
 from gui.look.cells import CELL, Cell, CellDelegate, CellTree, Index
 
 INDENT, GAP = 16, 4
+CLOSER = 4  # how far a field goes towards its chevron, out of its cell
 _SYMBOL_WIDTH = 40
 _SHARES = (0.2, 0.32, 0.32, 0.16)  # field, A, B, type
 _TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
@@ -32,7 +33,7 @@ class _Delegate(CellDelegate):
         if column == A and not self._is_inline(index):
             rect.setRight(rect.right() - theme.px(GAP))
         elif column == FIELD:
-            rect.setLeft(rect.left() - theme.px(4))
+            rect.setLeft(rect.left() - theme.px(CLOSER))
         cell = index.data(CELL)
         if isinstance(cell, Cell) and cell.hatch:
             symbols.hatch(painter, QRectF(rect), token="border")
@@ -197,6 +198,12 @@ class DiffTable(CellTree):
             super().keyPressEvent(event)
 
     # --- painting
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        super().currentChanged(current, previous)
+        for index in (previous, current):
+            if index.isValid():  # the ring around a field begins before its cell, where Qt would leave a piece of it
+                self.viewport().update(self.visualRect(index).adjusted(-theme.px(CLOSER), 0, 0, 0))
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
         step = theme.px(INDENT)

@@ -28,6 +28,7 @@ from model.records import Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
 
 FEW = 200  # top-level fields up to which what they hold is opened at once
+SHORT = 50  # fields or elements of such a one; a longer one would hide what stands below it
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,11 @@ class EditorPanel(DraftPanel):
 
     def _first_look(self) -> None:
         if len(self.content) < LARGE and self.model.rowCount() <= FEW and not self.model.root.is_long:
-            self.tree.expandToDepth(0)
+            for index in [self.model.index(row, 0) for row in range(self.model.rowCount())]:
+                if self.model.canFetchMore(index):
+                    self.model.fetchMore(index)
+                if 0 < self.model.rowCount(index) <= SHORT:
+                    self.tree.expand(index)
         rows = (self.model.index(row, VALUE) for row in range(self.model.rowCount()))
         own = next((index for index in rows if index.flags() & Qt.ItemFlag.ItemIsEditable), self.model.index(0, VALUE))
         self.tree.setCurrentIndex(own)
@@ -245,7 +250,7 @@ class EditorPanel(DraftPanel):
     def _say_writable(self) -> None:
         opened = self._opened
         self.set_writable(opened is not None and opened.writable and not self._session.read_only)
-        if opened is not None and not opened.writable and opened.reason:
+        if opened is not None and not opened.writable and opened.reason and opened.reason != self._missing:
             self.notices.put("writable", "note", opened.reason)
         else:
             self.notices.clear("writable")

@@ -426,4 +426,5 @@ def _seen(node: Node, zone: str) -> tuple[str, int]:
     length = len(value.data)
     if _is_huge(value) and not node.load_anyway:
         return f"{value.kind} of {size(length)}, not loaded", 0
-    return text.shown(value, zone, 200), length if length > LONG and value.type != STRING else 0
+    said = length > LONG and value.type not in (STRING, BINARY)  # these end in their size by themselves
+    return text.shown(value, zone, 200), length if said else 0

@@ -54,6 +54,7 @@ class ConnectDialog(Sheet):
         self._build()
         self.tls.toggled.connect(self._tls_changed)
         self._tls_changed(False)
+        self._was_srv = False
         self.uri.textChanged.connect(self._typed)
         for field in (self.uri, self.name, self.user, self.password, self.ca, self.client):
             field.returnPressed.connect(self.go.click)
@@ -115,12 +116,12 @@ class ConnectDialog(Sheet):
     # --- between fields and the opening
 
     def _put(self, opening: Opening) -> None:
-        self.uri.setText(opening.source)
+        self.uri.setText(opening.source)  # ticks TLS where such an address means it
         self.name.setText(opening.name)
         self.read_only.setChecked(opening.read_only)
         self.production.setChecked(opening.production)
         options = {name.lower(): value for name, value in options_of(opening.source).items()}
-        self.tls.setChecked(options.get("tls", options.get("ssl", "")) == "true")
+        self.tls.setChecked(options.get("tls", options.get("ssl", "true" if self._was_srv else "")) == "true")
         self.ca.setText(options.get("tlscafile", ""))
         self.client.setText(options.get("tlscertificatekeyfile", ""))
         self.unverified.setChecked(options.get("tlsallowinvalidcertificates", "") == "true")
@@ -143,8 +144,8 @@ class ConnectDialog(Sheet):
             "tlsCertificateKeyFile": self.client.text().strip() if self.tls.isChecked() else "",
             "tlsAllowInvalidCertificates": "true" if self.tls.isChecked() and self.unverified.isChecked() else "",
         }
-        if not self.tls.isChecked() and source.startswith("mongodb+srv://"):
-            options.pop("tls")  # such an address means TLS by itself
+        if _by_itself(source):
+            options["tls"] = "" if self.tls.isChecked() else "false"
         return Opening(
             with_options(source, options),
             self.name.text().strip(),
@@ -154,7 +155,11 @@ class ConnectDialog(Sheet):
             self.keep.isChecked(),
         )
 
-    def _typed(self, _: str) -> None:
+    def _typed(self, now: str) -> None:
+        srv, was = _by_itself(now.strip()), self._was_srv
+        self._was_srv = srv
+        if srv and not was:
+            self.tls.setChecked(True)
         self.trouble.hide()
         self._place()
 
@@ -241,6 +246,11 @@ class PasswordPrompt(Sheet):
         if self.password.text():
             self.accept()
             self.agreed.emit(self.password.text(), self.keep.isChecked())
+
+
+def _by_itself(uri: str) -> bool:
+    """Whether an address means TLS without saying so."""
+    return uri.startswith("mongodb+srv://")
 
 
 def _field(example: str, name: str, mono: bool = False) -> QLineEdit:

@@ -300,9 +300,7 @@ def _state_card(name: str, view: StateView) -> QWidget:
     head.setContentsMargins(theme.px(20), 0, 0, 0)
     column.addWidget(head)
     view.setObjectName("bare")
-    inner = view.layout()
-    assert inner is not None
-    inner.setContentsMargins(theme.px(19), theme.px(20), theme.px(19), theme.px(19))
+    view.setContentsMargins(theme.px(4), 0, theme.px(4), 0)
     column.addWidget(view, 1)
     return card
 

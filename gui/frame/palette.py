@@ -71,7 +71,7 @@ class Palette(Sheet):
         self.list.clicked.connect(self._take)
         self.list.setFixedHeight(theme.px(28 * 11))
         self.none = words("Nothing is called that", "second")
-        self.none.setContentsMargins(theme.px(16), theme.px(8), 0, theme.px(8))
+        self.none.setContentsMargins(theme.px(24), theme.px(4), 0, 0)  # below what was typed
         column = QVBoxLayout(self)
         column.setContentsMargins(1, theme.px(12), 1, theme.px(8))
         column.setSpacing(theme.px(8))
@@ -82,6 +82,7 @@ class Palette(Sheet):
         column.addWidget(hair())
         column.addWidget(self.none)
         column.addWidget(self.list)
+        column.addStretch(1)
         self._search("")
 
     def first(self) -> QWidget | None:
@@ -92,6 +93,7 @@ class Palette(Sheet):
         found.sort(key=lambda hit: not hit.text.lower().startswith(needle.lower()))
         self.model.fill(found[:SHOWN])
         self.none.setVisible(not found)
+        self.list.setVisible(bool(found))
         if found:
             self.list.setCurrentIndex(self.model.index(0, 0))
 

@@ -5,7 +5,7 @@ It folds to a rail of icons. What was opened stays open across a refresh and a s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from PySide6.QtCore import (
@@ -165,8 +165,9 @@ class Sidebar(QWidget):
             self.infos.pop(id(session), None)
         self._rebuild()
 
-    def touch(self) -> None:
-        """Draw again what a session says of itself."""
+    def touch(self, silent: Iterable[Session] = ()) -> None:
+        """Draw again what a session says of itself; the servers of ``silent`` do not answer."""
+        self.model.silent = {id(session) for session in silent}
         self.tree.viewport().update()
 
     def set_current(self, session: Session | None, ns: str) -> None:

@@ -76,7 +76,7 @@ class Entry:
 
 ENTRIES = (
     Entry("drafts", "Drafts", "note-pencil", "acc", "accTint"),
-    Entry("repair", "Repairs", "wrench", "warn", "warnT"),
+    Entry("repair", "Repair centre", "wrench", "warn", "warnT"),
     Entry("pending", "Pending tokens", "hourglass", "warn", "warnT"),
     Entry("journal", "Journal", "notebook", "typ", "typT"),
 )

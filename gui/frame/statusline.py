@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui import tasks
 from gui.look import theme, wording
@@ -54,7 +54,7 @@ class StatusLine(QWidget):
         self._left: list[_Elided] = []
         self._right: list[QLabel] = []
         self._row.addStretch(1)
-        self.tasks = QToolButton()
+        self.tasks = QPushButton()  # a tool button would keep room beside its words
         self.tasks.setObjectName("taskbutton")
         self.tasks.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.tasks.setToolTip("What is being done")

@@ -14,6 +14,7 @@ from gui.look.states import tool
 
 HEIGHT = 36
 WIDEST = 260
+NARROWEST = 160  # before the row scrolls: half a dozen letters of each tab told nobody what it is
 
 
 class _Bar(QTabBar):
@@ -45,7 +46,7 @@ class _Bar(QTabBar):
         return QSize(min(theme.px(WIDEST), text + theme.px(81)), theme.px(HEIGHT) + 1)
 
     def minimumTabSizeHint(self, index: int) -> QSize:
-        return QSize(min(self.tabSizeHint(index).width(), theme.px(120)), theme.px(HEIGHT) + 1)
+        return QSize(min(self.tabSizeHint(index).width(), theme.px(NARROWEST)), theme.px(HEIGHT) + 1)
 
     def cross(self, index: int) -> QRect:
         """Where a tab is closed."""

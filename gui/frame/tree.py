@@ -75,6 +75,7 @@ class TreeModel(CellModel):
         self.roots: list[Node] = []
         self.needle = ""
         self.current: tuple[Session | None, str] = (None, "")
+        self.silent: set[int] = set()  # sessions, by id(), whose server does not answer
 
     # --- what is shown
 
@@ -160,7 +161,7 @@ class TreeModel(CellModel):
         if node is None:
             return Cell()
         if node.kind == "connection":
-            return _connection(node)
+            return _connection(node, id(node.session) in self.silent)
         if node.kind == "database":
             return Cell(spans=(Span(node.name, "text2" if self.current[1].partition(".")[0] != node.name else "text"),),
                         icon="database", accessible=f"database {node.name}")  # fmt: skip
@@ -188,7 +189,7 @@ class TreeModel(CellModel):
         )
 
 
-def _connection(node: Node) -> Cell:
+def _connection(node: Node, silent: bool) -> Cell:
     source = node.session.source if node.session is not None else node.saved.uri if node.saved is not None else ""
     icon = "flask" if source == "sample:" else "hard-drives" if "://" in source else "folder"
     if node.session is not None:
@@ -202,8 +203,12 @@ def _connection(node: Node) -> Cell:
         )
         if session.is_local and not session.read_only:
             badge = Badge("in memory", "acc", "accTint")
+        if silent:
+            badge = Badge("not connected", "warn", "warnT", "conflict")
         spans = (Span(node.name, "text", weight=600), *([Span(f"  {kind}", "text2")] if kind else []))
-        said = f"{node.name}, connected" + (", read-only" if session.read_only else "")
+        said = f"{node.name}, {'not connected' if silent else 'connected'}" + (
+            ", read-only" if session.read_only else ""
+        )
         return Cell(spans=spans, icon=icon, badges=(badge,), badges_right=True, tip=session.source, accessible=said)
     badges: tuple[Badge, ...] = ()
     if source == "sample:":

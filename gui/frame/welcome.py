@@ -105,7 +105,10 @@ class Line(QAbstractButton):
             )
         painter.setFont(theme.mono(12) if self._mono else theme.font(12))
         painter.setPen(theme.colour("text2"))
-        below = QFontMetricsF(painter.font()).elidedText(self._below, Qt.TextElideMode.ElideMiddle, room)
+        below = QFontMetricsF(painter.font()).elidedText(
+            self._below, Qt.TextElideMode.ElideMiddle if self._mono else Qt.TextElideMode.ElideRight, room
+        )
+        self.setToolTip("" if below == self._below else self._below)
         painter.drawText(QRectF(left, middle, room, theme.px(20)), flags, below)
 
 

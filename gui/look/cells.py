@@ -218,15 +218,21 @@ class CellDelegate(QStyledItemDelegate):
     def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
         cell = index.data(CELL)
         if event.type() == QEvent.Type.ToolTip and isinstance(cell, Cell):
-            tip = cell.tip
-            if not tip:
-                fits = _width((cell.mono, cell.size, cell.weight), cell.text) < view.visualRect(
-                    index
-                ).width() - theme.px(16)
-                tip = "" if fits else cell.text[:2000]
+            fits = full_width(cell) <= view.visualRect(index).width()
+            tip = cell.tip or ("" if fits else cell.text[:2000])
             QToolTip.showText(event.globalPos(), tip, view)
             return True
         return super().helpEvent(event, view, option, index)
+
+
+def full_width(cell: Cell) -> float:
+    """How wide a cell has to be so that nothing of it is cut off."""
+    signs = {20: bool(cell.change), 24: cell.check is not None or bool(cell.icon), 21: cell.radio is not None}
+    beside: float = sum(theme.px(wide) for wide, there in signs.items() if there) + theme.px(cell.indent)
+    beside += theme.px(20) * bool(cell.tick) + theme.px(18) * bool(cell.caret)
+    beside += sum(symbols.badge_width(badge.text, badge.symbol) + theme.px(8) for badge in cell.badges)
+    look = (cell.mono, cell.size, cell.weight)
+    return theme.px(16) + beside + sum(_advance(look, span) for span in cell.spans)
 
 
 _ONE_LINE = int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)
@@ -292,16 +298,7 @@ def _elided(spans: tuple[Span, ...], look: _Look, width: float, middle: bool) ->
 def _check(painter: QPainter, left: float, middle: float, state: Qt.CheckState) -> float:
     side = theme.px(16)
     box = QRectF(left, middle - side / 2, side, side)
-    painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    on = state != Qt.CheckState.Unchecked
-    painter.setPen(QPen(theme.colour("acc" if on else "ctl"), 1))
-    painter.setBrush(theme.colour("acc" if on else "surface"))
-    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), theme.px(4), theme.px(4))
-    painter.restore()
-    if on:
-        name = "check-bold" if state == Qt.CheckState.Checked else "minus-bold"
-        icons.paint(painter, box.adjusted(2, 2, -2, -2), name, "accText")
+    icons.paint_tick(painter, box, state)
     return left + side + theme.px(8)
 
 
@@ -418,4 +415,4 @@ class CellTree(QTreeView):
         symbols.chevron(painter, middle, self.isExpanded(_first(index)))
 
 
-__all__ = ["CELL", "Badge", "Cell", "CellDelegate", "CellModel", "CellTree", "Span", "plain", "value"]
+__all__ = ["CELL", "Badge", "Cell", "CellDelegate", "CellModel", "CellTree", "Span", "full_width", "plain", "value"]

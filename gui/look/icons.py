@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from gui.look import theme
@@ -25,6 +25,21 @@ def _renderer(name: str, hex_colour: str) -> QSvgRenderer:
 def paint(painter: QPainter, rect: QRectF, name: str, token: str = "text2") -> None:
     """Draw an icon into a rectangle."""
     _renderer(name, getattr(theme.tokens(), token)).render(painter, rect)
+
+
+def paint_tick(painter: QPainter, box: QRectF, state: Qt.CheckState, enabled: bool = True) -> None:
+    """Draw a tick box: empty, with a tick, or with a bar where only some are ticked."""
+    on = state != Qt.CheckState.Unchecked
+    fill = "acc" if enabled else "text3"
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.colour(fill if on else "ctl"), 1))
+    painter.setBrush(theme.colour(fill if on else "surface"))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), theme.px(4), theme.px(4))
+    painter.restore()
+    if on:
+        name = "check-bold" if state == Qt.CheckState.Checked else "minus-bold"
+        paint(painter, box.adjusted(2, 2, -2, -2), name, "accText" if enabled else "surface")
 
 
 class _Engine(QIconEngine):
@@ -51,6 +66,26 @@ class _Engine(QIconEngine):
 
     def clone(self) -> QIconEngine:
         return _Engine(self._name, self._token, self._on)
+
+
+class _Tick(_Engine):
+    def __init__(self, state: Qt.CheckState) -> None:
+        super().__init__("", "", "")
+        self._ticked = state
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        side = min(rect.width(), rect.height())
+        box = QRectF(rect.x(), rect.y() + (rect.height() - side) / 2, side, side)
+        paint_tick(painter, box, self._ticked, mode != QIcon.Mode.Disabled)
+
+    def clone(self) -> QIconEngine:
+        return _Tick(self._ticked)
+
+
+def tick(ticked: int, able: int) -> QIcon:
+    """The tick box of a whole list: how many of those that can be ticked are."""
+    whole = Qt.CheckState.Checked if ticked >= able else Qt.CheckState.PartiallyChecked
+    return QIcon(_Tick(whole if ticked else Qt.CheckState.Unchecked))
 
 
 def icon(name: str, token: str = "text2", on: str = "") -> QIcon:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
+    QScrollArea,
     QStackedLayout,
     QToolButton,
     QVBoxLayout,
@@ -29,6 +30,7 @@ from gui.look import icons, theme, wording
 from model.errors import Unreachable
 
 PATIENCE = 200  # milliseconds before loading is mentioned at all
+LOW = 150  # a place that is lower has no room for a picture beside the words
 
 Choice: TypeAlias = tuple[str, Callable[[], object]]
 
@@ -125,8 +127,20 @@ class StateView(QWidget):
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(theme.px(8))
         self._buttons.setContentsMargins(0, theme.px(10), 0, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        inner = QWidget()
+        inner.setObjectName("bare")
+        self._scroll = QScrollArea()  # words are never squeezed into each other: where room lacks, they scroll
+        self._scroll.setObjectName("bare")
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(inner)
+        self._scroll.viewport().setObjectName("bare")
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._scroll)
+        self.column = column = QVBoxLayout(inner)
         column.setSpacing(theme.px(8))
         column.addWidget(self._glyph)
         column.addWidget(self._title)
@@ -136,6 +150,18 @@ class StateView(QWidget):
         column.addStretch(1)
         for part in (self._title, self._help, self._bar):
             part.setMaximumWidth(theme.px(560))
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """In a low place the picture gives way to the words."""
+        low = self.height() < theme.px(LOW)
+        self._glyph.setVisible(not low)
+        edge = theme.px(8 if low else 24)
+        self.column.setContentsMargins(theme.px(16), edge, theme.px(16), edge)
 
     def put(
         self, icon: str, token: str, title: str, help: str = "", choices: Sequence[Choice] = (), main: bool = False

@@ -20,7 +20,7 @@ from model.repair import DryItem
 
 TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
 WIDTHS = (40, 112, 250, 150, 90)
-NARROW = (36, 100, 170, 136, 64)
+NARROW = (36, 92, 152, 134, 64)  # the same in a window of 1024
 
 
 class ItemsModel(RowsModel[Item]):

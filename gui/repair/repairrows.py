@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.look import theme
@@ -39,6 +39,7 @@ class TicksRow(QWidget):
         self.setObjectName("toolrow")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.all, self.guard = button("", tick_all, "quiet", "small"), words("", "second")
+        self.all.setIconSize(QSize(theme.px(20), theme.px(16)))  # as in `button`: wider than the box
         row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
         row.setSpacing(theme.px(8))

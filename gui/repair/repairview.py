@@ -350,8 +350,7 @@ class RepairPanel(QWidget):
         rows, ticked = self.model.rows, self.model.ticked()
         able = [row for row in rows if self.model.can_tick(row)]
         self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'finding')} ticked")
-        whole = bool(ticked) and len(ticked) == len(able) == len(rows)
-        self._all.setIcon(icons.icon("check" if whole else "minus", "acc" if ticked else "text3"))
+        self._all.setIcon(icons.tick(len(ticked), len(rows)))
         self._all.setEnabled(bool(able))
         self._all.setToolTip("Tick all that can be repaired" if len(ticked) < len(able) else "Untick all")
         repairs = [str(row.repair) for row in ticked]

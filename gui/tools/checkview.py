@@ -28,13 +28,14 @@ class CheckPanel(QWidget):
         self._session = session
         self.found: list[Guarantee] = []
         self._task: tasks.Task | None = None
+        self._had_focus = False
         self.run = button("Measure", self.refresh, "small", icon="play")
         self._summary = words("", "second", wrap=True)
         head = QWidget()
         head.setObjectName("sunken")
         head.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         row = QHBoxLayout(head)
-        row.setContentsMargins(theme.px(24), theme.px(12), theme.px(16), theme.px(12))
+        row.setContentsMargins(theme.px(16), theme.px(12), theme.px(16), theme.px(12))
         column = QVBoxLayout()
         column.setSpacing(theme.px(2))
         column.addWidget(words("What this server guarantees", "title"))
@@ -45,7 +46,7 @@ class CheckPanel(QWidget):
         self._rows.setObjectName("surface")
         self._rows.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._grid = QGridLayout(self._rows)
-        self._grid.setContentsMargins(theme.px(24), theme.px(16), theme.px(24), theme.px(24))
+        self._grid.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
         self._grid.setHorizontalSpacing(theme.px(12))
         self._grid.setVerticalSpacing(theme.px(4))
         self._grid.setColumnStretch(3, 1)
@@ -55,6 +56,7 @@ class CheckPanel(QWidget):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._rows)
         self.states = StateStack(scroll)
+        self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
@@ -67,13 +69,15 @@ class CheckPanel(QWidget):
         known = self._session.measured
         if self.found:
             bad = sum(1 for each in self.found if each.verdict == "unsafe")
-            said = f"{wording.many(bad, 'promise')} broken" if bad else "nothing unsafe was found"
-            self._summary.setText(f"{self._session.source}: {said}, measured just now.")
+            said = f"{wording.many(bad, 'promise')} broken" if bad else "Nothing unsafe was found"
+            self._summary.setText(f"{said} in {self._session.source}, measured just now.")
         elif known is None:
             self._summary.setText(f"{self._session.source} was not measured yet.")
         else:
-            said = "Unsafe" if known.unsafe else "Nothing unsafe was found"
-            self._summary.setText(f"{self._session.source}: {said} when it was measured on {wording.moment(known.at)}.")
+            said = "A broken promise was found" if known.unsafe else "Nothing unsafe was found"
+            self._summary.setText(
+                f"{said} in {self._session.source} when it was measured on {wording.moment(known.at)}."
+            )
         if not self.found:
             self.states.show_empty(
                 "Nothing is measured without your word",
@@ -87,7 +91,10 @@ class CheckPanel(QWidget):
         """Measure everything anew."""
         session = self._session
         self.found = []
+        self._had_focus = self.run.hasFocus()  # a button that is disabled hands it on, to the one that allows writes
         self.run.setEnabled(False)
+        if self._had_focus:
+            self.states.setFocus()
 
         def work(progress: tasks.Progress) -> None:
             for each in session.check(False, progress):
@@ -133,16 +140,21 @@ class CheckPanel(QWidget):
                 widget.hide()
                 widget.deleteLater()
 
-    def _done(self, _: None) -> None:
+    def _ready(self) -> None:
         self.run.setEnabled(True)
+        if self._had_focus and self.states.hasFocus():
+            self.run.setFocus()
+
+    def _done(self, _: None) -> None:
+        self._ready()
         self._idle()
         self.measured.emit()
 
     def _failed(self, error: BaseException) -> None:
-        self.run.setEnabled(True)
+        self._ready()
         self.states.show_failed(error, self.refresh, "The server could not be measured")
 
     def _stopped(self) -> None:
-        self.run.setEnabled(True)
+        self._ready()
         self.found = []
         self._idle()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QHeaderView, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.compare import diffplan
 from gui.compare.diffrows import DiffModel
+from gui.compare.difftable import DiffTable
 from gui.look import states, theme, wording
 from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.look.states import StateStack, button, words
@@ -24,6 +25,7 @@ from model.session import Session
 
 PAGE = 200
 WIDTHS = (72, 150, 90, 190, 190, 130, 150)
+NARROW = (56, 134, 72, 110, 150, 96, 160)  # the same in a window of 1024, so that the last column says something
 _ENDS = {
     "applied": Badge("Applied", "text2", "typT"),
     "refused": Badge("Refused", "err", "errT", "conflict"),
@@ -63,6 +65,18 @@ class EntriesModel(RowsModel[Entry]):
         return Cell(spans=(Span(row.detail, "text2"),))
 
 
+class _Entries(CellTree):
+    _narrow: bool | None = None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.viewport().width() < theme.px(1080)
+        if narrow != self._narrow:
+            self._narrow = narrow
+            for at, width in enumerate(NARROW if narrow else WIDTHS):  # the last column takes what is left
+                self.header().resizeSection(at, theme.px(width))
+
+
 class JournalPanel(QWidget):
     """The journal of one source, or of everything written from here."""
 
@@ -76,21 +90,15 @@ class JournalPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.model = EntriesModel()
         self.model.wanted.connect(self._more)
-        self.list = CellTree(row_height=28)
+        self.list = _Entries(row_height=28)
         self.list.setRootIsDecorated(False)
         self.list.setIndentation(0)
         self.list.setModel(self.model)
         self.list.setAccessibleName("Journal")
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
-        for at, width in enumerate(WIDTHS):
-            self.list.header().resizeSection(at, theme.px(width))
         self.changes = DiffModel(self)
-        self.changes.opened.connect(self._open_row)
-        self.tree = CellTree()
-        self.tree.setModel(self.changes)
-        self.tree.setTreePosition(1)
+        self.tree = DiffTable(self.changes)
         self.tree.setAccessibleName("What this write changed")
-        self._fit_tree()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -152,15 +160,6 @@ class JournalPanel(QWidget):
         self._inner = StateStack(self.tree)
         column.addWidget(self._inner, 1)
         return made
-
-    def _fit_tree(self) -> None:
-        header = self.tree.header()
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-        for at, width in enumerate((36, 220, 380, 380)):
-            header.resizeSection(at, theme.px(width))
-
-    def _open_row(self, index: QModelIndex) -> None:
-        self.tree.expand(index)
 
     # --- reading
 

@@ -98,13 +98,13 @@ class MigratePanel(QWidget):
 
     def _assemble(self, now: str) -> None:
         head = QVBoxLayout()
-        head.setContentsMargins(theme.px(24), theme.px(16), theme.px(24), theme.px(16))
+        head.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
         head.setSpacing(theme.px(8))
         head.addWidget(words(f"Move {self.ns} to another layout", "title"))
         head.addWidget(
             words(
-                f"It is {now} now. Every document's whole history is copied beside it and compared byte for byte. The "
-                "old collection stays as it is; people may go on writing, and copying again brings that over.",
+                f"Its layout is {now} now. Every document's whole history is copied beside it and compared byte for "
+                "byte. The old collection stays as it is; people may go on writing, and copying again brings it over.",
                 "second",
                 wrap=True,
             )

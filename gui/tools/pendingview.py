@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
 
@@ -133,6 +133,7 @@ class PendingPanel(QWidget):
         row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
         row.setSpacing(theme.px(8))
         self._all = button("", self._tick_all, "quiet", "small")
+        self._all.setIconSize(QSize(theme.px(20), theme.px(16)))
         row.addWidget(self._all)
         row.addStretch(1)
         row.addWidget(words("Each is written only if it is still pending and was not applied.", "second"))
@@ -262,9 +263,7 @@ class PendingPanel(QWidget):
         ticked, rows = self.model.ticked(), self.model.rows
         old = sum(self.model.can_tick(row) and is_old(row) for row in rows)
         self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'token')} ticked")
-        self._all.setIcon(
-            icons.icon("check" if ticked and len(ticked) >= old else "minus", "acc" if ticked else "text3")
-        )
+        self._all.setIcon(icons.tick(len(ticked), old))
         self._all.setEnabled(old > 0 or bool(ticked))
         self._all.setToolTip("Tick all that are old enough" if len(ticked) < old else "Untick all")
         self.report.setText(self._report())

@@ -81,6 +81,7 @@ class Desk:
         self.sent: list[tuple[str, bytes]] = []
         self.missing: str | None = None
         self.writable = True
+        self.reason = "This document does not decode, so it cannot be written."
         self.created: list[tuple[bytes, Value | None]] = []
         self.settles: list[Outcome] = []
 
@@ -119,7 +120,7 @@ class Desk:
         locked = [("_id", ID), ("v", Value.of(self.v))]
         behind = [("_w", Value.of("token"))]
         document = canonical.document([*locked, *canonical.fields(base.content or b""), *behind])
-        reason = "" if self.writable else "This document does not decode, so it cannot be written."
+        reason = "" if self.writable else self.reason
         return Opened(ns, id, base, ("_id", "v", "_w"), self.writable, reason, document)
 
     def missing_index(self, ns: str) -> str | None:

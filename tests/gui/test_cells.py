@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
-from gui.look import symbols, theme
-from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
+from gui.look import icons, symbols, theme
+from gui.look.cells import Badge, Cell, CellTree, Index, Span, full_width, plain, value
 from gui.paging import Pager, RowsModel, refill
 
 MARKS = [("archive", "present", False), ("none", "missing", False)]
@@ -123,6 +126,26 @@ def test_the_foot_says_which_rows_are_shown(qtbot: QtBot) -> None:
     assert pager.text == "1–50 of N/A"
     assert pager._took.text() == "Counting took longer than 1 s"
     assert pager._on.isEnabled()
+
+
+def test_what_is_cut_off_is_told_where_the_pointer_rests_whatever_stands_beside_it() -> None:
+    bare = plain("both changed it")
+    signs: list[dict[str, Any]] = [
+        {"badges": (Badge("Choose one"),)},
+        {"icon": "info"},
+        {"tick": True},
+        {"caret": True},
+        {"indent": 8},
+    ]
+    for more in signs:
+        assert full_width(replace(bare, **more)) > full_width(bare)
+
+
+def test_a_tick_box_stands_for_none_some_and_all(qtbot: QtBot) -> None:
+    drawn = [icons.tick(*of).pixmap(16, 16).toImage() for of in ((0, 3), (2, 3), (3, 3))]
+    edges = [image.pixelColor(8, 2).name() for image in drawn]
+    assert edges[0] != edges[1] == edges[2] == theme.colour("acc").name()
+    assert drawn[1] != drawn[2]
 
 
 def test_a_value_of_many_runs_that_is_cut_between_two_of_them_says_so() -> None:

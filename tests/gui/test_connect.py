@@ -56,7 +56,7 @@ def window(qtbot: QtBot) -> Window:
 
 @pytest.fixture
 def dialog(window: Window, qtbot: QtBot) -> ConnectDialog:
-    window.ask_connection(Opening("mongodb://db.example/"))
+    window.connecting.ask(Opening("mongodb://db.example/"))
     found = sheet(window)
     assert isinstance(found, ConnectDialog)
     return found
@@ -98,6 +98,17 @@ def test_options_become_part_of_the_address(dialog: ConnectDialog) -> None:
     assert opening.password == SECRET
     assert (opening.read_only, opening.production, opening.keep_password) == (True, True, True)
     assert SECRET not in opening.shown
+
+
+def test_an_address_that_means_tls_shows_it_and_can_be_told_otherwise(dialog: ConnectDialog) -> None:
+    assert not dialog.tls.isChecked()
+    dialog.uri.setText("mongodb+srv://claims.db.example/")
+    assert dialog.tls.isChecked()
+    assert dialog.ca.isEnabled()
+    assert dialog.opening().source == "mongodb+srv://claims.db.example/"
+    dialog.tls.setChecked(False)
+    dialog.uri.setText("mongodb+srv://claims.db.example/x")
+    assert dialog.opening().source == "mongodb+srv://claims.db.example/x?tls=false"
 
 
 def test_tls_files_are_only_asked_for_with_tls(dialog: ConnectDialog) -> None:

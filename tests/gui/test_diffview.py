@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from bson import ObjectId
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import app
@@ -86,6 +86,24 @@ class Shown:
         return found
 
 
+class Painted(QObject):
+    """What of a widget is painted from now on."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.region = QRegion()
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.region += event.region()
+        return False
+
+    def whole(self, rect: QRect) -> bool:
+        """Whether all of a rectangle was."""
+        return QRegion(rect).subtracted(self.region).isEmpty()
+
+
 @pytest.fixture
 def shown(qtbot: QtBot) -> Shown:
     made = Shown(
@@ -147,6 +165,18 @@ def test_the_next_change_is_the_one_after_the_row_that_the_arrows_are_at(shown: 
     assert (shown.bars(), panel.tools.position.text()) == (["[1]"], "Change 3 of 5")
     panel.next_change()
     assert shown.bars() == ["t"]
+
+
+def test_the_ring_around_a_field_leaves_nothing_behind(shown: Shown) -> None:
+    table = shown.panel.table
+    table.setFocus()
+    shown.panel.next_change()
+    before = table.visualRect(table.currentIndex())
+    QApplication.processEvents()
+    painted = Painted(table.viewport())
+    shown.panel.next_change()
+    shown.qtbot.waitUntil(lambda: painted.whole(before))
+    assert painted.whole(before.adjusted(-4, 0, 0, 0))
 
 
 def test_a_change_out_of_sight_comes_to_the_middle(qtbot: QtBot) -> None:

@@ -96,6 +96,13 @@ def test_an_array_of_many_thousand_elements_is_shown_in_groups_of_a_thousand(ope
     assert [badge.text for badge in found.badges] == ["1 change inside"]
 
 
+def test_a_long_array_does_not_hide_what_stands_below_it(opened: Open, desk: Desk) -> None:
+    desk.content = put(OPENED, many=list(range(51)), few=[1, 2])
+    panel = opened(desk)
+    opens = {name: panel.tree.isExpanded(panel.model.find((name,), 0)) for name in ("many", "few", "holder")}
+    assert opens == {"many": False, "few": True, "holder": True}
+
+
 def test_elements_of_long_arrays_come_and_go_without_closing_what_is_open(opened: Open, desk: Desk) -> None:
     desk.content = canonical.put(OPENED, ("many",), Value.of([*range(1001)]))
     panel = opened(desk)

@@ -244,6 +244,14 @@ def test_a_missing_index_holds_saving_and_offers_to_create_it(opened: Open, desk
     assert line.buttons[0].text() == "Create the index…"
 
 
+def test_a_missing_index_that_forbids_writing_is_said_once(opened: Open, desk: Desk) -> None:
+    desk.writable, desk.reason = False, "shop.things has no unique index on docId and v."
+    desk.missing = desk.reason
+    panel = opened(desk)
+    assert "index" in panel.notices.lines
+    assert "writable" not in panel.notices.lines
+
+
 def test_a_read_only_connection_shows_and_refuses_with_the_reason(opened: Open, desk: Desk) -> None:
     desk.read_only = True
     panel = opened(desk)

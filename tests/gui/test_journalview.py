@@ -49,6 +49,15 @@ def test_an_edit_stands_in_the_journal_with_what_it_changed(panel: JournalPanel)
     assert [op.path for op in panel.changes.plan.changes] == [("status",), ("changedBy",)]
 
 
+def test_at_1024_the_last_columns_are_still_there(panel: JournalPanel, qtbot: QtBot) -> None:
+    panel.resize(976, 560)
+    for view in (panel.list, panel.tree):
+        header, last = view.header(), view.header().count() - 1
+        qtbot.waitUntil(lambda h=header, n=last, v=view: h.sectionPosition(n) + 100 < v.viewport().width())
+    (badge,) = panel.model.cell(panel.model.index(0, 6)).badges
+    assert badge.text == "Applied"
+
+
 def test_undo_is_a_new_version_with_the_old_content(
     panel: JournalPanel, session: Session, idle: Callable[[], None]
 ) -> None:

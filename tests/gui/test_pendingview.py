@@ -280,7 +280,7 @@ def test_stopping_leaves_the_rest_and_says_how_far_it_came(
 def test_the_window_hands_on_that_a_connection_is_production(session: Session, qtbot: QtBot) -> None:
     window = new_window(qtbot)
     session.close = lambda: None  # type: ignore[method-assign]
-    window.opener.opened.emit(Opened(session, Opening(session.source, session.name, production=True)))
+    window.connecting.opener.opened.emit(Opened(session, Opening(session.source, session.name, production=True)))
     wait_idle(qtbot, lambda: window.desk.page is not None)
     window.open_tool("pending")
     wait_idle(qtbot)

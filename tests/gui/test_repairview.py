@@ -14,7 +14,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
+from gui.look.cells import full_width
 from gui.messages import MessageArea, Question
+from gui.repair.itemlist import SAID
 from gui.repair.repairview import RepairPanel
 from gui.repairpages import RepairPage
 from model.findings import Finding
@@ -176,6 +178,11 @@ def test_what_needs_a_person_asks_one_question_and_waits(qtbot: QtBot, session: 
     assert not panel.go.isEnabled()
     assert panel.question.isVisible()
     assert [said(panel, at) for at in range(len(panel.model.rows))] == ["Needs an answer below"] * 2
+    panel.resize(976, 560)  # in a window of 1024
+    last = panel.model.index(0, SAID)
+    qtbot.waitUntil(lambda: panel.list.header().sectionSize(SAID) < 250)
+    assert full_width(panel.model.cell(last)) <= panel.list.visualRect(last).width()
+    panel.resize(1340, 800)
     click(qtbot, panel.question.buttons["all rebuild"])
     assert panel.go.text() == "Rebuild 2 hashes"
     panel.list.setCurrentIndex(panel.model.index(1, 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QPushButton
@@ -87,6 +89,19 @@ def test_an_unknown_outcome_is_neither_red_nor_called_a_failure(stack: StateStac
     assert stack.kind == "unknown"
     assert "fail" not in (stack.state.title + stack.state.help).lower()
     assert buttons(stack) == ["Check again", "Copy the write token"]
+
+
+@pytest.mark.parametrize("height", [400, 113, 80, 50])
+def test_in_a_low_place_no_words_lie_over_others(stack: StateStack, qtbot: QtBot, height: int) -> None:
+    stack.show_empty("Nothing is compared yet", "Choose a document, then two of its versions. " * 5, [("Go on", print)])
+    stack.resize(460, height)
+    view = stack.state
+    parts = [part for part in (view._glyph, view._title, view._help) if part.isVisible()]
+    qtbot.waitUntil(lambda: view._help.geometry().bottom() < view.findChildren(QPushButton)[0].geometry().top())
+    for above, below in pairwise(parts):
+        assert above.geometry().bottom() < below.geometry().top()
+    for part in (view._title, view._help):
+        assert part.height() >= part.heightForWidth(part.width())
 
 
 def test_empty_has_at_most_two_ways_out(stack: StateStack) -> None:

@@ -45,6 +45,14 @@ def lines(window: Window, words: str) -> list[Line]:
     return [line for line in window.messages.lines if words in line.text]
 
 
+def badge_of(window: Window, session: Session) -> str:
+    """What the sidebar says of a connection."""
+    root = window.sidebar._root(session)
+    assert root is not None
+    (badge,) = window.sidebar.model.cell(window.sidebar.model.index_of(root)).badges
+    return badge.text
+
+
 def press(qtbot: QtBot, line: Line, name: str) -> None:
     (found,) = [each for each in line.buttons if each.text() == name]
     qtbot.mouseClick(found, Qt.MouseButton.LeftButton)
@@ -67,6 +75,7 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     assert "staging is not connected" in window.lost.text
     assert "as of" in window.lost.text
     assert "not connected" in window.title._all_facts
+    assert badge_of(window, session) == "not connected"
     page.do_refresh()
     qtbot.waitUntil(lambda: "As of" in page.browser.states._busy._text.text(), timeout=10_000)
     assert len(page.browser.model.rows) == 3
@@ -76,6 +85,7 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     door.open()
     qtbot.waitUntil(lambda: not window.lost.isVisible(), timeout=10_000)
     assert lines(window, "staging is connected again")
+    assert badge_of(window, session) == "connected"
     qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4, timeout=10_000)
     assert session in window.sessions
 
@@ -139,7 +149,7 @@ def test_a_server_is_measured_once_and_only_after_a_word(qtbot: QtBot, window: W
     assert session.measured is None
     press(qtbot, asked, "Measure")
     qtbot.waitUntil(lambda: bool(lines(window, "keeps writers apart")), timeout=20_000)
-    window.disconnect_session(session)
+    window.connecting.disconnect_session(session)
     opened(qtbot, window, door.uri)
     assert not lines(window, "Nobody has measured")
 
@@ -147,7 +157,7 @@ def test_a_server_is_measured_once_and_only_after_a_word(qtbot: QtBot, window: W
 def test_not_now_is_remembered(qtbot: QtBot, window: Window, door: Door) -> None:
     session, _ = opened(qtbot, window, door.uri)
     press(qtbot, lines(window, "Nobody has measured")[0], "Not now")
-    window.disconnect_session(session)
+    window.connecting.disconnect_session(session)
     opened(qtbot, window, door.uri)
     assert not lines(window, "Nobody has measured")
 
@@ -169,7 +179,7 @@ def test_an_unsafe_server_is_warned_of_and_edited_only_after_its_name_is_typed(
         question.field.setText("staging")
         question.verb.click()
         assert session.open_document(NS, session.find_id(NS, "a1")).writable
-        window.disconnect_session(session)
+        window.connecting.disconnect_session(session)
 
 
 def test_the_page_shows_every_promise_with_what_to_do(qtbot: QtBot, window: Window, door: Door) -> None:

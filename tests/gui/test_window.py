@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
+from gui import messages
 from gui.actions import resolve
 from gui.browse.querybar import Query
 from gui.documentpages import DocumentPage
@@ -444,7 +445,7 @@ def test_what_nobody_caught_is_shown_and_can_be_copied(window: Window) -> None:
 @pytest.mark.parametrize("thing", things(), ids=lambda thing: thing.action)
 def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, thing: object) -> None:
     own.show_welcome()
-    own.try_thing(thing)  # type: ignore[arg-type]
+    own.connecting.try_thing(thing)  # type: ignore[arg-type]
     wait_idle(qtbot, lambda: bool(own.messages.lines))
     page = own.desk.page
     assert page is not None
@@ -469,6 +470,15 @@ def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, t
         base = document(own).editor.base
         assert base is not None
         assert base.v == Value.of(14)
+
+
+def test_a_hint_goes_once_what_it_asks_for_is_done(window: Window) -> None:
+    messages.hint(window, "Change any field and save.")
+    question = messages.hint(window, "Nobody has measured it.", [("Measure", print)])
+    window.desk.written.emit(window.sessions[0], Outcome("conflict", NS, Value.of(ID), ""))
+    assert len(window.messages.lines) == 2
+    window.desk.written.emit(window.sessions[0], Outcome("applied", NS, Value.of(ID), ""))
+    assert window.messages.lines == [question]
 
 
 def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot) -> None:

@@ -54,7 +54,7 @@ def open_sample(qtbot: QtBot, window: Window) -> Session:
 def adopt(qtbot: QtBot, window: Window, session: Session) -> None:
     """Show a session that several tests share; whoever made it closes it. Making the sample takes a second."""
     session.close = _stay_open  # type: ignore[method-assign]
-    window.opener.opened.emit(Opened(session, Opening(session.source, session.name)))
+    window.connecting.opener.opened.emit(Opened(session, Opening(session.source, session.name)))
     wait_idle(qtbot, lambda: window.desk.page is not None)
 
 

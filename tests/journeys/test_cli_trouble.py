@@ -264,6 +264,7 @@ def test_a_defect_is_one_sentence_too(trouble: Trouble, monkeypatch: pytest.Monk
         (["sample:"], False),
         (["mongodb://db.example/", "--read-only"], False),
         (["--read-only", "some folder"], False),
+        (["some folder", "--into-memory"], False),
         (["journal"], True),
         (["history", "sample:", "a.b", "1"], True),
         (["--version"], True),
