@@ -14,7 +14,7 @@ from model.layouts.numbering import WAYS
 from model.merge import Decision, merge
 from model.names import id_name, version_name
 from model.printing import Progress, json_row, moment, number, size, table
-from model.records import Version
+from model.records import CollectionInfo, Version
 from model.session import Session
 
 
@@ -43,7 +43,7 @@ def collections(args: argparse.Namespace) -> int:
             for info in found:
                 progress.make_way()
                 row = {"ns": info.ns, "layout": info.layout, "fields": dict(info.fields), "documents": info.documents}
-                print(json_row(**row, confidence=info.confidence, why=info.why))
+                print(json_row(**row, confidence=info.confidence, why=_grounds(info)))
             return 0
         rows = (
             (
@@ -52,12 +52,18 @@ def collections(args: argparse.Namespace) -> int:
                 number(info.documents),
                 f"{info.confidence:.0%}",
                 _named(info.fields.items()),
-                f"{info.why} {'' if info.numbering == WAYS['next'] else info.numbering}".strip(),
+                f"{_grounds(info)} {'' if info.numbering == WAYS['next'] else info.numbering}".strip(),
             )
             for info in found
         )
         table(("Collection", "Layout", "Documents", "Sure", "Fields", "Why"), rows, right=(2, 3), progress=progress)
     return 0
+
+
+def _grounds(info: CollectionInfo) -> str:
+    """Why the layout was proposed, and which others fit as well."""
+    also = " or ".join(filter(None, (", ".join(info.alternatives[:-1]), *info.alternatives[-1:])))
+    return f"{info.why} It fits {also} as well." if also else info.why
 
 
 def _named(fields: Iterable[tuple[str, str]]) -> str:

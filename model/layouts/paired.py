@@ -41,6 +41,8 @@ class Link:
     chains: tuple[Chain, ...]
     kin: float  # the part of its rows' fields that the current documents have too
     known: bool  # the look-up came to its end in the time allowed
+    alike: float  # how much of the rows' content the current documents have too
+    strange: bool  # rows under the same ids and versions that have nothing of the documents': other things
 
     @property
     def linked(self) -> bool:
@@ -55,6 +57,11 @@ class Link:
     def both(self) -> float:
         """The part of the current versions that it holds too."""
         return self.same / self.asked if self.asked else 0.0
+
+    @property
+    def layout(self) -> str:
+        """Whether an archive or a stream, which holds the current version as well."""
+        return "stream" if self.both >= 0.6 else "archive"
 
     @property
     def share(self) -> float:
@@ -84,13 +91,15 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
         named = is_past_of(other.name, sample.name)
         for link in _links(server, sample, other, named):
             in_time = in_time and (link.known or link.linked)
-            if link.linked:
-                found.append((link.share + named, link))
+            if link.linked and (named or not link.strange):
+                found.append((link.share + 2 * named + link.alike, link))
                 break
         if found and named:
             break
     if found:
-        return _told(sample, max(found, key=lambda pair: pair[0])[1])
+        most, link = max(found, key=lambda pair: pair[0])
+        near = {each.layout for score, each in found if score > most - 0.05}
+        return _told(sample, link, tuple(sorted(near - {link.layout})))
     return _by_name(sample, others, wanted, in_time)
 
 
@@ -156,19 +165,43 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
         rows, known = matching(server, other.ns, filter, ROWS, {archive_id: 1, version: 1})
     below = later = same = 0
     earlier: dict[Value, Document] = {}  # by the _id of the row with the version before it
+    equal: dict[Value, Document] = {}  # by that of the row with the same version
     for each in asked:
         mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
         under = [(at, row) for at, row in mine if at < each.place]
+        level = next((row.get("_id") for at, row in mine if at == each.place), None)
         same += any(at == each.place for at, _ in mine)
+        if level is not None and level.type in ASKABLE and len(equal) < CHAINS:
+            equal[level] = each.document
         below += bool(under)
         later += bool(under) if dated else each.place > first
         row_id = max(under, key=lambda pair: pair[0])[1].get("_id") if under else None
         if row_id is not None and row_id.type in ASKABLE and len(earlier) < CHAINS:
             earlier[row_id] = each.document
-    whole, _ = matching(server, other.ns, {"_id": {"$in": list(earlier)}}) if earlier else ([], True)
+    either = earlier | equal
+    whole, _ = matching(server, other.ns, {"_id": {"$in": list(either)}}) if either else ([], True)
     chains = [chain_of((row, earlier[of]), version) for row in whole if (of := row.fields["_id"]) in earlier]
-    kin = _kin(sample, other, {id, archive_id, version, "_id"})
-    return Link(id, other, archive_id, version, below, later, same, len(asked), tuple(chains), kin, known)
+    own = {id, archive_id, version, "_id"}
+    likeness = [_likeness(row, either[of], own) for row in whole if (of := row.fields["_id"]) in either]
+    shared, fields = sum(shared for shared, _ in likeness), sum(fields for _, fields in likeness)
+    now = [_likeness(row, equal[of], own) for row in whole if (of := row.fields["_id"]) in equal]
+    strange = not shared and (fields >= 3 * len(likeness) > 0 or any(fields for _, fields in now))
+    alike = shared / fields if fields else 1.0
+    kin = _kin(sample, other, own)
+    return Link(
+        id, other, archive_id, version, below, later, same, len(asked), tuple(chains), kin, known, alike, strange
+    )
+
+
+def _likeness(row: Document, document: Document, own: set[str]) -> tuple[int, int]:
+    """How many fields two documents have alike, and how many they have together; ids and dates do not count."""
+    shared = fields = 0
+    for name in {*row.fields, *document.fields} - own:
+        a, b = row.get(name), document.get(name)
+        if not any(value is not None and value.type in (c.DATE, c.OBJECT_ID) for value in (a, b)):
+            fields += 1
+            shared += a == b
+    return shared, fields
 
 
 def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
@@ -211,14 +244,14 @@ def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Prop
     return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
 
 
-def _told(sample: Sample, link: Link) -> Proposal:
+def _told(sample: Sample, link: Link, others: tuple[str, ...]) -> Proposal:
     other = link.archive
     own = {"_id", link.id, link.archive_id, link.version}
     told = {(d.get(link.id), d.place(link.version)) for d in sample.documents}
     rows = [d for d in other.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
     present = [d for d in (*sample.documents, *rows) if d.get(link.version) is not None]
     found = stamps([each for each in link.chains if len(each.documents) > 1], present, own)
-    layout = "stream" if link.both >= 0.6 else "archive"
+    layout = link.layout
     mixed = 0.25 < link.both < 0.75
     index = link.archive_id in other.unique_with(link.version)
     confidence = (0.6 if mixed else 0.8) + (0.1 if index else 0) + 0.08 * link.share
@@ -250,7 +283,8 @@ def _told(sample: Sample, link: Link) -> Proposal:
         author=found.author,
         numbering=_numbering(sample, link.version),
     )
-    others = ("archive" if layout == "stream" else "stream",) if mixed else ()
+    if mixed:
+        others = ("archive" if layout == "stream" else "stream",)
     return Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.", others)
 
 

@@ -50,6 +50,18 @@ def test_collections_say_layout_fields_and_grounds(rows: Rows, source: str, data
     assert list(mine["contracts"]) == ["ns", "layout", "fields", "documents", "confidence", "why"]
 
 
+def test_a_collection_that_fits_two_layouts_says_so(
+    run: Run, rows: Rows, source: str, database: Db, database_name: str
+) -> None:
+    for n in range(10):
+        told = {"docId": n, "v": 1, "a": 1, "b": 2, "c": 3}, {"docId": n, "v": 2, "a": 2, "c": 3}
+        database["either"].insert_many(told)
+    _, found = rows("collections", source)
+    (why,) = [row["why"] for row in found if row["ns"] == f"{database_name}.either"]
+    assert why.endswith("It fits deltas as well.")
+    assert why in run("collections", source)[1]
+
+
 def test_a_history_is_rows_with_gaps(rows: Rows, source: str, ns: str) -> None:
     status, found = rows("history", source, ns, "K-1")
     assert status == 0

@@ -179,6 +179,33 @@ def test_a_log_named_history_that_holds_other_things_is_no_archive(server: Serve
     }
 
 
+def test_versions_of_other_things_under_the_same_ids_are_not_a_documents_past(server: Server, database: Db) -> None:
+    for n in range(1, 25):
+        database["carts"].insert_one({"_id": n, "v": 3, "title": f"cart {n}", "total": n, "place": "shop"})
+        for v in range(1, 4):
+            database["parts"].insert_one({"docId": n, "v": v, "title": f"part {n}", "total": 100 + v, "place": "wall"})
+    found = {name: info.layout for name, (info, _) in known(server, database.name).items()}
+    assert found == {"carts": "plain", "parts": "versions"}
+
+
+@pytest.mark.parametrize("unlike", ["other content", "deltas"])
+def test_of_several_collections_that_hold_the_versions_the_one_with_the_content_is_the_archive(
+    server: Server, database: Db, unlike: str
+) -> None:
+    for n in range(1, 25):
+        told = [{"title": f"cart {n}", "place": "shop", "total": v * n} for v in range(1, 4)]
+        database["carts"].insert_one({"_id": n, "v": 3, **told[2]})
+        for v in range(1, 4):
+            other = {"title": f"part {n}", "place": "shop", "total": 0} if unlike == "other content" else None
+            database["a_claims"].insert_one({"docId": n, "v": v, **(other or ({} if v > 1 else told[0]))})
+            if not other and v > 1:
+                database["a_claims"].update_one({"docId": n, "v": v}, {"$set": {"total": v * n}})
+        database["trail"].insert_many([{"docId": n, "v": v, **told[v - 1]} for v in (1, 2)])
+    found = known(server, database.name)
+    assert (found["carts"][0].layout, found["carts"][1].archive) == ("archive", f"{database.name}.trail")
+    assert found["a_claims"][0].layout == ("versions" if unlike == "other content" else "deltas")
+
+
 def test_a_status_that_only_the_last_version_tends_to_have_is_no_flag(server: Server, database: Db) -> None:
     for number, most in ground.story():
         for v in range(1, most + 1):
