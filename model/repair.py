@@ -239,7 +239,10 @@ class Repairs:
 
     def _found(self, record: Record) -> Outcome:
         ns, id = record.entry.ns, record.document
-        state = undoing.state(self._ground(), record)
+        if (landed := undoing.token_landed(self._writer.port, record)) is not None:
+            state = "after" if landed else "before"
+        else:
+            state = undoing.state(self._ground(), record)
         if state == "after":
             return Outcome("applied", ns, id, "It arrived.")
         if state == "before":

@@ -49,8 +49,11 @@ class DryItem(NamedTuple):
     sending: Sending  # the writes as code, in their order
 
 
-def prepare(ground: Ground, item: Item) -> Prepared:
-    """What an item would do now; reads, and writes nothing."""
+def prepare(ground: Ground, item: Item, begun: bool = False) -> Prepared:
+    """What an item would do now; reads, and writes nothing.
+
+    Once it has ``begun`` others may write beside it: what is left is then guarded by what is read now.
+    """
     finding = item.finding
     if item.repair is None:
         if item.waits:
@@ -66,7 +69,7 @@ def prepare(ground: Ground, item: Item) -> Prepared:
         second = SECOND_LOOKS.get(item.repair)
         if second is not None and (wanted := second(ground, item)) is not None:
             return wanted
-        if (seen := ground.stale(item)) is not None:
+        if not begun and (seen := ground.stale(item)) is not None:
             gone = ground.at(seen.ns, seen.id) is None
             who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
             where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
@@ -171,9 +174,9 @@ class Running:
         """One item: prepared, done, and looked at again until nothing is left to do."""
         if not item.ticked and not item.asks:
             return self._ends(item, "skipped", "It is not ticked in the plan; nothing was written.")
-        wrote, entry, done, conflicts = 0, None, "", 0
-        for _ in range(ROUNDS):
-            prepared = prepare(self.ground, item)
+        wrote, entry, done, conflicts, rounds = 0, None, "", 0, 0
+        while rounds < ROUNDS:
+            prepared = prepare(self.ground, item, begun=wrote > 0)
             if prepared.verdict != "would":
                 break
             failed, done = False, done or prepared.done
@@ -193,10 +196,12 @@ class Running:
                 break
             if not failed and item.repair not in _AGAIN:
                 return self._done(item, done, entry)
+            if failed or item.repair not in _ONE_BY_ONE:
+                rounds += 1
         else:
             busy = self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
             return self._stopped(busy, wrote)
-        if wrote and prepared.verdict in ("nothing", "changed"):
+        if wrote and prepared.verdict == "nothing":
             return self._done(item, done, entry)
         if wrote:
             return self._stopped(self._ends(item, "refused", prepared.text, entry), wrote)
@@ -366,6 +371,8 @@ _COPIES_FIRST = ("move-to-archive",)
 """Repairs of which all writes but the last only add copies: half done, they have harmed nothing."""
 _AGAIN = ("set-current-flag", "finish-token", "take-out-token", "remove-duplicate")
 """Repairs of several writes, which are prepared once more until nothing is left."""
+_ONE_BY_ONE = ("finish-token", "take-out-token")
+"""Repairs of which every round leaves less to do, so that there may be as many as there are tokens."""
 
 
 def _as_stored(sent: bytes, now: bytes) -> bool:

@@ -15,7 +15,7 @@ from model.names import id_name
 from model.plan import Item, Seen
 from model.repairs import quarantine
 from model.repairs.steps import Change, Ground, Prepared, Step, nothing, physical
-from model.resilient import Write
+from model.resilient import Port, Write
 
 
 def is_repair(record: Record) -> bool:
@@ -74,9 +74,26 @@ def _step(ground: Ground, record: Record, ns: str) -> Step:
     return replace(step, keep=None) if made_here else step  # what a repair has made the journal keeps
 
 
+def _token_in(record: Record) -> dict[str, str]:
+    return {name.removeprefix("two_"): value for name, value in record.extra.items() if name.startswith("two_")}
+
+
+def token_landed(server: Port, record: Record) -> bool | None:
+    """Whether a step of a two-step counter has arrived, which its token tells whoever else writes the document.
+
+    None for other writes, and where nobody can tell.
+    """
+    kept = _token_in(record)
+    if not kept or record.undoes is not None:
+        return None
+    physical_id = text.value_from_text(record.extra["physical"])
+    token, of = pending.from_fields(record.entry.ns, physical_id, kept, dt.timedelta(0))
+    return pending.landed(server, token, of, "finish")
+
+
 def _tokens_back(ground: Ground, record: Record, now: bytes | None) -> Prepared | None:
     """The inverse of step two in a document that has been counted up since; None for other repairs."""
-    kept = {name.removeprefix("two_"): value for name, value in record.extra.items() if name.startswith("two_")}
+    kept = _token_in(record)
     if not kept or now is None or record.document is None or record.extra.get("back"):
         return None
     token, of = pending.from_fields(record.entry.ns, physical(now), kept, dt.timedelta(0))
