@@ -24,9 +24,7 @@ from model.names import version_name
 
 def with_archive(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
     """What is wrong with one document and its rows in the archive."""
-    drafts: list[Draft] = []
-    if (wrong := wrong_types(facts, ground)) is not None:
-        drafts.append(wrong)
+    drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     rows = [(at, fact) for at, fact in placed if fact.archived]
     currents = [fact for fact in facts if not fact.archived]

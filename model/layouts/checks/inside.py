@@ -42,8 +42,7 @@ def embedded_chain(
     elements = _elements(past)
     previous = [reader.fact(id, value.data) for value in elements or () if value.type == c.OBJECT]
     facts = [*previous, current]
-    if (wrong := wrong_types(facts, ground)) is not None:
-        drafts.append(wrong)
+    drafts += wrong_types(facts, ground)
     top = place(current.v, ground.dated)
     if ground.dated:
         drafts += _dated(facts, ground)

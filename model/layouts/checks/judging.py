@@ -55,16 +55,17 @@ def numbered(facts: Iterable[Fact], ground: Ground) -> list[tuple[int, Fact]]:
     return sorted(found, key=lambda pair: (pair[0], pair[1].archived, pair[1].physical.data))
 
 
-def wrong_types(facts: Sequence[Fact], ground: Ground) -> Draft | None:
-    """V3: versions of another type than the collection's."""
+def wrong_types(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+    """V3: versions of another type than the collection's, all in one."""
     wrong = [f for f in facts if not right_type(f.v, ground.dated) and not (f.damaged and f.v is None)]
     if not wrong:
-        return None
+        return []
     said = dict.fromkeys(_typed(fact.v) for fact in wrong)
     sure = not ground.dated and all(fact.v is not None for fact in wrong)  # a person says which number it is
     versions = tuple(fact.v for fact in wrong if fact.v is not None)
     detail = listed([*said], 5)
-    return Draft("V3", wrong[0].id, versions, detail, "convert-version" if sure else None, tuple(wrong), newest(wrong))
+    repair = "convert-version" if sure else None
+    return [Draft("V3", wrong[0].id, versions, detail, repair, tuple(wrong), newest(wrong))]
 
 
 def _typed(v: Value | None) -> str:

@@ -23,9 +23,7 @@ from model.names import version_name
 
 def own_documents(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
     """What is wrong with one document's versions."""
-    drafts: list[Draft] = []
-    if (wrong := wrong_types(facts, ground)) is not None:
-        drafts.append(wrong)
+    drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     if not ground.dated:
         drafts += twice(placed, ground)
