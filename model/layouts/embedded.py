@@ -137,16 +137,6 @@ class Embedded(HoldsItsPast):
         found = self.server.find(self.ns, where, self._inner(sort) or {p.id: 1}, fields, skip, limit)
         return (self._row(raw) for raw in found)
 
-    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match."""
-        return self.server.count(self.ns, self._where(filter, any_version), max_ms)
-
-    def _where(self, filter: Terms | None, any_version: bool) -> Terms | None:
-        inner = self._inner(filter)
-        if inner and any_version:
-            return {"$or": [inner, {self.profile.prev: {"$elemMatch": filter}}]}
-        return inner
-
     def _inner(self, terms: Terms | None) -> dict[str, Any]:
         """Terms with each name as the path inside the current version."""
         p = self.profile

@@ -114,15 +114,6 @@ class Nested(HoldsItsPast):
         found = self.server.find(self.ns, self._where(filter, any_version), sort or {p.id: 1}, fields, skip, limit)
         return (self._row(raw) for raw in found)
 
-    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match."""
-        return self.server.count(self.ns, self._where(filter, any_version), max_ms)
-
-    def _where(self, filter: Terms | None, any_version: bool) -> Terms | None:
-        if filter and any_version:
-            return {"$or": [filter, {self.profile.prev: {"$elemMatch": filter}}]}
-        return filter
-
     @property
     def check(self) -> Documents:
         """Each document by itself: judged as if its current version stood in a sub-document beside the array."""

@@ -20,6 +20,7 @@ from model.layouts.fields import version_damage as damage_of_type
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
 from model.names import id_name, version_name
 from model.records import Outline, Stored, Version
+from model.resilient import Terms
 
 
 class HoldsItsPast(CurrentDocument):
@@ -36,6 +37,20 @@ class HoldsItsPast(CurrentDocument):
     @abstractmethod
     def _path(self, name: str) -> str:
         """Where a field of the current version is in the stored document."""
+
+    def _inner(self, terms: Terms | None) -> Terms | None:
+        """Terms of a filter as they are for the stored document."""
+        return terms
+
+    def _where(self, filter: Terms | None, any_version: bool) -> Terms | None:
+        inner = self._inner(filter)
+        if inner and any_version:
+            return {"$or": [inner, {self.profile.prev: {"$elemMatch": filter}}]}
+        return inner
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match."""
+        return self.server.count(self.ns, self._where(filter, any_version), max_ms)
 
     def _previous(self, raw: bytes) -> list[Value]:
         found = legible_field(raw, self.profile.prev)
