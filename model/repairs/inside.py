@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from model import canonical as c
 from model.canonical import Path, Value
 from model.errors import Refused
@@ -12,6 +14,7 @@ from model.layouts.embedded import Embedded
 from model.layouts.fields import content_hash, place_of
 from model.names import id_name, version_name
 from model.plan import Item
+from model.repairs.inplace import parts, put_right
 from model.repairs.steps import Ground, Prepared, Step, nothing, refused
 
 
@@ -63,32 +66,25 @@ def rebuild_prev(ground: Ground, item: Item) -> Prepared:
 def rebuild_hash(ground: Ground, item: Item) -> Prepared:
     """The hash of the content that is there, once a person has said that the content is right."""
     layout = ground.layouts(item.finding.ns)
-    steps: list[Step] = []
-    said: list[str] = []
-    for each in item.seen:
-        raw = ground.at(each.ns, each.id)
-        if raw is None:
-            continue
-        after = raw
-        for path, content in _hashed(layout, item, each.ns, raw):
+
+    def right(ns: str, raw: bytes) -> Iterator[tuple[Path, Value, str]]:
+        for path, content in _hashed(layout, item, ns, raw):
             stored = c.get(raw, path)
             if stored is None:
                 continue
-            right = Value.of(content_hash(content, layout.profile, stored))
-            if stored != right:
-                after = c.put(after, path, right)
-                said.append(
-                    f"{version_name(stored) if stored.type == c.STRING else stored.kind} becomes {version_name(right)}"
-                )
-        if after != raw:
-            steps.append(ground.swapped(each.ns, "the document", raw, after, "the hash of the content"))
+            wanted = Value.of(content_hash(content, layout.profile, stored))
+            if stored != wanted:
+                was = version_name(stored) if stored.type == c.STRING else stored.kind
+                yield path, wanted, f"{was} becomes {version_name(wanted)}"
+
+    steps, said = put_right(ground, item, "the hash of the content", right)
     if not steps:
         return nothing("The hash is that of the content now.")
     return Prepared(
         "would",
-        ", ".join(dict.fromkeys(said)),
-        f"The hash {', '.join(dict.fromkeys(said)).replace(' becomes ', ' is now ')}.",
-        tuple(steps),
+        said,
+        f"The hash {said.replace(' becomes ', ' is now ')}.",
+        steps,
         "One update of the hash, which applies only if the old hash and every byte of the content are as they were "
         "seen. The content is not touched.",
     )
@@ -98,10 +94,7 @@ def _hashed(layout: Layout, item: Item, ns: str, raw: bytes) -> list[tuple[Path,
     """Where a hash may stand in a stored document, each with the content that it is of."""
     p = layout.profile
     if isinstance(layout, Embedded):
-        parts: list[Path] = [(p.current,)]
-        prev = c.get(raw, (p.prev,))
-        parts += [(p.prev, at) for at in range(len(c.items(prev)) if prev and prev.type == c.ARRAY else 0)]
-        inner = [(path, c.get(raw, path)) for path in parts]
+        inner = [(path, c.get(raw, path)) for path in parts(layout, raw)]
         return [((*path, p.hash), layout.own.content(v.data)) for path, v in inner if v and v.type == c.OBJECT]
     if isinstance(layout, WithArchive) and ns != layout.ns:
         return [((p.hash,), layout.row_own.content(raw))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from model import canonical as c
@@ -17,6 +18,7 @@ from model.layouts.inminiature import is_flagged
 from model.names import id_name, version_name
 from model.plan import Item
 from model.repairs import quarantine
+from model.repairs.inplace import parts, put_right
 from model.repairs.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
 
 # --- V1
@@ -162,41 +164,25 @@ def set_current_flag(ground: Ground, item: Item) -> Prepared:
 def convert_version(ground: Ground, item: Item) -> Prepared:
     """A version as the whole number that a person says it is."""
     layout, name = ground.layouts(item.finding.ns), ground.layouts(item.finding.ns).profile.version
-    steps: list[Step] = []
-    said: list[str] = []
-    for each in item.seen:
-        raw = ground.at(each.ns, each.id)
-        if raw is None:
-            continue
-        after = raw
-        for path in _paths(layout, each.ns, raw, name):
+
+    def right(ns: str, raw: bytes) -> Iterator[tuple[c.Path, Value, str]]:
+        inside = parts(layout, raw) if isinstance(layout, Embedded) else [()]
+        for path in ((*part, name) for part in inside):
             v = c.get(raw, path)
-            if v is None or not version_damage(v):
-                continue
-            after = c.put(after, path, _number(item, v))
-            said.append(f"{text.shown(v)} becomes {text.shown(_number(item, v))}")
-        if after != raw:
-            label = "the document" if each.ns == layout.ns else "the archive's row"
-            steps.append(ground.swapped(each.ns, label, raw, after, "the version becomes a whole number"))
+            if v is not None and version_damage(v):
+                number = _number(item, v)
+                yield path, number, f"{text.shown(v)} becomes {text.shown(number)}"
+
+    steps, said = put_right(ground, item, "the version becomes a whole number", right, "the archive's row")
     if not steps:
         return nothing("Every version of it is a whole number now.")
     return Prepared(
         "would",
-        ", ".join(dict.fromkeys(said)),
-        f"{', '.join(dict.fromkeys(said)).replace(' becomes ', ' is now ')}.",
-        tuple(steps),
+        said,
+        f"{said.replace(' becomes ', ' is now ')}.",
+        steps,
         "One update of the version, which applies only if every byte of the document is as it was seen.",
     )
-
-
-def _paths(layout: Layout, ns: str, raw: bytes, name: str) -> list[c.Path]:
-    """Where versions stand in a stored document."""
-    if not isinstance(layout, Embedded):
-        return [(name,)]
-    p = layout.profile
-    prev = c.get(raw, (p.prev,))
-    count = len(c.items(prev)) if prev is not None and prev.type == c.ARRAY else 0
-    return [(p.current, name), *((p.prev, at, name) for at in range(count))]
 
 
 def _number(item: Item, v: Value) -> Value:

@@ -1,0 +1,46 @@
+"""Values that are put right where they stand: versions and hashes in stored documents, each as one guarded update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from model import canonical as c
+from model.canonical import Path, Value
+from model.layouts.embedded import Embedded
+from model.plan import Item
+from model.repairs.steps import Ground, Step
+
+
+def parts(layout: Embedded, raw: bytes) -> list[Path]:
+    """Where the versions stand inside a document that holds them, the current one first."""
+    p = layout.profile
+    prev = c.get(raw, (p.prev,))
+    count = len(c.items(prev)) if prev is not None and prev.type == c.ARRAY else 0
+    return [(p.current,), *((p.prev, at) for at in range(count))]
+
+
+def put_right(
+    ground: Ground,
+    item: Item,
+    note: str,
+    right: Callable[[str, bytes], Iterable[tuple[Path, Value, str]]],
+    row: str = "the document",
+) -> tuple[tuple[Step, ...], str]:
+    """One update for each document that a plan names and that holds something wrong, and what becomes of what.
+
+    ``right`` is given a collection and a stored document of it; it tells where something is wrong, what should be
+    there, and that in words ("a becomes b"). ``row`` is what a document of another collection is called.
+    """
+    steps: list[Step] = []
+    said: dict[str, None] = {}
+    for each in item.seen:
+        raw = after = ground.at(each.ns, each.id)
+        if raw is None or after is None:
+            continue
+        for path, value, words in right(each.ns, raw):
+            after = c.put(after, path, value)
+            said[words] = None
+        if after != raw:
+            label = "the document" if each.ns == item.finding.ns else row
+            steps.append(ground.swapped(each.ns, label, raw, after, note))
+    return tuple(steps), ", ".join(said)
