@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.chain.blameview import BlamePanel
@@ -36,12 +36,6 @@ class _ChainPage(Page):
         self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
         tasks.run(lambda _: session.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
-
-    def _put(self, panel: QWidget) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(panel)
-        self.setFocusProxy(panel)
 
     def _known(self, info: CollectionInfo) -> None:
         self._layout_words = layout_sentence(info).partition(":")[0]

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui import messages
 from gui.chainpages import BlamePage, ChangeMapPage
 from gui.documentpages import DocumentPage, MergePage
 from gui.frame.tabs import Tabs
-from gui.look import preferences, wording
+from gui.look import boxes, preferences, wording
 from gui.look.states import StateView
 from gui.pages import CollectionPage, Page, Request
 from gui.repairpages import HealthPage, RepairPage
@@ -47,9 +47,7 @@ class Desk(QWidget):
         self.empty = StateView()
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._stack, 1)
         self.say_empty()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.edit.editor import EditorPanel
-from gui.look import preferences, wording
+from gui.look import boxes, preferences, wording
 from gui.look.layoutwords import layout_sentence
 from gui.merge.conflicts import ConflictPrompt
 from gui.merge.resolver import ResolverPanel
@@ -44,16 +43,13 @@ class DocumentPage(Page):
         self.value = ValuePane()
         self.value.hide()
         self.value.closed.connect(self._hide_value)
-        self._split = QSplitter(Qt.Orientation.Vertical)
-        self._split.setChildrenCollapsible(False)
+        self._split = boxes.split()
         self._split.setHandleWidth(1)
         self._split.addWidget(self.editor)
         self._split.addWidget(self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._split)
+        boxes.column(self).addWidget(self._split)
         self.setFocusProxy(self.editor)
         self.editor.dirty_changed.connect(self._touched)
         self.editor.loaded.connect(self._loaded)
@@ -238,10 +234,7 @@ class MergePage(Page):
         self._id: Value = id
         self.resolver = ResolverPanel(session, ns, id, conflict)
         self.writes = Writes(session, ns, self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.resolver)
-        self.setFocusProxy(self.resolver)
+        self._put(self.resolver)
         hand_over_keys(self.resolver)
         self.resolver.saved.connect(self._saved)
         self.resolver.changed.connect(self.changed)

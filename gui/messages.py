@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.look import icons, theme
+from gui.look import boxes, icons, theme
 from gui.look.sheet import Sheet
 from gui.look.states import Choice, Glyph, button, words
 from model.errors import Unreachable
@@ -48,8 +48,7 @@ class Line(QFrame):
         super().__init__(parent)
         self.kind, self.text = kind, text
         self.passing = False  # about a connection that may come back
-        self.setObjectName("message")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "message")
         icon, token = _LOOKS[kind]
         row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))

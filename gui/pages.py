@@ -8,13 +8,13 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QShortcut
-from PySide6.QtWidgets import QMenu, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import messages, tasks
 from gui.browse.browser import BrowserPanel
 from gui.browse.exporting import Exporter
 from gui.compare.diffview import DiffPanel
-from gui.look import preferences, theme, wording
+from gui.look import boxes, preferences, theme, wording
 from gui.look.layoutwords import guard_sentence, layout_sentence
 from gui.look.states import button
 from gui.versions.timeline import TimelinePanel
@@ -62,8 +62,12 @@ class Page(QWidget):
     def __init__(self, session: Session, ns: str = "", id: Value | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session, self.ns, self.id = session, ns, id
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
+
+    def _put(self, panel: QWidget) -> None:
+        """Fill the page with a panel, which takes the focus for it."""
+        boxes.column(self).addWidget(panel)
+        self.setFocusProxy(panel)
 
     @property
     def title(self) -> str:
@@ -127,16 +131,13 @@ class CollectionPage(Page):
         self.diff = DiffPanel(session, ns)
         self.writes = Writes(session, ns, self)
         self.exporter = Exporter(session, ns, self)
-        self.split = QSplitter(Qt.Orientation.Vertical)
-        self.split.setChildrenCollapsible(False)
+        self.split = boxes.split()
         self.split.setHandleWidth(1)
         for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
             self.split.addWidget(panel)
             self.split.setStretchFactor(self.split.count() - 1, stretch)
         self.diff.setMinimumHeight(theme.px(120))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.split)
+        boxes.column(self).addWidget(self.split)
         self.split.setSizes([theme.px(335), theme.px(149), theme.px(311)])
         if (kept := preferences.shape("split/collection")) is not None:
             self.split.restoreState(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.look import wording
 from gui.pages import Page, Request
@@ -15,12 +15,26 @@ from model.records import Outcome
 from model.session import Session
 
 
-class RepairPage(Page):
+class _PlacePage(Page):
+    wants_rail = True
+    words = ""
+
+    @property
+    def title(self) -> str:
+        what = self.ns or self.session.name
+        return f"{self.words}: {what if self.id is None else wording.plain(self.id)}"
+
+    @property
+    def tip(self) -> str:
+        return f"{self.words} in {self.ns or 'all databases'} of {self.session.name}"
+
+
+class RepairPage(_PlacePage):
     """Damage in a database (or all of them, one collection, one document), and what to do about it."""
 
     kind = "repair"
     icon = "wrench"
-    wants_rail = True
+    words = "Repairs"
 
     def __init__(
         self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
@@ -28,24 +42,11 @@ class RepairPage(Page):
     ) -> None:  # fmt: skip
         super().__init__(session, place, id, parent)
         self.panel = RepairPanel(session, [place] if place else [], [id] if id is not None else None, production)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.panel)
-        self.setFocusProxy(self.panel)
+        self._put(self.panel)
         self.panel.repaired.connect(self._repaired)
         self.panel.closed.connect(self._closed)
         self.panel.changed.connect(self.changed)
         self.panel.pane.health_asked.connect(self.do_health)
-
-    @property
-    def title(self) -> str:
-        what = self.ns or self.session.name
-        return f"Repairs: {what if self.id is None else wording.plain(self.id)}"
-
-    @property
-    def tip(self) -> str:
-        where = self.ns or "all databases"
-        return f"Repairs in {where} of {self.session.name}"
 
     def status(self) -> tuple[list[str], list[str], bool]:
         where = f"{self.session.name} / {self.ns}" if self.ns else self.session.name
@@ -77,12 +78,12 @@ class RepairPage(Page):
         pass  # a plan stays as it is: applying it looks again at what the scan saw
 
 
-class HealthPage(Page):
+class HealthPage(_PlacePage):
     """The findings of a database (or all of them, one collection, one document) over the scans made from here."""
 
     kind = "health"
     icon = "chart-bar"
-    wants_rail = True
+    words = "Health"
 
     def __init__(
         self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
@@ -90,17 +91,9 @@ class HealthPage(Page):
     ) -> None:  # fmt: skip
         super().__init__(session, place, id, parent)
         self.panel = HealthPanel(session, place, [id] if id is not None else None, production)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.panel)
-        self.setFocusProxy(self.panel)
+        self._put(self.panel)
         self.panel.place_changed.connect(self._moved)
         self.panel.repairs_asked.connect(self._repairs)
-
-    @property
-    def title(self) -> str:
-        what = self.ns or self.session.name
-        return f"Health: {what if self.id is None else wording.plain(self.id)}"
 
     @property
     def tip(self) -> str:

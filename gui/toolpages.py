@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.pages import Page, Request
 from gui.tools.checkview import CheckPanel
@@ -21,13 +21,6 @@ from model.session import Conflict, Session
 class _ToolPage(Page):
     words = ""
 
-    def _put(self, panel: QWidget) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(panel)
-        self.setFocusProxy(panel)
-        self._panel = panel
-
     @property
     def title(self) -> str:
         return self.words
@@ -41,7 +34,7 @@ class _ToolPage(Page):
         return [self.tip], right, with_tasks
 
     def panes(self) -> Sequence[QWidget]:
-        return [self._panel]
+        return [self.focusProxy() or self]
 
 
 class PendingPage(_ToolPage):

@@ -24,7 +24,7 @@ from gui.frame.statusline import StatusLine
 from gui.frame.titlebar import TitleBar
 from gui.frame.watching import LostLine
 from gui.frame.welcome import WelcomePanel
-from gui.look import logo, preferences, theme, wording
+from gui.look import boxes, logo, preferences, theme, wording
 from gui.messages import MessageArea
 from gui.pages import CollectionPage
 from gui.toolpages import PendingPage
@@ -98,9 +98,7 @@ class Window(QMainWindow):
         self._stack.addWidget(self.welcome)
         self._stack.addWidget(self._work)
         centre = QWidget()
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(centre)
         column.addWidget(self._stack, 1)
         column.addWidget(self.messages)
         column.addWidget(self.status)

@@ -6,12 +6,12 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import tasks
 from gui.browse.documents import WIDTHS, DocumentsModel, as_json
 from gui.browse.querybar import Query, QueryBar, field_names
-from gui.look import preferences, states, theme, wording
+from gui.look import boxes, preferences, states, theme, wording
 from gui.look.cells import CellTree
 from gui.look.states import StateStack, tool
 from gui.paging import Pager, refill
@@ -45,10 +45,7 @@ class BrowserPanel(QWidget):
         self.bar.asked.connect(self._run_new)
         self.model = DocumentsModel()
         self.list = CellTree(row_height=28)
-        self.list.setRootIsDecorated(False)
-        self.list.setIndentation(0)
-        self.list.setModel(self.model)
-        self.list.setAccessibleName(f"Documents of {ns}")
+        self.list.as_list(self.model, f"Documents of {ns}")
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.setMinimumHeight(theme.px(84))
         self.list.activated.connect(self._activated)
@@ -73,9 +70,7 @@ class BrowserPanel(QWidget):
         self._as_json.toggled.connect(self.show_json)
         self.pager.add_tool(self._as_json)
         self.pager.add_tool(tool("export", "Export the list…", self.export_asked.emit))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addWidget(self.bar)
         column.addWidget(states.hair())
         column.addWidget(self.states, 1)

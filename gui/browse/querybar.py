@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from gui.look import preferences, theme
+from gui.look import boxes, preferences, theme
 from gui.look.states import button, tool, words
 from model import canonical, text
 from model.errors import Refused
@@ -59,8 +59,7 @@ class QueryBar(QWidget):
 
     def __init__(self, source: str, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self._key = f"queries/{source}/{ns}"
         self._sort, self._fields = "", ""
         self._roles: Mapping[str, str] = {}
@@ -107,9 +106,7 @@ class QueryBar(QWidget):
         self._error = words("", "error", wrap=True)
         self._error.setContentsMargins(theme.px(48), 0, theme.px(16), theme.px(8))
         self._error.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addLayout(row)
         column.addWidget(self._error)
         self.set_info(None)

@@ -6,11 +6,11 @@ from collections.abc import Hashable
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
 
 from gui import tasks
 from gui.chain.mapmodel import WORDS
-from gui.look import preferences, states, theme, wording
+from gui.look import boxes, preferences, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, Span, plain, value
 from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel, refill
@@ -96,27 +96,19 @@ class BlamePanel(QWidget):
         self._task: tasks.Task | None = None
         self._chain: Chain | None = None
         self._all: tuple[Blame, ...] = ()
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.model = BlameModel()
         self.list = _List(row_height=28)
-        self.list.setModel(self.model)
-        self.list.setRootIsDecorated(False)
-        self.list.setIndentation(0)
-        self.list.setAccessibleName("Fields and the versions that last set them")
+        self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
         self.list.opened.connect(self.compare)
         self.list.doubleClicked.connect(self._double)
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(CHANGE, QHeaderView.ResizeMode.Fixed)
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
-        for at, width in enumerate(WIDTHS):
-            header.resizeSection(at, theme.px(width))
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.stack = StateStack(self.list)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addWidget(self._title_row())
         column.addWidget(states.hair())
         column.addWidget(self.stack, 1)
@@ -127,9 +119,7 @@ class BlamePanel(QWidget):
     def _title_row(self) -> QWidget:
         made = QWidget()
         made.setMinimumHeight(theme.px(44))
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
-        row.setSpacing(theme.px(10))
+        row = boxes.row(made, 16, 8, gap=10)
         row.addWidget(words("Blame", "title"))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))

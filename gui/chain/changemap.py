@@ -13,7 +13,7 @@ from gui.chain.mapink import version_name
 from gui.chain.mapmodel import ORDERS, MapModel, Mark, Row
 from gui.chain.mapparts import Legend, Said
 from gui.chain.mapwords import happened, value_at, values
-from gui.look import preferences, states, theme, wording
+from gui.look import boxes, preferences, states, theme, wording
 from gui.look.cells import Span
 from gui.look.states import StateStack, button, tool, words
 from gui.values.valuepane import ValuePane
@@ -39,14 +39,11 @@ class ChangeMapPanel(QWidget):
         self._task: tasks.Task | None = None
         self._why_read_only = ""
         self.model = MapModel(self)
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.view = MapView(self.model)
         self.grid = self.view.grid
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(content)
         self.values, self._value_line = ValuePane(), states.hair()
         self.values.setMaximumHeight(theme.px(240))
         self.values.hide()
@@ -63,9 +60,7 @@ class ChangeMapPanel(QWidget):
         ):
             column.addWidget(part, stretch)
         self.stack = StateStack(content)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addWidget(self._title_row())
         whole.addWidget(states.hair())
         whole.addWidget(self.stack, 1)
@@ -83,9 +78,7 @@ class ChangeMapPanel(QWidget):
     def _title_row(self) -> QWidget:
         made = QWidget()
         made.setMinimumHeight(theme.px(44))
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
-        row.setSpacing(theme.px(10))
+        row = boxes.row(made, 16, 8, gap=10)
         self.name = Said()
         row.addWidget(words("Change map", "title"))
         row.addWidget(self.name, 1)
@@ -124,9 +117,7 @@ class ChangeMapPanel(QWidget):
             one.setMinimumWidth(round(metrics.horizontalAdvance(one.text())) + theme.px(22))
 
     def _legend_row(self) -> QWidget:
-        made = QWidget()
-        made.setObjectName("sunken")
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        made = boxes.ground(QWidget(), "sunken")
         row = QHBoxLayout(made)
         row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
         row.addWidget(Legend(), 1)
@@ -137,12 +128,8 @@ class ChangeMapPanel(QWidget):
         return made
 
     def _detail_row(self) -> QWidget:
-        made = QWidget()
-        made.setObjectName("sunken")
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
-        row.setSpacing(theme.px(10))
+        made = boxes.ground(QWidget(), "sunken")
+        row = boxes.row(made, 16, 8, gap=10)
         lines = QVBoxLayout()
         lines.setSpacing(0)
         self.first, self.second = Said(), Said()

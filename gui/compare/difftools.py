@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.compare.versionbox import VersionBox, VersionChoices
-from gui.look import icons, states, symbols, theme, wording
+from gui.look import boxes, icons, states, symbols, theme, wording
 
 NARROW = 1060  # below it words give way to the counts
 COUNTED = (
@@ -63,9 +63,7 @@ class DiffTools(QWidget):
 
     def __init__(self, choices: VersionChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), theme.px(7), theme.px(16), theme.px(7))
-        row.setSpacing(theme.px(8))
+        row = boxes.row(self, 16, 7)
         self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", choices)
         self.swap = _tool("arrows-left-right", "Swap A and B", boxed=False)
         self.counts = Counts()

@@ -11,8 +11,6 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QMenu,
-    QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,7 +25,7 @@ from gui.compare.difftree import Node
 from gui.compare.hiddensheet import HiddenSheet
 from gui.compare.ignoring import Ignored, Pattern
 from gui.compare.versionbox import VersionChoices
-from gui.look import preferences, states, symbols, wording
+from gui.look import boxes, preferences, states, symbols, wording
 from gui.values.valuepane import ValuePane
 from gui.versions.history import name_of
 from model import text
@@ -63,8 +61,7 @@ class DiffPanel(QWidget):
         self.copies = Copies(self, self._copied)
         self.model = DiffModel(self)
         self.choices = VersionChoices(self)
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self._build()
         preferences.signals.changed.connect(self._preference)
         self._stack.show_empty(*NOTHING, icon="git-diff")
@@ -89,16 +86,11 @@ class DiffPanel(QWidget):
         self.inline.setChecked(preferences.remembered("diff-inline", False) is True)
         self.value = ValuePane()
         self.value.hide()
-        self._split = QSplitter(Qt.Orientation.Vertical)
-        self._split.setChildrenCollapsible(False)
-        self._split.addWidget(self.table)
-        self._split.addWidget(self.value)
+        self._split = boxes.split(self.table, self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
         self._stack = states.StateStack(self._split)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addWidget(self.tools)
         column.addWidget(states.hair())
         column.addWidget(self._stack, 1)

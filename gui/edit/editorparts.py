@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSizePolicy, QWidget
 
-from gui.look import preferences, symbols, theme
+from gui.look import boxes, preferences, symbols, theme
 from gui.look.states import button, tool, words
 from gui.look.wording import many
 
@@ -103,8 +103,7 @@ class EditorHead(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.setFixedHeight(theme.px(46))
         self.id = QLabel()
         self.id.setTextFormat(Qt.TextFormat.PlainText)
@@ -113,9 +112,7 @@ class EditorHead(QWidget):
         self.id.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.base = Pill()
         self.now = Pill()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
-        row.setSpacing(theme.px(12))
+        row = boxes.row(self, 16, 0, gap=12)
         row.addWidget(self.id)
         row.addWidget(self.base)
         row.addWidget(self.now)
@@ -171,12 +168,9 @@ class EditorFoot(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("sunken")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "sunken")
         self.setFixedHeight(theme.px(52))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
-        row.setSpacing(theme.px(8))
+        row = boxes.row(self, 16, 0)
         self.dot = Dot()
         row.addWidget(self.dot)
         self.said = words("", "head")

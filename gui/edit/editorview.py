@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui.edit.draft import Edit
 from gui.edit.editorparts import EditorFoot, EditorHead
@@ -17,7 +17,7 @@ from gui.edit.fieldtree import FieldTree
 from gui.edit.jsonview import JsonView
 from gui.edit.notices import Notices
 from gui.edit.sendingpane import SidePane
-from gui.look import preferences, theme
+from gui.look import boxes, preferences, theme
 from gui.look.states import StateStack, hair
 from model.canonical import Path
 
@@ -46,24 +46,17 @@ class EditorView(QWidget):
         self._views = QStackedWidget()
         self._views.addWidget(self.tree)
         self._views.addWidget(self.json)
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setChildrenCollapsible(False)
-        self._split.addWidget(self._views)
-        self._split.addWidget(self.side)
+        self._split = boxes.split(self._views, self.side, across=True)
         self._split.setStretchFactor(0, 1)
         self._split.setHandleWidth(1)
         body = QWidget()
-        column = QVBoxLayout(body)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(body)
         column.addWidget(self._split, 1)
         column.addWidget(self.notices)
         column.addWidget(hair())
         column.addWidget(self.foot)
         self.states = StateStack(body)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addWidget(self.head)
         whole.addWidget(hair())
         whole.addWidget(self.states, 1)

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.look import theme
+from gui.look import boxes, theme
 from gui.look.states import button, words
 from gui.look.wording import size
 from model import diff, text
@@ -91,8 +91,7 @@ class JsonView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self._content = b""
         self._began = b""  # the content that the text was written from
         self._shown = False
@@ -117,9 +116,7 @@ class JsonView(QWidget):
         column.addWidget(anyway, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         self._large.hide()
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addLayout(self._tools())
         whole.addWidget(self.text, 1)
         whole.addWidget(self._large, 1)
@@ -130,9 +127,7 @@ class JsonView(QWidget):
         self._pause.timeout.connect(self.flush)
 
     def _tools(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
-        row.setSpacing(0)
+        row = boxes.row(y=8, gap=0)
         self.hint = words("", "hint")
         row.addWidget(self.hint)
         row.addStretch(1)

@@ -39,7 +39,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.edit.changes import Change, Changes, around, path_text
-from gui.look import preferences, symbols, theme
+from gui.look import boxes, preferences, symbols, theme
 from gui.look.states import button, hair, tool, words
 from gui.look.wording import size
 from model import text
@@ -284,13 +284,10 @@ class SidePane(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self._sending: Sending | None = None
         self._reason = ""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addLayout(self._head())
         column.addWidget(hair())
         self._nothing = words("Nothing is changed yet. What you change is listed here.", "hint", wrap=True)

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.look import focus, symbols, theme
+from gui.look import boxes, focus, symbols, theme
 from gui.look.states import Choice, StateView, button, words
 
 PLACES = ("document", "archive", "prev", "delta")
@@ -113,8 +113,7 @@ class Gallery(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "page")
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(32), theme.px(24), theme.px(32), theme.px(24))
         column.setSpacing(theme.px(16))

@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 from gui import messages, tasks
 from gui.frame.sideparts import ENTRIES, EntryButton, Tree
 from gui.frame.tree import Node, TreeModel, plan
-from gui.look import icons, preferences, theme
+from gui.look import boxes, icons, preferences, theme
 from gui.look.states import hair, tool, words
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
@@ -57,8 +57,7 @@ class Sidebar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("sidebar")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "sidebar")
         self._saved: list[SavedConnection] = []
         self._sessions: list[Session] = []
         self._opened: set[str] = set()
@@ -89,9 +88,7 @@ class Sidebar(QWidget):
 
     def _full(self) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(page)
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), 0)
         head.setSpacing(theme.px(2))

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui import tasks
-from gui.look import theme, wording
+from gui.look import boxes, theme, wording
 from gui.look.states import words
 
 HEIGHT = 27
@@ -46,8 +46,7 @@ class StatusLine(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("statusline")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "statusline")
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(theme.px(16), 1, theme.px(16), 0)
         self._row.setSpacing(theme.px(16))

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
 
-from gui.look import icons, symbols, theme
+from gui.look import boxes, icons, symbols, theme
 from gui.look.states import tool, words
 from model.session import Session
 
@@ -78,8 +78,7 @@ class TitleBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("titlebar")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "titlebar")
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
         self._dot = _Dot()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from gui import tasks
-from gui.look import theme, wording
+from gui.look import boxes, theme, wording
 from gui.look.states import Glyph, button, words
 from model.records import ServerFacts
 from model.session import Session
@@ -93,8 +93,7 @@ class LostLine(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("lostline")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "lostline")
         self._watch: Watch | None = None
         self._text = words("", wrap=True)
         self._next = words("", "second")

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from gui import tasks
 from gui.frame.opening import Opening, completed, trouble_with
-from gui.look import icons, symbols, theme, wording
+from gui.look import boxes, icons, symbols, theme, wording
 from gui.look.logo import Logo
 from gui.look.states import BusyLine, button, hair, words
 from model.session import SavedConnection, things
@@ -125,17 +125,14 @@ class WelcomePanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "page")
         self._opening: Opening | None = None
         self.recent: list[Line] = []
         self.things: list[Line] = []
         inner = QWidget()
         inner.setObjectName("page")
         inner.setMaximumWidth(theme.px(1120))
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(inner)
         column.addLayout(self._head())
         column.addSpacing(theme.px(38))
         columns = QHBoxLayout()

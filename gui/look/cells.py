@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -21,7 +22,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QPainter, QPen
+from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -366,6 +367,8 @@ class CellTree(QTreeView):
         self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None
     ) -> None:
         super().__init__(parent)
+        self._fitting: tuple[float, Sequence[float], Sequence[float]] | None = None
+        self._narrow: bool | None = None
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(False)
@@ -386,9 +389,35 @@ class CellTree(QTreeView):
         header.setFixedHeight(theme.px(28))
         theme.signals.changed.connect(self._restyle)
 
+    def as_list(self, model: QAbstractItemModel, name: str, widths: Iterable[float] = ()) -> None:
+        """Show rows that have none below them; ``name`` is for screen readers, ``widths`` are of the first columns."""
+        self.setRootIsDecorated(False)
+        self.setIndentation(0)
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self._resize_columns(widths)
+
+    def narrow_below(self, room: float, narrow: Sequence[float], widths: Sequence[float]) -> None:
+        """Give the columns ``widths``, or the ``narrow`` ones where there is less ``room``; the last takes the rest."""
+        self._fitting = (room, narrow, widths)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._fitting is None:
+            return
+        room, narrow, widths = self._fitting
+        is_narrow = self.viewport().width() < theme.px(room)
+        if is_narrow != self._narrow:
+            self._narrow = is_narrow
+            self._resize_columns(narrow if is_narrow else widths)
+
+    def _resize_columns(self, widths: Iterable[float]) -> None:
+        for at, width in enumerate(widths):
+            self.header().resizeSection(at, theme.px(width))
+
     def _restyle(self) -> None:
         self.header().setFixedHeight(theme.px(28))
-        self.setIndentation(theme.px(15))
+        self.setIndentation(theme.px(15) if self.rootIsDecorated() else 0)
         self.viewport().update()
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
 
 from gui.edit.changes import Change, Changes
-from gui.look import preferences, theme
+from gui.look import boxes, preferences, theme
 from gui.look.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
 from gui.look.sheet import Sheet
 from gui.look.states import Glyph, button, words
@@ -171,10 +171,7 @@ class ConflictPrompt(Sheet):
             return
         table = CellTree(row_height=28)
         model = ClashModel(rows, table)
-        table.setModel(model)
-        table.setRootIsDecorated(False)
-        table.setIndentation(0)
-        table.setAccessibleName("What changed in the database")
+        table.as_list(model, "What changed in the database")
         header = table.header()
         header.setStretchLastSection(False)
         for at, width in ((0, 192 + 16), (1, 160), (3, 144 + 16)):
@@ -184,9 +181,7 @@ class ConflictPrompt(Sheet):
         table.setFixedHeight(theme.px(28) * (min(len(rows), ROWS) + 1) + 2)
         self.table = table
         for line in (True, False):
-            rule = QWidget()
-            rule.setObjectName("hair")
-            rule.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+            rule = boxes.ground(QWidget(), "hair")
             rule.setFixedHeight(1)
             if line:
                 column.addWidget(rule)
@@ -201,9 +196,7 @@ class ConflictPrompt(Sheet):
         column.addWidget(body)
 
     def _row(self, column: QVBoxLayout) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(24), 0, theme.px(24), 0)
-        row.setSpacing(theme.px(8))
+        row = boxes.row(x=24, y=0)
         column.addLayout(row)
         return row
 

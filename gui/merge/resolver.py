@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import messages, tasks
 from gui.edit.fieldmodel import VALUE
@@ -18,7 +18,7 @@ from gui.edit.fieldnodes import Node
 from gui.edit.keeping import Keeper
 from gui.edit.notices import Notices
 from gui.edit.saving import Saver, following
-from gui.look import preferences, theme, wording
+from gui.look import boxes, preferences, theme, wording
 from gui.look.states import hair
 from gui.look.wording import many, version
 from gui.merge.resolverparts import WAYS, ConflictBar, MergeHead, ResultHead
@@ -63,8 +63,7 @@ class ResolverPanel(QWidget):
         self._begin()
 
     def _build(self) -> None:
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.head, self.bar, self.result_head = MergeHead(), ConflictBar(self), ResultHead()
         self.rows = DecisionModel(self._resolution, self.zone, self)
         self.table = DecisionTable(self.rows)
@@ -82,8 +81,7 @@ class ResolverPanel(QWidget):
         above, below = QWidget(), QWidget()
         _column(above, self.table, hair(), self.bar.bar, stretch=self.table)
         _column(below, self.result_head, hair(), self._views, stretch=self._views)
-        self.split = QSplitter(Qt.Orientation.Vertical)
-        self.split.setChildrenCollapsible(False)
+        self.split = boxes.split()
         self.split.setHandleWidth(1)
         self.split.addWidget(above)
         self.split.addWidget(below)
@@ -456,9 +454,7 @@ def moved_again(was: str, now: str, kept: int, total: int, waiting: int) -> str:
 
 
 def _column(widget: QWidget, *parts: QWidget, stretch: QWidget) -> None:
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
+    column = boxes.column(widget)
     for part in parts:
         column.addWidget(part, 1 if part is stretch else 0)
 

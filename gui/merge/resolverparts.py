@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.edit.editorparts import Pill
-from gui.look import theme
+from gui.look import boxes, theme
 from gui.look.states import button, tool, words
 from gui.look.wording import many, version
 from gui.merge.resolvertable import clash, renamed
@@ -183,12 +183,9 @@ class ResultHead(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.setFixedHeight(theme.px(40))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
-        row.setSpacing(0)
+        row = boxes.row(self, 16, 0, gap=0)
         self.against = words("", "second")
         self.differs = OneLine("second")
         self.differs.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

@@ -244,11 +244,8 @@ class DecisionTable(CellTree):
         super().__init__(parent, ROW, _Delegate(None, ROW))
         self.itemDelegate().setParent(self)
         self.rows = model
-        self.setModel(model)
-        self.setRootIsDecorated(False)
-        self.setIndentation(0)
+        self.as_list(model, "What both sides changed")
         self.setSelectionMode(CellTree.SelectionMode.NoSelection)
-        self.setAccessibleName("What both sides changed")
         self.setObjectName("decisions")
         header = self.header()
         header.setStretchLastSection(False)

@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from gui.look import theme, wording
+from gui.look import boxes, theme, wording
 from gui.look.states import Glyph, button, words
 from model.errors import Refused
 from model.plan import Item
@@ -21,8 +21,7 @@ class QuestionBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("lostline")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "lostline")
         self._text = words("", wrap=True)
         self._wrong = words("", "second", wrap=True)
         self.field = QLineEdit()
@@ -35,9 +34,7 @@ class QuestionBar(QWidget):
         column.addWidget(self._text)
         column.addLayout(self._row)
         column.addWidget(self._wrong)
-        whole = QHBoxLayout(self)
-        whole.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
-        whole.setSpacing(theme.px(8))
+        whole = boxes.row(self, 16, 8)
         whole.addWidget(Glyph("question", "warn"), 0, Qt.AlignmentFlag.AlignTop)
         whole.addLayout(column, 1)
         self.buttons: dict[str, QPushButton] = {}

@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from gui import messages, tasks
-from gui.look import states, symbols, theme, wording
+from gui.look import boxes, states, symbols, theme, wording
 from gui.look.states import button, tool, words
 from gui.repair.classtree import ClassModel, ClassTree
 from gui.repair.repairwords import not_checked
@@ -57,8 +57,7 @@ class ClassPane(QWidget):
         self._scanner = scanner
         self.plan: Plan | None = None
         """What saving would save: with the ticks and answers of now."""
-        self.setObjectName("sidebar")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "sidebar")
         self.setMinimumWidth(theme.px(230))
         self.model = ClassModel()
         self.tree = ClassTree(self.model)
@@ -92,9 +91,7 @@ class ClassPane(QWidget):
         foot.addWidget(self.done)
         foot.addWidget(self.left_out)
         foot.addWidget(self._run)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(states.hair())
         whole.addWidget(self.tree, 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen, QResizeEvent
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from gui.look import theme, wording
@@ -118,17 +118,8 @@ class CourseList(CellTree):
     def __init__(self, model: CoursesModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, delegate=BarsDelegate(None, 28))
         self.itemDelegate().setParent(self)
-        _flat(self, "Findings by class, over the scans")
-        self.setModel(model)
-        self._narrow: bool | None = None
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        narrow = self.viewport().width() < theme.px(1000)
-        if narrow != self._narrow:
-            self._narrow = narrow
-            for at, width in enumerate(self.NARROW if narrow else self.WIDTHS):
-                self.header().resizeSection(at, theme.px(width))
+        self.as_list(model, "Findings by class, over the scans")
+        self.narrow_below(1000, self.NARROW, self.WIDTHS)
 
 
 class ScansModel(RowsModel[tuple[Counted, Counted | None]]):
@@ -170,17 +161,7 @@ class ScanList(CellTree):
 
     def __init__(self, model: ScansModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, row_height=28)
-        _flat(self, "Scans, newest first")
-        self.setModel(model)
-        for at, width in enumerate((160, 100, 80, 84, 400)):
-            self.header().resizeSection(at, theme.px(width))
-
-
-def _flat(view: CellTree, name: str) -> None:
-    view.setRootIsDecorated(False)
-    view.setIndentation(0)
-    view.setAccessibleName(name)
-    view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.as_list(model, "Scans, newest first", (160, 100, 80, 84, 400))
 
 
 def took(seconds: float) -> str:

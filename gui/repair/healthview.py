@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from gui import messages, tasks
-from gui.look import states, theme, wording
+from gui.look import boxes, states, theme, wording
 from gui.look.states import StateStack, button, words
 from gui.paging import refill
 from gui.repair.healthlists import CourseList, CoursesModel, ScanList, ScansModel
@@ -34,35 +34,20 @@ class HealthPanel(QWidget):
         super().__init__(parent)
         self._session, self.place, self._ids, self._production = session, place, ids, production
         self.scanner: Scanner | None = None
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.classes, self.scans = CoursesModel(), ScansModel()
         self.class_list, self.scan_list = CourseList(self.classes), ScanList(self.scans)
         self._sound = StateStack(self.class_list)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self._sound)
-        split.addWidget(self._lower())
-        split.setSizes([theme.px(400), theme.px(330)])
+        split = boxes.split(self._sound, self._lower(), sizes=(400, 330))
         self.states = StateStack(split)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addLayout(self._title_row())
         column.addWidget(states.hair())
         column.addWidget(self.states, 1)
         self.setFocusProxy(self.class_list)
 
     def _title_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        row.setSpacing(theme.px(8))
-        left = QVBoxLayout()
-        left.setSpacing(theme.px(4))
-        left.addWidget(words("Health", "title"))
-        self.said = words("", "second", wrap=True)
-        left.addWidget(self.said)
-        row.addLayout(left, 1)
+        row, self.said = boxes.titled("Health")
         self.places = QComboBox()
         self.places.setAccessibleName("Where")
         self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -76,12 +61,8 @@ class HealthPanel(QWidget):
 
     def _lower(self) -> QWidget:
         made = QWidget()
-        column = QVBoxLayout(made)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
-        head.setSpacing(theme.px(8))
+        column = boxes.column(made)
+        head = boxes.row(y=8)
         head.addWidget(words("Scans", "head"))
         self._how_many = words("", "second")
         head.addWidget(self._how_many, 1)

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView
 
-from gui.look import theme, wording
+from gui.look import wording
 from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.paging import RowsModel
 from gui.repair.repairwords import ENDS, VERBS, VERDICTS, badge, class_of, done_word
@@ -166,22 +166,11 @@ class ItemList(CellTree):
     def __init__(self, model: ItemsModel) -> None:
         super().__init__(row_height=28)
         self._items = model
-        self.setRootIsDecorated(False)
-        self.setIndentation(0)
+        self.as_list(model, "What was found")
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
-        self.setModel(model)
-        self.setAccessibleName("What was found")
         self.clicked.connect(self._clicked)
-        self._narrow: bool | None = None
+        self.narrow_below(900, NARROW, WIDTHS)
         self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        narrow = self.viewport().width() < theme.px(900)
-        if narrow != self._narrow:
-            self._narrow = narrow
-            for at, width in enumerate(NARROW if narrow else WIDTHS):  # the last column takes what is left
-                self.header().resizeSection(at, theme.px(width))
 
     def _clicked(self, index: QModelIndex) -> None:
         if index.column() == TICK:

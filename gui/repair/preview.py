@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import tasks
 from gui.compare.diffplan import Plan as DiffPlan
 from gui.compare.diffplan import plan as planned
 from gui.compare.diffrows import DiffModel
 from gui.compare.difftable import DiffTable
-from gui.look import states, theme, wording
+from gui.look import boxes, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, value
 from gui.look.states import button, tool, words
 from gui.paging import RowsModel
@@ -80,26 +80,17 @@ class Preview(QWidget):
         self.writes = button("Writes", self._switch, "small", "quiet")
         self.copy = button("Copy as PyMongo", self._copy_pymongo, "small", icon="copy")
         self.copy_shell = button("Copy as mongosh", self._copy_shell, "small", "quiet")
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
-        head.setSpacing(theme.px(8))
+        head = boxes.row(y=6)
         head.addWidget(words("Preview", "head"))
         head.addWidget(self._which, 1)
         for part in (self._of, self.up, self.down, self.writes, self.copy_shell, self.copy):
             head.addWidget(part)
         documents = QWidget()
-        column = QVBoxLayout(documents)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(documents)
         self.table = CellTree()
-        self.table.setRootIsDecorated(False)
-        self.table.setIndentation(0)
-        self.table.setModel(self.lines)
+        self.table.as_list(self.lines, "Stored documents before and after", (40, 176))
         self.table.setSelectionMode(CellTree.SelectionMode.NoSelection)
         self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.table.setAccessibleName("Stored documents before and after")
-        for at, width in enumerate((40, 176)):
-            self.table.header().resizeSection(at, theme.px(width))
         for at in (2, 3):
             self.table.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
         self.at_stake = DiffTable(self.fields)
@@ -114,9 +105,7 @@ class Preview(QWidget):
         self._pages = QStackedWidget()
         self._pages.addWidget(documents)
         self._pages.addWidget(self.code)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(states.hair())
         whole.addWidget(self._pages, 1)

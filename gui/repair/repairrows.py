@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from gui.look import theme
+from gui.look import boxes, theme
 from gui.look.states import button, words
 from gui.repair.classpane import Tag
 
@@ -36,8 +36,7 @@ class TicksRow(QWidget):
 
     def __init__(self, tick_all: Callable[[], object]) -> None:
         super().__init__()
-        self.setObjectName("toolrow")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "toolrow")
         self.all, self.guard = button("", tick_all, "quiet", "small"), words("", "second")
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))  # as in `button`: wider than the box
         row = QHBoxLayout(self)
@@ -69,15 +68,12 @@ class Foot(QWidget):
 
     def __init__(self, cancel: Callable[[], object], again: Callable[[], object], go: Callable[[], object]) -> None:
         super().__init__()
-        self.setObjectName("toolrow")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "toolrow")
         self.note = words(NOTHING_YET, "second", wrap=True)
         self.cancel = button("Cancel", cancel)
         self.again = button("Dry run again", again, icon="play")
         self.go = button("Repair", go, "main")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        row.setSpacing(theme.px(12))
+        row = boxes.row(self, gap=12)
         row.addWidget(self.note, 1)
         for part in (self.cancel, self.again, self.go):
             row.addWidget(part)

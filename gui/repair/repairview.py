@@ -10,10 +10,10 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import messages, tasks
-from gui.look import icons, states, theme, wording
+from gui.look import boxes, icons, states, theme, wording
 from gui.look.states import StateStack
 from gui.repair.asking import QuestionBar
 from gui.repair.classpane import ClassPane
@@ -59,8 +59,7 @@ class RepairPanel(QWidget):
         self._task: tasks.Task | None = None
         self._codes: tuple[str, ...] = ()
         self._fields: dict[str, Mapping[str, str]] = {}  # of each collection: role -> field name
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.model = ItemsModel()
         self.model.ticked_changed.connect(self._said)
         self.list = ItemList(self.model)
@@ -95,21 +94,13 @@ class RepairPanel(QWidget):
         )
         self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
         upper = QWidget()
-        inner = QVBoxLayout(upper)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(0)
+        inner = boxes.column(upper)
         inner.addWidget(self.list, 1)
         inner.addWidget(ticks)
         inner.addWidget(self.question)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(upper)
-        split.addWidget(self.preview)
-        split.setSizes([theme.px(300), theme.px(330)])
+        split = boxes.split(upper, self.preview, sizes=(300, 330))
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(content)
         column.addLayout(title)
         column.addWidget(states.hair())
         column.addWidget(split, 1)
@@ -117,10 +108,7 @@ class RepairPanel(QWidget):
         column.addLayout(report)
         column.addWidget(foot)
         self.states = StateStack(content)
-        row = QSplitter(Qt.Orientation.Horizontal)
-        row.setChildrenCollapsible(False)
-        row.addWidget(self.pane)
-        row.addWidget(self.states)
+        row = boxes.split(self.pane, self.states, across=True)
         row.setStretchFactor(1, 1)
         row.setSizes([theme.px(LEFT), theme.px(1080)])
         whole = QVBoxLayout(self)

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gui import tasks
-from gui.look import theme, wording
+from gui.look import boxes, theme, wording
 from gui.look.states import Glyph, StateStack, button, words
 from model.session import Guarantee, Session
 
@@ -31,9 +31,7 @@ class CheckPanel(QWidget):
         self._had_focus = False
         self.run = button("Measure", self.refresh, "small", icon="play")
         self._summary = words("", "second", wrap=True)
-        head = QWidget()
-        head.setObjectName("sunken")
-        head.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        head = boxes.ground(QWidget(), "sunken")
         row = QHBoxLayout(head)
         row.setContentsMargins(theme.px(16), theme.px(12), theme.px(16), theme.px(12))
         column = QVBoxLayout()
@@ -57,9 +55,7 @@ class CheckPanel(QWidget):
         scroll.setWidget(self._rows)
         self.states = StateStack(scroll)
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addWidget(head)
         whole.addWidget(self.states, 1)
         self.setFocusProxy(self.run)

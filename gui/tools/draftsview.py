@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
-from gui.look import states, theme, wording
+from gui.look import boxes, states, wording
 from gui.look.cells import Cell, CellTree, Index, plain, value
-from gui.look.states import StateStack, button, words
+from gui.look.states import StateStack, button
 from gui.paging import RowsModel, refill
 from model.diff import changed_fields
 from model.records import Draft
@@ -52,31 +52,14 @@ class DraftsPanel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.model = DraftsModel()
         self.list = CellTree(row_height=28)
-        self.list.setRootIsDecorated(False)
-        self.list.setIndentation(0)
-        self.list.setModel(self.model)
-        self.list.setAccessibleName("Drafts")
+        self.list.as_list(self.model, "Drafts", WIDTHS)
         self.list.activated.connect(self._activated)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
-        for at, width in enumerate(WIDTHS):
-            self.list.header().resizeSection(at, theme.px(width))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        row.setSpacing(theme.px(8))
-        left = QVBoxLayout()
-        left.setSpacing(theme.px(4))
-        left.addWidget(words("Drafts", "title"))
-        left.addWidget(
-            words("Edits that are not saved. They stay when a tab or the window is closed.", "second", wrap=True)
-        )
-        row.addLayout(left, 1)
+        column = boxes.column(self)
+        row, _ = boxes.titled("Drafts", "Edits that are not saved. They stay when a tab or the window is closed.")
         self.discard = button("Discard…", self._ask, "small", icon="trash")
         row.addWidget(self.discard)
         self.open = button("Go on editing", self._open, "small")

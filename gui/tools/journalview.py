@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.compare import diffplan
 from gui.compare.diffrows import DiffModel
 from gui.compare.difftable import DiffTable
-from gui.look import states, theme, wording
+from gui.look import boxes, states, wording
 from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel, refill
@@ -65,18 +65,6 @@ class EntriesModel(RowsModel[Entry]):
         return Cell(spans=(Span(row.detail, "text2"),))
 
 
-class _Entries(CellTree):
-    _narrow: bool | None = None
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        narrow = self.viewport().width() < theme.px(1080)
-        if narrow != self._narrow:
-            self._narrow = narrow
-            for at, width in enumerate(NARROW if narrow else WIDTHS):  # the last column takes what is left
-                self.header().resizeSection(at, theme.px(width))
-
-
 class JournalPanel(QWidget):
     """The journal of one source, or of everything written from here."""
 
@@ -86,47 +74,29 @@ class JournalPanel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.model = EntriesModel()
         self.model.wanted.connect(self._more)
-        self.list = _Entries(row_height=28)
-        self.list.setRootIsDecorated(False)
-        self.list.setIndentation(0)
-        self.list.setModel(self.model)
-        self.list.setAccessibleName("Journal")
+        self.list = CellTree(row_height=28)
+        self.list.as_list(self.model, "Journal")
+        self.list.narrow_below(1080, NARROW, WIDTHS)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.changes = DiffModel(self)
         self.tree = DiffTable(self.changes)
         self.tree.setAccessibleName("What this write changed")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addLayout(self._title_row())
         column.addWidget(states.hair())
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.list)
-        split.addWidget(self._detail())
-        split.setSizes([theme.px(360), theme.px(300)])
+        split = boxes.split(self.list, self._detail(), sizes=(360, 300))
         self.states = StateStack(split)
         column.addWidget(self.states, 1)
         self.setFocusProxy(self.list)
         self.refresh()
 
     def _title_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        row.setSpacing(theme.px(8))
-        left = QVBoxLayout()
-        left.setSpacing(theme.px(4))
-        left.addWidget(words("Journal", "title"))
-        left.addWidget(
-            words(
-                "Every write from this computer: noted before it is sent, with its outcome after.", "second", wrap=True
-            )
+        row, _ = boxes.titled(
+            "Journal", "Every write from this computer: noted before it is sent, with its outcome after."
         )
-        row.addLayout(left, 1)
         self.everywhere = QCheckBox("All sources")
         self.everywhere.setToolTip(f"Also what was written to other sources than {self._session.name}")
         self.everywhere.toggled.connect(self.refresh)
@@ -136,15 +106,9 @@ class JournalPanel(QWidget):
 
     def _detail(self) -> QWidget:
         made = QWidget()
-        column = QVBoxLayout(made)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        tools = QWidget()
-        tools.setObjectName("toolrow")
-        tools.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        head = QHBoxLayout(tools)
-        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
-        head.setSpacing(theme.px(8))
+        column = boxes.column(made)
+        tools = boxes.ground(QWidget(), "toolrow")
+        head = boxes.row(tools, 16, 6)
         self._what = words("", "head")
         head.addWidget(self._what)
         self._detail_text = words("", "second", wrap=True)

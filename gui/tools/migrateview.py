@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -15,13 +15,12 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
 
 from gui import messages, tasks
-from gui.look import states, theme, wording
+from gui.look import boxes, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, Span, value
 from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel
@@ -65,8 +64,7 @@ class MigratePanel(QWidget):
         self._session, self.ns = session, ns
         self._task: tasks.Task | None = None
         self._counts: Counter[str] = Counter()
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.layout_choice = QComboBox()
         self.layout_choice.setAccessibleName("The new layout")
         now = session.info(ns).layout
@@ -81,11 +79,7 @@ class MigratePanel(QWidget):
         self.back = button("Take back…", self._ask_back, "quiet")
         self.model = OutcomesModel()
         self.list = CellTree(row_height=28)
-        self.list.setRootIsDecorated(False)
-        self.list.setIndentation(0)
-        self.list.setModel(self.model)
-        self.list.setAccessibleName("Documents")
-        self.list.header().resizeSection(0, theme.px(220))
+        self.list.as_list(self.model, "Documents", (220,))
         self.toml = QPlainTextEdit()
         self.toml.setReadOnly(True)
         self.toml.setObjectName("plainjson")
@@ -124,9 +118,7 @@ class MigratePanel(QWidget):
         row.addStretch(1)
         head.addLayout(row)
         below = QWidget()
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(below)
         title = QHBoxLayout()
         title.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
         title.addWidget(words("In a profile", "head"))
@@ -134,18 +126,12 @@ class MigratePanel(QWidget):
         title.addWidget(button("Copy", self._copy_toml, "small", icon="copy"))
         column.addLayout(title)
         column.addWidget(self.toml)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.list)
-        split.addWidget(below)
-        split.setSizes([theme.px(330), theme.px(200)])
+        split = boxes.split(self.list, below, sizes=(330, 200))
         self.states = StateStack(split)
         foot = QHBoxLayout()
         foot.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
         foot.addWidget(self.report)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(states.hair())
         whole.addWidget(self.states, 1)

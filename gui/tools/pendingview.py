@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QSize, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
 
 from gui import messages, tasks
-from gui.look import icons, states, theme, wording
+from gui.look import boxes, icons, states, theme, wording
 from gui.look.states import StateStack, button, words
 from gui.paging import refill
 from gui.tools.tokenask import OlderThan, consequences, to_type
@@ -44,31 +44,22 @@ class PendingPanel(QWidget):
         self._production = False
         self._done_so_far: tuple[int, int | None] = (0, None)
         self.tokens: list[PendingToken] = []  # all that were found; the list shows those that its filters take
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self.model = TokensModel()
         self.model.ticked_changed.connect(self._said)
         self.list = TokenTree(self.model)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.preview = TokenPreview(session)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addLayout(self._title_row())
         column.addWidget(states.hair())
         upper = QWidget()
-        inner = QVBoxLayout(upper)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(0)
+        inner = boxes.column(upper)
         inner.addWidget(self._filter_row())
         inner.addWidget(states.hair())
         inner.addWidget(self.list, 1)
         inner.addWidget(self._ticks_row())
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(upper)
-        split.addWidget(self.preview)
-        split.setSizes([theme.px(340), theme.px(260)])
+        split = boxes.split(upper, self.preview, sizes=(340, 260))
         self.states = StateStack(split)
         column.addWidget(self.states, 1)
         column.addWidget(states.hair())
@@ -80,30 +71,17 @@ class PendingPanel(QWidget):
     # --- its parts
 
     def _title_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        row.setSpacing(theme.px(8))
-        left = QVBoxLayout()
-        left.setSpacing(theme.px(4))
-        left.addWidget(words("Pending tokens", "title"))
-        self._about = words(
+        row, _ = boxes.titled(
+            "Pending tokens",
             "Step one was written and step two never was, so the counter is behind by what these tokens stand for.",
-            "second",
-            wrap=True,
         )
-        left.addWidget(self._about)
-        row.addLayout(left, 1)
         self._again = button("Scan again", self.refresh, "small", icon="arrows-clockwise")
         row.addWidget(self._again)
         return row
 
     def _filter_row(self) -> QWidget:
-        made = QWidget()
-        made.setObjectName("toolrow")
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(16), theme.px(5), theme.px(16), theme.px(5))
-        row.setSpacing(theme.px(8))
+        made = boxes.ground(QWidget(), "toolrow")
+        row = boxes.row(made, 16, 5)
         self.search = QLineEdit()
         self.search.setPlaceholderText("Document, token or owner")
         self.search.setAccessibleName("Show tokens with these words")
@@ -126,9 +104,7 @@ class PendingPanel(QWidget):
         return made
 
     def _ticks_row(self) -> QWidget:
-        made = QWidget()
-        made.setObjectName("toolrow")
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        made = boxes.ground(QWidget(), "toolrow")
         row = QHBoxLayout(made)
         row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
         row.setSpacing(theme.px(8))
@@ -149,12 +125,8 @@ class PendingPanel(QWidget):
         return row
 
     def _foot(self) -> QWidget:
-        made = QWidget()
-        made.setObjectName("toolrow")
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        row.setSpacing(theme.px(8))
+        made = boxes.ground(QWidget(), "toolrow")
+        row = boxes.row(made)
         self._note = words("Nothing has been written yet. What is written stands in the journal.", "second", wrap=True)
         row.addWidget(self._note, 1)
         self.cancel = button("Close", self._cancel)

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView
 
-from gui.look import theme, wording
+from gui.look import wording
 from gui.look.cells import Cell, CellTree, Index, Span, plain, value
 from gui.paging import RowsModel
 from model import text
@@ -179,22 +179,11 @@ class TokenTree(CellTree):
     def __init__(self, model: TokensModel) -> None:
         super().__init__(row_height=28)
         self._tokens = model
-        self.setRootIsDecorated(False)
-        self.setIndentation(0)
+        self.as_list(model, "Pending tokens")
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
-        self.setModel(model)
-        self.setAccessibleName("Pending tokens")
         self.clicked.connect(self._clicked)
-        self._narrow: bool | None = None
+        self.narrow_below(1080, NARROW, WIDTHS)
         self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        narrow = self.viewport().width() < theme.px(1080)
-        if narrow != self._narrow:
-            self._narrow = narrow
-            for at, width in enumerate(NARROW if narrow else WIDTHS):
-                self.header().resizeSection(at, theme.px(width))
 
     def _clicked(self, index: QModelIndex) -> None:
         if index.column() == 0:

@@ -13,13 +13,11 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QPlainTextEdit,
     QPushButton,
-    QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui import tasks
-from gui.look import states, theme, wording
+from gui.look import boxes, states, theme, wording
 from gui.look.cells import CellTree
 from gui.look.states import button, words
 from gui.tools.tokenlist import PreviewModel, touched
@@ -46,12 +44,8 @@ class TokenPreview(QWidget):
         self.code.setObjectName("plainjson")
         self.code.setAccessibleName("The write for this token")
         self.code.setFont(theme.mono(11))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
-        head.setSpacing(theme.px(8))
+        column = boxes.column(self)
+        head = boxes.row(y=6)
         head.addWidget(words("Preview", "head"))
         self._which = words("", "second")
         self._which.setFont(theme.mono(12))
@@ -76,20 +70,12 @@ class TokenPreview(QWidget):
         column.addLayout(head)
         column.addWidget(states.hair())
         tree = CellTree()
-        tree.setRootIsDecorated(False)
-        tree.setIndentation(0)
-        tree.setModel(self.model)
-        tree.setAccessibleName("What finishing or dropping this token changes")
+        tree.as_list(self.model, "What finishing or dropping this token changes", (76,))
         tree.setSelectionMode(CellTree.SelectionMode.NoSelection)
         tree.header().setStretchLastSection(False)
-        tree.header().resizeSection(0, theme.px(76))
         for at in (1, 2, 3):
             tree.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
-        split = QSplitter()
-        split.setChildrenCollapsible(False)
-        split.addWidget(tree)
-        split.addWidget(self.code)
-        split.setSizes([theme.px(600), theme.px(560)])
+        split = boxes.split(tree, self.code, sizes=(600, 560), across=True)
         column.addWidget(split, 1)
 
     def show_token(self, token: PendingToken | None) -> None:

@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.look import icons, preferences, states, theme, wording
+from gui.look import boxes, icons, preferences, states, theme, wording
 from gui.values import valuetext
 from gui.values.valuetext import Reading
 from model.canonical import Value
@@ -179,9 +179,7 @@ class _Side(QWidget):
         head.addWidget(self.caption, 1)
         head.addWidget(self.as_hex)
         head.addWidget(self.copy)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(pages, 1)
 
@@ -226,8 +224,7 @@ class ValuePane(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self._what: tuple[Value | None, Value | None] = (None, None)
         self._names = ("", "")
         self._strong = "chgS"
@@ -254,9 +251,7 @@ class ValuePane(QWidget):
         body.addWidget(line)
         body.addWidget(self.right, 1)
         self._rule = line
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addLayout(head)
         column.addLayout(body, 1)
         for side in (self.left, self.right):

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.look import icons, preferences, states, theme, wording
+from gui.look import boxes, icons, preferences, states, theme, wording
 from gui.values.valuepane import StoredDialog
 from gui.versions.history import HistoryModel, name_of
 from gui.versions.strip import HEIGHT, Strip
@@ -97,8 +97,7 @@ class TimelinePanel(QWidget):
         self._quietly = self._keep = False
         self._told: tuple[Version | None, Version | None] = (None, None)
         self.model = HistoryModel(self)
-        self.setObjectName("surface")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        boxes.ground(self, "surface")
         self._build()
         self.model.chosen.connect(self._tell)
         preferences.signals.changed.connect(self._preference)
@@ -114,9 +113,7 @@ class TimelinePanel(QWidget):
             form.a_asked.connect(self._set_a)
             form.b_asked.connect(self._set_b)
             form.menu_asked.connect(self._menu)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = boxes.column(self)
         column.addWidget(self._header())
         column.addWidget(forms, 1)
         self.setMinimumHeight(theme.px(40 + HEIGHT))
@@ -125,9 +122,7 @@ class TimelinePanel(QWidget):
     def _header(self) -> QWidget:
         header = QWidget()
         header.setObjectName("timelineHeader")
-        row = QHBoxLayout(header)
-        row.setContentsMargins(theme.px(16), theme.px(7), theme.px(16), theme.px(7))
-        row.setSpacing(theme.px(10))
+        row = boxes.row(header, 16, 7, gap=10)
         self._name = DocumentName()
         self._summary = states.words("", "second")
         self._legend = Legend(self.model)

@@ -110,23 +110,11 @@ class VersionList(CellTree):
         super().__init__(parent)
         self.setItemDelegate(_MarkDelegate(self))
         self._history = model
-        self.setModel(model)
-        self.setRootIsDecorated(False)
-        self.setIndentation(0)
-        self.setAccessibleName("Versions, newest first")
+        self.as_list(model, "Versions, newest first", WIDTHS)
         model.chosen.connect(self.viewport().update)
         header = self.header()
         header.setStretchLastSection(True)
         header.setSectionResizeMode(MARK, QHeaderView.ResizeMode.Fixed)
-        self._widths()
-
-    def _widths(self) -> None:
-        for column, width in enumerate(WIDTHS):
-            self.header().resizeSection(column, theme.px(width))
-
-    def _restyle(self) -> None:
-        super()._restyle()
-        self.setIndentation(0)
 
     def fit(self) -> None:
         """Show the columns that say something."""
