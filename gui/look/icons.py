@@ -42,7 +42,19 @@ def paint_tick(painter: QPainter, box: QRectF, state: Qt.CheckState, enabled: bo
         paint(painter, box.adjusted(2, 2, -2, -2), name, "accText" if enabled else "surface")
 
 
-class _Engine(QIconEngine):
+class VectorEngine(QIconEngine):
+    """An icon whose ``paint`` draws it anew at each size."""
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        made = QPixmap(size)
+        made.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(made)
+        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        painter.end()
+        return made
+
+
+class _Engine(VectorEngine):
     # The token is looked up at each paint, so a change of theme needs no new icons.
     def __init__(self, name: str, token: str, on: str) -> None:
         super().__init__()
@@ -55,14 +67,6 @@ class _Engine(QIconEngine):
         side = min(rect.width(), rect.height())
         square = QRectF(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2, side, side)
         paint(painter, square, self._name, token)
-
-    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        made = QPixmap(size)
-        made.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(made)
-        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
-        painter.end()
-        return made
 
     def clone(self) -> QIconEngine:
         return _Engine(self._name, self._token, self._on)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPaintEvent, QPixmap
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.look import theme
+from gui.look.icons import VectorEngine
 
 # top, opacity, and (left, width) of each stroke, in a square of 56
 LINES = (
@@ -35,17 +36,9 @@ def paint(painter: QPainter, rect: QRectF) -> None:
     painter.restore()
 
 
-class _Engine(QIconEngine):
+class _Engine(VectorEngine):
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         paint(painter, QRectF(rect))
-
-    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        made = QPixmap(size)
-        made.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(made)
-        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
-        painter.end()
-        return made
 
     def clone(self) -> QIconEngine:
         return _Engine()
