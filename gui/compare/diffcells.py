@@ -152,7 +152,7 @@ def _sizes_only(a: Value, b: Value, left: str, right: str) -> bool:
 def _bytes(a: Value, b: Value, room: int, strong: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Two binaries by their size and the bytes around the first that differs."""
     old, new = valuetext.content_bytes(a), valuetext.content_bytes(b)
-    first = valuetext.common_bytes(old, new)
+    first = valuetext.common(old, new)
     return _hex(old, new, first, room, strong), _hex(new, old, first, room, strong)
 
 

@@ -10,6 +10,7 @@ import bisect
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import AnyStr
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
@@ -219,8 +220,8 @@ def marks_between(a: Value, b: Value, old: str, new: str) -> tuple[list[Range], 
     return differing(old, new)
 
 
-def common(a: str, b: str) -> int:
-    """How many characters two texts begin with alike, found by halving."""
+def common(a: AnyStr, b: AnyStr) -> int:
+    """How many characters or bytes two texts or binaries begin with alike, found by halving."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
@@ -236,18 +237,6 @@ def _common_end(a: str, b: str, most: int) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def common_bytes(a: bytes, b: bytes) -> int:
-    """How many bytes two binaries begin with alike, found by halving."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
             low = middle
         else:
             high = middle - 1
