@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
 
-from gui import tasks
+from gui.chain.chainpanel import ChainPanel
 from gui.chain.mapmodel import WORDS
 from gui.look import boxes, preferences, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, Span, plain, value
@@ -80,23 +80,16 @@ class _List(CellTree):
         super().keyPressEvent(event)
 
 
-class BlamePanel(QWidget):
-    """The list, a line to find fields in it, and the way to the comparison and the map.
+class BlamePanel(ChainPanel):
+    """The list, a line to find fields in it, and the way to the comparison and the map."""
 
-    ``compare_asked`` carries two versions, older first.
-    """
-
-    compare_asked = Signal(object, object)
     map_asked = Signal()
-    loaded = Signal()
+    key = "blame"
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session, self.ns, self.id = session, ns, id
-        self._task: tasks.Task | None = None
+        super().__init__(session, ns, id, parent)
         self._chain: Chain | None = None
         self._all: tuple[Blame, ...] = ()
-        boxes.ground(self, "surface")
         self.model = BlameModel()
         self.list = _List(row_height=28)
         self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
@@ -142,42 +135,15 @@ class BlamePanel(QWidget):
 
     # --- reading
 
-    def refresh(self) -> None:
-        """Read again; what is shown stays until then."""
-        session, ns, id = self._session, self.ns, self.id
-        self._task = tasks.run(
-            lambda progress: session.chain(ns, id, progress),
-            done=self._done,
-            failed=self._failed,
-            cancelled=self._cancelled,
-            owner=self,
-            title=f"Following {wording.plain(id)}",
-            key="blame",
-        )
-        self._task.progressed.connect(self.stack.progress)
-        self.stack.show_loading(f"Reading the versions of {wording.plain(id)}", self._stop)
+    @property
+    def _has_chain(self) -> bool:
+        return self._chain is not None
 
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
-    def _done(self, chain: Chain) -> None:
-        self._task, self._chain = None, chain
+    def _put(self, chain: Chain) -> None:
+        self._chain = chain
         identities = {track.key for track in chain.tracks if track.identity}
         self._all = tuple(row for row in chain.blame() if row.key not in identities)
         self._fill()
-        self.loaded.emit()
-
-    def _failed(self, error: BaseException) -> None:
-        self._task = None
-        self.stack.show_failed(error, self.refresh, f"The versions of {wording.plain(self.id)} could not be followed")
-
-    def _cancelled(self) -> None:
-        self._task = None
-        if self._chain is not None:
-            self.stack.show_content()
-        else:
-            self.stack.show_empty("Reading was stopped", "", [("Read again", self.refresh)], "hourglass")
 
     def _fill(self, *_: object) -> None:
         if self._chain is None:

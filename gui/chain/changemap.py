@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QButtonGroup, QFileDialog, QHBoxLayout, QPushButto
 
 from gui import messages, tasks
 from gui.chain import mapink
+from gui.chain.chainpanel import ChainPanel
 from gui.chain.mapgrid import MapView
 from gui.chain.mapink import version_name
 from gui.chain.mapmodel import ORDERS, MapModel, Mark, Row
@@ -23,23 +24,20 @@ from model.errors import Refused
 from model.session import Session
 
 
-class ChangeMapPanel(QWidget):
-    """Reads a document's chain in a task and shows it; what is known so far is shown while older versions arrive.
+class ChangeMapPanel(ChainPanel):
+    """Shows a document's chain, and what is known of it so far while older versions arrive.
 
-    ``compare_asked`` carries two versions, older first; ``restore_asked`` a version and the key of a field.
+    ``restore_asked`` carries a version and the key of a field.
     """
 
-    compare_asked = Signal(object, object)
     restore_asked = Signal(object, object)
-    loaded = Signal()
+    key = "chain"
+    in_parts = True
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session, self.ns, self.id = session, ns, id
-        self._task: tasks.Task | None = None
+        super().__init__(session, ns, id, parent)
         self._why_read_only = ""
         self.model = MapModel(self)
-        boxes.ground(self, "surface")
         self.view = MapView(self.model)
         self.grid = self.view.grid
         content = QWidget()
@@ -144,36 +142,12 @@ class ChangeMapPanel(QWidget):
 
     # --- reading
 
-    def refresh(self) -> None:
-        """Read the chain again; what is shown stays until then."""
-        session, ns, id = self._session, self.ns, self.id
-        fresh = not self.model.versions
-
-        def work(progress: tasks.Progress) -> Chain:
-            return session.chain(ns, id, progress, progress.put if fresh else None)
-
-        self._task = tasks.run(
-            work,
-            done=self._done,
-            failed=self._failed,
-            cancelled=self._cancelled,
-            partial=self._put,
-            owner=self,
-            title=f"Following {wording.plain(id)}",
-            key="chain",
-        )
-        self._task.progressed.connect(self.stack.progress)
-        self._say_reading()
-
-    def _say_reading(self) -> None:
-        self.stack.show_loading(f"Reading the versions of {wording.plain(self.id)}", self._stop)
-
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+    @property
+    def _has_chain(self) -> bool:
+        return bool(self.model.versions)
 
     def _put(self, chain: Chain) -> None:
-        fresh = not self.model.versions
+        fresh = not self._has_chain
         here = self.grid.currentIndex()
         key = self.model.rows[here.row()].track.key if here.isValid() else None
         version = self.model.versions[here.column()] if here.isValid() else None
@@ -190,30 +164,18 @@ class ChangeMapPanel(QWidget):
             column = self.model.column_of(version) if version is not None else -1
             self.grid.go(row, column if column >= 0 else rows[row].last_column)
         self._say_title()
-        if chain.complete:
+        if chain.complete and not self.model.rows:
+            self.stack.show_empty("No field to follow", "The versions that are kept have no content that can be read.")
+        elif chain.complete:
             self.stack.show_content()
         elif self.stack.kind != "content":
             self.stack.show_content()  # what is there can be used while the rest arrives
             self._say_reading()
 
-    def _done(self, chain: Chain) -> None:
-        self._task = None
-        self._put(chain)
-        if not self.model.rows:
-            self.stack.show_empty("No field to follow", "The versions that are kept have no content that can be read.")
-        self.loaded.emit()
-
-    def _failed(self, error: BaseException) -> None:
-        self._task = None
-        self.stack.show_failed(error, self.refresh, f"The versions of {wording.plain(self.id)} could not be followed")
-
     def _cancelled(self) -> None:
-        self._task = None
-        if self.model.versions:
-            self.stack.show_content()
+        super()._cancelled()
+        if self._has_chain:
             self._say_title()
-        else:
-            self.stack.show_empty("Reading was stopped", "", [("Read again", self.refresh)], "hourglass")
 
     # --- saying
 
