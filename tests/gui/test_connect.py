@@ -18,32 +18,14 @@ from gui.frame.opening import Opening, keep
 from gui.window import Window
 from model.session import Connections
 from tests.gui.windows import new_window, open_sample, sheet, told, wait_idle
+from tests.rings import Memory
 
 SECRET = "s3cret/pw"
 
 
-class Ring(keyring.backend.KeyringBackend):
-    """A keyring in memory."""
-
-    priority = 1  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        self.kept.pop((service, username), None)
-
-
 @pytest.fixture
-def ring() -> Ring:
-    before, made = keyring.get_keyring(), Ring()
+def ring() -> Memory:
+    before, made = keyring.get_keyring(), Memory()
     keyring.set_keyring(made)
     yield made
     keyring.set_keyring(before)
@@ -129,7 +111,7 @@ def test_escape_closes_the_dialog_and_opens_nothing(dialog: ConnectDialog, windo
     assert window.at_welcome
 
 
-def test_a_password_goes_to_the_keyring_and_into_no_file(ring: Ring, home: Path) -> None:
+def test_a_password_goes_to_the_keyring_and_into_no_file(ring: Memory, home: Path) -> None:
     note = keep(Opening(f"mongodb://anna:{SECRET.replace('/', '%2F')}@db.example/", "staging"))
     assert note == ""
     assert any("s3cret" in kept for kept in ring.kept.values())
@@ -147,7 +129,7 @@ def test_without_a_keyring_the_connection_is_kept_and_the_password_is_not(
     assert [c.name for c in Connections().all()] == ["staging"]
 
 
-def test_a_password_that_shall_not_be_kept_is_not(ring: Ring, home: Path) -> None:
+def test_a_password_that_shall_not_be_kept_is_not(ring: Memory, home: Path) -> None:
     keep(Opening("mongodb://anna@db.example/", "staging", password=SECRET, keep_password=False))
     assert not ring.kept
     assert "s3cret" not in files(home)

@@ -12,7 +12,6 @@ from bson.decimal128 import Decimal128
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from gui import app
 from gui.compare.diffplan import plan
 from gui.compare.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
 from gui.compare.difftree import CHUNK, Node
@@ -29,8 +28,7 @@ _alive: list[DiffModel] = []
 
 
 @pytest.fixture(autouse=True)
-def _models(qapp: object) -> Iterator[None]:
-    app.application()
+def _models() -> Iterator[None]:
     yield
     _alive.clear()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui import app
 from gui.compare import diffview
 from gui.compare.diffplan import Plan
 from gui.compare.diffrows import FIELD, SYMBOL, A, B
@@ -32,16 +30,6 @@ from model.records import Version
 from model.session import Comparison
 from tests.gui.test_diffrows import walk
 from tests.gui.told import ID, UNREACHABLE, Told, compared, number, told
-
-pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
-
-
-@pytest.fixture(autouse=True)
-def _application(qapp: QApplication) -> Iterator[None]:
-    app.application()
-    preferences.put("zone", "Europe/Berlin")
-    yield
-    tasks.stop_all()
 
 
 class Shown:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,25 +11,13 @@ from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMous
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gui import app
 from gui.look import preferences
 from gui.look.cells import CELL, Cell
-from gui.tasks import tasks
 from gui.versions.history import AT, HASH, VERSION, HistoryModel
 from gui.versions.timeline import TimelinePanel
 from model.canonical import Value
 from model.records import Version
 from tests.gui.told import ID, MARTA, UNREACHABLE, Told, number, story, told
-
-pytestmark = pytest.mark.qt_log_ignore("This plugin does not support propagateSizeHints")
-
-
-@pytest.fixture(autouse=True)
-def _application(qapp: QApplication) -> Iterator[None]:
-    app.application()
-    preferences.put("zone", "Europe/Berlin")
-    yield
-    tasks.stop_all()
 
 
 class Watched:

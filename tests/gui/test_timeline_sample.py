@@ -6,20 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import app
 from gui.compare.diffrows import FIELD, TYPE, A, B
 from gui.compare.diffview import DiffPanel
-from gui.look import preferences
 from gui.tasks import tasks
 from gui.values.valuepane import StoredDialog
 from gui.versions.timeline import TimelinePanel
 from model.canonical import Value
 from model.session import Session
 
-pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 MARTA = Value.of("K-204117")
 
 
@@ -27,14 +23,6 @@ MARTA = Value.of("K-204117")
 def sample() -> Iterator[Session]:
     with Session.open("sample:") as session:
         yield session
-
-
-@pytest.fixture(autouse=True)
-def _application(qapp: QApplication) -> Iterator[None]:
-    app.application()
-    preferences.put("zone", "Europe/Berlin")
-    yield
-    tasks.stop_all()
 
 
 class Both:

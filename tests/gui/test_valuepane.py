@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 
 import pytest
 from bson import Binary
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import app
-from gui.look import preferences
 from gui.tasks import tasks
 from gui.values import valuetext
 from gui.values.valuepane import StoredDialog, ValuePane
 from model import text
 from model.canonical import STRING, Value, encode
 from model.errors import NotFound
-
-pytestmark = pytest.mark.qt_log_ignore("This plugin does not support propagateSizeHints")
-
-
-@pytest.fixture(autouse=True)
-def _application(qapp: QApplication) -> Iterator[None]:
-    app.application()
-    preferences.put("zone", "Europe/Berlin")
-    yield
-    tasks.stop_all()
 
 
 @pytest.fixture

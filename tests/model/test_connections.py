@@ -15,27 +15,9 @@ import pytest
 from model import connections
 from model.connections import Connections, SavedConnection
 from model.errors import NotFound, Refused
+from tests.rings import Memory
 
 SECRET = "pl4nted-s3cret"
-
-
-class Memory(keyring.backend.KeyringBackend):
-    """A keyring in memory."""
-
-    priority = 1.0  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.kept.pop((service, username), None) is None:
-            raise keyring.errors.PasswordDeleteError("none")
 
 
 class Absent(Memory):

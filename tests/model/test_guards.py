@@ -79,17 +79,6 @@ def stored(value: Any, name: str = "f") -> bytes:
     return bson.encode({"_id": 1} if value is MISSING else {"_id": 1, name: value})
 
 
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as connected:
-        yield connected
-
-
-@pytest.fixture
-def ns(database_name: str) -> str:
-    return f"{database_name}.things"
-
-
 def holds(server: Server, ns: str, raw: bytes, guard: dict[str, Any]) -> bool:
     server.send(Write(ns, "delete", {"_id": 1}))
     reply = server.send(Write(ns, "insert", {}, raw))

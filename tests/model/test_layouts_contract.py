@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,6 @@ from model.resilient import Server
 from tests.model.layout_ground import NAMES, doc, layout_of, v
 
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "layouts.json").read_text(encoding="utf-8"))
-
-
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as connected:
-        yield connected
 
 
 @pytest.fixture(params=list(LAYOUTS))

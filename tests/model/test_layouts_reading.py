@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,12 +17,6 @@ from model.resilient import Server, Write
 from tests.model.layout_ground import doc, layout_of, v
 
 ID = Value.of("K-1")
-
-
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as connected:
-        yield connected
 
 
 def put(server: Server, ns: str, *documents: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 
 import pymongo.database
 import pytest
@@ -19,12 +18,6 @@ NOW = dt.datetime(2026, 11, 20, 14, 0, tzinfo=dt.UTC)
 OLD = ObjectId.from_datetime(NOW - dt.timedelta(days=3))
 OLDER = ObjectId.from_datetime(NOW - dt.timedelta(days=9))
 YOUNG = ObjectId.from_datetime(NOW - dt.timedelta(hours=2))
-
-
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as made:
-        yield made
 
 
 @pytest.fixture

@@ -23,12 +23,6 @@ def names(request: pytest.FixtureRequest) -> Names:
     return NAMES[request.param]
 
 
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as made:
-        yield made
-
-
 def stamps(names: Names) -> dict[str, str]:
     return {"version": names.version, "token": names.token, "at": names.at, "author": names.author}
 

@@ -18,12 +18,6 @@ Make = Callable[[random.Random], Iterator[dict[str, Any]]]
 DAY = dt.datetime(2024, 5, 1)
 
 
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as made:
-        yield made
-
-
 def oids(dice: random.Random, most: int) -> list[ObjectId]:
     return [ObjectId(dice.randbytes(12)) for _ in range(dice.randint(0, most))]
 

@@ -100,17 +100,6 @@ def test_a_look_that_fails_is_no_answer() -> None:
 # --- against servers
 
 
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as connected:
-        yield connected
-
-
-@pytest.fixture
-def ns(database_name: str) -> str:
-    return f"{database_name}.things"
-
-
 def test_the_server_says_what_it_is_without_hello(server: Server) -> None:
     facts = server.facts()
     assert facts.wire >= 13

@@ -32,12 +32,6 @@ ONE_DOCUMENT = ("archive", "embedded", "hashed", "plain")
 OWN_DOCUMENTS = ("versions", "flagged")
 
 
-@pytest.fixture
-def server(server_uri: str) -> Iterator[Server]:
-    with Server.connect(server_uri) as connected:
-        yield connected
-
-
 def made(server: Any, database: Db, name: str, **fields: Any) -> Layout:
     """A layout with document K-1 in it."""
     layout = layout_of(server, database.name, name)
