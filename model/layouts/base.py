@@ -25,7 +25,7 @@ from model.layouts import edits, ids, numbering
 from model.layouts.checks.check import Check
 from model.layouts.checks.reading import Reading
 from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import unreadable, version_damage
+from model.layouts.fields import Own, unreadable, version_damage
 from model.names import id_name, version_name
 from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
 from model.resilient import End, Port, Terms, Write, run
@@ -148,22 +148,27 @@ class Layout(ABC):
     def version(self, id: Value, v: Value | None = None) -> Version:
         """One version with ``content`` and ``raw``; the current one where ``v`` is None. Raises ``NotFound``."""
 
+    @property
     @abstractmethod
+    def own(self) -> Own:
+        """The names that the layout keeps for itself where versions or current documents are stored."""
+
     def content(self, raw: bytes) -> bytes:
         """What the users put there: a stored document without ``_id`` and the layout's own fields, in stored order."""
+        return self.own.content(raw)
 
-    @abstractmethod
     def document(self, raw: bytes) -> bytes:
         """A stored document as people see it: locked fields and content, in stored order, without histories."""
+        return raw
 
     def beside(self, raw: bytes) -> tuple[str, ...]:
         """The top-level fields of a stored document that belong to none of its versions."""
         return ()
 
     @property
-    @abstractmethod
     def locked(self) -> tuple[str, ...]:
         """The top-level names of :meth:`document` that nobody edits: ``_id`` and the layout's own."""
+        return tuple(sorted(self.own.names))
 
     def writable(self, version: Version) -> str:
         """Why this version may not be written over, one sentence; "" where it may."""

@@ -6,7 +6,6 @@ only what changed. A swap that operators cannot say replaces the document, and i
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,25 +27,7 @@ from model.resilient import Terms, Write, bson_of, run
 class CurrentDocument(Layout):
     """A layout whose collection holds the current versions, one document each."""
 
-    @property
-    @abstractmethod
-    def own(self) -> Own:
-        """The names that the layout keeps for itself in these documents."""
-
     # --- reading
-
-    def content(self, raw: bytes) -> bytes:
-        """What the users put there."""
-        return self.own.content(raw)
-
-    def document(self, raw: bytes) -> bytes:
-        """The stored document itself: nothing of a history is in it."""
-        return raw
-
-    @property
-    def locked(self) -> tuple[str, ...]:
-        """``_id`` and the layout's own names."""
-        return tuple(sorted(self.own.names))
 
     def page(
         self,

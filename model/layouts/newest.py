@@ -6,7 +6,6 @@ is the write token, so that the write is found again even where the collection m
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -24,7 +23,7 @@ from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
 from model.layouts.checks.own import own_documents
 from model.layouts.current import with_own
-from model.layouts.fields import Own, legible, made_version, number_of, place_of, time_of, unreadable
+from model.layouts.fields import legible, made_version, number_of, place_of, time_of, unreadable
 from model.layouts.gaps import loss, newest_first, with_gaps
 from model.layouts.heads import Heads
 from model.layouts.uniqueness import create_unique, is_unique
@@ -45,25 +44,7 @@ class OwnDocuments(Layout):
     newest_goes_first: ClassVar[bool] = False
     """Whether a delete begins at the newest version, because what is left would mean nothing without the oldest."""
 
-    @property
-    @abstractmethod
-    def own(self) -> Own:
-        """The names that the layout keeps for itself in a version's document."""
-
     # --- reading
-
-    def content(self, raw: bytes) -> bytes:
-        """What the users put into a version."""
-        return self.own.content(raw)
-
-    def document(self, raw: bytes) -> bytes:
-        """The version's document itself."""
-        return raw
-
-    @property
-    def locked(self) -> tuple[str, ...]:
-        """``_id`` and the layout's own names."""
-        return tuple(sorted(self.own.names))
 
     def _of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
         """The stored versions of exactly this document, the highest number first; only those that meet ``where``."""
