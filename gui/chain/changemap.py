@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QButtonGroup, QFileDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.chain import mapink
@@ -82,19 +82,8 @@ class ChangeMapPanel(ChainPanel):
         row.addWidget(self.name, 1)
         self._order_word = words("Order", "second")
         row.addWidget(self._order_word)
-        segments = QHBoxLayout()
-        segments.setSpacing(0)
-        self._orders = QButtonGroup(self)
-        self.orders: dict[str, QPushButton] = {}
-        for at, (order, said) in enumerate(ORDERS):
-            one = QPushButton(said)
-            one.setCheckable(True)
-            one.setChecked(at == 0)
-            one.setProperty("segment", "first" if at == 0 else "last" if at == len(ORDERS) - 1 else "mid")
-            one.setAccessibleName(f"Order of fields: {said}")
-            self._orders.addButton(one, at)
-            segments.addWidget(one)
-            self.orders[order] = one
+        segments, self._orders = boxes.segments(self, [said for _, said in ORDERS], "Order of fields: {}")
+        self.orders = dict(zip((order for order, _ in ORDERS), self._orders.buttons(), strict=True))
         self._orders.idToggled.connect(self._ordered)
         row.addLayout(segments)
         self.zoom_out = tool("magnifying-glass-minus", "Narrower columns (−)", lambda: self._zoom(-1))

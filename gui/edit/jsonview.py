@@ -12,10 +12,8 @@ import re
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QTextCharFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QHBoxLayout,
     QPlainTextEdit,
-    QPushButton,
     QTextEdit,
     QVBoxLayout,
     QWidget,
@@ -131,15 +129,8 @@ class JsonView(QWidget):
         self.hint = words("", "hint")
         row.addWidget(self.hint)
         row.addStretch(1)
-        self.notations = QButtonGroup(self)
-        for at, name in enumerate(("Canonical", "Relaxed")):
-            made = QPushButton(name)
-            made.setCheckable(True)
-            made.setProperty("segment", "first" if at == 0 else "last")
-            made.setChecked(at == 0)
-            made.setAccessibleName(f"{name} Extended JSON")
-            self.notations.addButton(made, at)
-            row.addWidget(made)
+        choice, self.notations = boxes.segments(self, ("Canonical", "Relaxed"), "{} Extended JSON")
+        row.addLayout(choice)
         self.notations.idToggled.connect(self._notation)
         self._hint()
         return row

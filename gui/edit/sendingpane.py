@@ -25,11 +25,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QButtonGroup,
     QFrame,
     QHBoxLayout,
     QListView,
-    QPushButton,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -327,15 +325,8 @@ class SidePane(QWidget):
         row.setSpacing(0)
         row.addWidget(words("What saving sends", "head"))
         row.addStretch(1)
-        self.languages = QButtonGroup(self)
-        for at, name in enumerate(("PyMongo", "mongosh")):
-            made = QPushButton(name)
-            made.setCheckable(True)
-            made.setProperty("segment", "first" if at == 0 else "last")
-            made.setChecked(at == 0)
-            made.setAccessibleName(f"Show it as {name}")
-            self.languages.addButton(made, at)
-            row.addWidget(made)
+        choice, self.languages = boxes.segments(self, ("PyMongo", "mongosh"), "Show it as {}")
+        row.addLayout(choice)
         self.languages.idToggled.connect(self._language)
         column.addLayout(row)
         self.code = CodeText()

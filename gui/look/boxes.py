@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from gui.look import theme
 from gui.look.states import words
@@ -35,6 +35,24 @@ def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float =
     made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
     made.setSpacing(theme.px(gap))
     return made
+
+
+def segments(owner: QWidget, names: Sequence[str], said: str = "{}") -> tuple[QHBoxLayout, QButtonGroup]:
+    """Buttons side by side of which one is chosen, at first the first; their ids are their places.
+
+    ``said`` is what one is called for screen readers, with its name in braces.
+    """
+    beside, group = row(x=0, y=0, gap=0), QButtonGroup(owner)
+    for at, name in enumerate(names):
+        made = QPushButton(name)
+        made.setCheckable(True)
+        made.setChecked(at == 0)
+        made.setAutoDefault(False)
+        made.setProperty("segment", "first" if at == 0 else "last" if at == len(names) - 1 else "mid")
+        made.setAccessibleName(said.format(name))
+        group.addButton(made, at)
+        beside.addWidget(made)
+    return beside, group
 
 
 def titled(title: str, said: str = "") -> tuple[QHBoxLayout, QLabel]:

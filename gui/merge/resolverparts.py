@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.edit.editorparts import Pill
 from gui.look import boxes, theme
@@ -195,15 +195,8 @@ class ResultHead(QWidget):
         row.addSpacing(theme.px(16))
         row.addWidget(self.differs, 1)
         row.addSpacing(theme.px(16))
-        self.views = QButtonGroup(self)
-        for at, name in enumerate(("Tree", "JSON")):
-            made = QPushButton(name)
-            made.setCheckable(True)
-            made.setChecked(at == 0)
-            made.setProperty("segment", "first" if at == 0 else "last")
-            made.setAccessibleName(f"Result as {name}")
-            self.views.addButton(made, at)
-            row.addWidget(made)
+        choice, self.views = boxes.segments(self, ("Tree", "JSON"), "Result as {}")
+        row.addLayout(choice)
         self.views.idToggled.connect(self._chosen)
 
     def _chosen(self, which: int, on: bool) -> None:

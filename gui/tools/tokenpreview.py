@@ -8,11 +8,8 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QButtonGroup,
-    QHBoxLayout,
     QHeaderView,
     QPlainTextEdit,
-    QPushButton,
     QWidget,
 )
 
@@ -50,17 +47,11 @@ class TokenPreview(QWidget):
         self._which = words("", "second")
         self._which.setFont(theme.mono(12))
         head.addWidget(self._which, 1)
-        segments, group = QHBoxLayout(), QButtonGroup(self)
-        segments.setSpacing(0)
-        self.finishing, self.dropping = QPushButton("If finished"), QPushButton("If dropped")
-        for one, place, what in ((self.finishing, "first", FINISH), (self.dropping, "last", DROP)):
-            one.setCheckable(True)
-            one.setProperty("segment", place)
+        segments, group = boxes.segments(self, ("If finished", "If dropped"))
+        self.finishing, self.dropping = group.buttons()
+        for one, what in ((self.finishing, FINISH), (self.dropping, DROP)):
             one.setFixedHeight(theme.px(26))
             one.clicked.connect(partial(self._look_at, what))
-            group.addButton(one)
-            segments.addWidget(one)
-        self.finishing.setChecked(True)
         head.addLayout(segments)
         head.addSpacing(theme.px(8))
         self._copy = button("Copy as PyMongo", self._copy_code, "small", icon="copy")

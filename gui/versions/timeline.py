@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QHBoxLayout,
     QMenu,
-    QPushButton,
     QStackedLayout,
     QToolButton,
     QVBoxLayout,
@@ -139,16 +137,8 @@ class TimelinePanel(QWidget):
         row.addWidget(self._legend, 1)
         row.addWidget(self._busy)
         row.addWidget(self._stop)
-        segments = QHBoxLayout()
-        segments.setSpacing(0)
-        self._segments = QButtonGroup(self)
-        self.by_version, self.by_time = QPushButton("By version"), QPushButton("By time")
-        for made, place in ((self.by_version, "first"), (self.by_time, "last")):
-            made.setCheckable(True)
-            made.setProperty("segment", place)
-            self._segments.addButton(made)
-            segments.addWidget(made)
-        self.by_version.setChecked(True)
+        segments, group = boxes.segments(self, ("By version", "By time"))
+        self.by_version, self.by_time = group.buttons()
         self._fit_segments()
         theme.signals.changed.connect(self._fit_segments)
         self.by_time.toggled.connect(self.strip.set_by_time)
