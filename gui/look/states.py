@@ -13,6 +13,7 @@ from typing import TypeAlias
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -119,6 +120,7 @@ class StateView(QWidget):
         super().__init__(parent)
         self.setObjectName("surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._low = False
         self._glyph = Glyph(size=20)
         self._title = words("", "head", wrap=True)
         self._help = words("", "second", wrap=True)
@@ -158,10 +160,23 @@ class StateView(QWidget):
 
     def _fit(self) -> None:
         """In a low place the picture gives way to the words."""
-        low = self.height() < theme.px(LOW)
-        self._glyph.setVisible(not low)
-        edge = theme.px(8 if low else 24)
+        self._low = self.height() < theme.px(LOW)
+        self._glyph.setVisible(not self._low)
+        edge = theme.px(8 if self._low else 24)
         self.column.setContentsMargins(theme.px(16), edge, theme.px(16), edge)
+        self.updateGeometry()
+
+    def minimumSizeHint(self) -> QSize:
+        """What the words and buttons need without the picture, as far as a small window has room for it."""
+        needed = self.column.totalHeightForWidth(max(self.width(), theme.px(200)))
+        needed -= 0 if self._low else theme.px(2 * (24 - 8) + 20 + 8)
+        return QSize(theme.px(200), min(needed, theme.px(LOW)))
+
+    def focus_choice(self) -> None:
+        """The first way out takes the keys."""
+        item = self._buttons.itemAt(0)
+        if item is not None and (made := item.widget()) is not None:
+            made.setFocus()
 
     def put(
         self, icon: str, token: str, title: str, help: str = "", choices: Sequence[Choice] = (), main: bool = False
@@ -353,8 +368,11 @@ class StateStack(QWidget):
         self, kind: str, icon: str, token: str, title: str, help: str, choices: Sequence[Choice], main: bool = False
     ) -> None:
         self._settle(kind)
+        here = self._content.hasFocus() or self._content.isAncestorOf(QApplication.focusWidget() or self)
         self._state.put(icon, token, title, help, choices, main)
         self._stack.setCurrentWidget(self._state)
+        if here:  # what is hidden hands its keys to whatever comes next, which may be far from here
+            self._state.focus_choice()
 
     def _settle(self, kind: str) -> None:
         self._timer.stop()

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.look.states import BusyLine, StateStack
@@ -102,6 +102,25 @@ def test_in_a_low_place_no_words_lie_over_others(stack: StateStack, qtbot: QtBot
         assert above.geometry().bottom() < below.geometry().top()
     for part in (view._title, view._help):
         assert part.height() >= part.heightForWidth(part.width())
+
+
+def test_the_way_out_takes_the_keys_of_what_it_stands_for(qtbot: QtBot) -> None:
+    whole, before = QWidget(), QLineEdit()
+    column = QVBoxLayout(whole)
+    made = StateStack(QLineEdit())
+    for part in (before, made):
+        column.addWidget(part)
+    qtbot.addWidget(whole)
+    whole.show()
+    whole.activateWindow()
+    qtbot.waitUntil(whole.isActiveWindow)
+    made._content.setFocus()
+    made.show_empty("No document matches this filter", "", [("Clear the filter", print)])
+    assert made.state.findChildren(QPushButton)[0].hasFocus()
+    made.show_content()
+    before.setFocus()
+    made.show_empty("No document matches this filter", "", [("Clear the filter", print)])
+    assert before.hasFocus()
 
 
 def test_empty_has_at_most_two_ways_out(stack: StateStack) -> None:
