@@ -245,17 +245,30 @@ class Server:
             raise self._trouble(error) from None
 
     def changes(
-        self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False
+        self,
+        ns: str,
+        after: bytes | None = None,
+        wait_ms: int = 1000,
+        images: bool = False,
+        take: watching.Take = "many",
     ) -> watching.Changes:
         """The changes of a collection from now on, or behind a resume token.
 
         With an update comes the document as it is when the event is read; with ``images``, where the collection keeps
-        them, as the update left it. Raises ``NoChanges`` and ``HistoryLost`` (see ``model.watching``), or as reading.
+        them, as the update left it. Raises ``NoChanges``, ``HistoryLost`` and ``TooLarge`` (see ``model.watching``), or
+        as reading.
         """
         place = None if after is None else RawBSONDocument(after, RAW)
-        looked = "whenAvailable" if images else "updateLookup"
+        looked = "default" if take == "bare" else "whenAvailable" if images else "updateLookup"
+        stages = [{"$project": {"fullDocument": 0}}] if take == "bare" else []
         try:
-            stream = self._collection(ns).watch(full_document=looked, start_after=place, max_await_time_ms=wait_ms)
+            stream = self._collection(ns).watch(
+                stages,
+                full_document=looked,
+                start_after=place,
+                max_await_time_ms=wait_ms,
+                batch_size=None if take == "many" else 1,
+            )
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise watching.said(error, self._trouble, self.facts().topology == "standalone") from None
         return watching.Changes(stream, self._trouble)

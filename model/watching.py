@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from bson.raw_bson import RawBSONDocument
 
@@ -17,6 +17,7 @@ from model.errors import Refused
 _UNKNOWN_STAGE = (40573, 40324, 59, 115, 238, 303)
 _DENIED = (13, 18, 391, 8000)
 _LOST = (286, 280, 136, 260, 222, 50811)
+_TOO_LARGE = 10334
 _WORDS = ("$changestream", "change stream")
 
 
@@ -26,6 +27,14 @@ class NoChanges(Refused):
 
 class HistoryLost(Refused):
     """The place to go on from is not in the server's history any more."""
+
+
+class TooLarge(Refused):
+    """The next events are larger than a server's answer can be: take one, and one that is too large alone bare."""
+
+
+Take: TypeAlias = Literal["many", "one", "bare"]
+"""How events come: many in one answer; one in each, so that a large one is in nobody's way; one without documents."""
 
 
 class _Stream(Protocol):
@@ -48,7 +57,7 @@ class Changes:
     def next(self) -> bytes | None:
         """The next event, or None where none came in the time to wait.
 
-        Raises ``HistoryLost``, or ``Refused`` as reading does; the stream is to be opened anew then.
+        Raises ``HistoryLost``, ``TooLarge``, or ``Refused`` as reading does; the stream is to be opened anew then.
         """
         try:
             event = self._stream.try_next()
@@ -82,6 +91,8 @@ def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool 
     text = str(error).lower()
     if alone and hasattr(error, "details") and code not in _DENIED:
         return NoChanges("This server has no change streams.")
+    if code == _TOO_LARGE:
+        return TooLarge("The server cannot tell of a change in one answer, which holds 16 MB at most.")
     if code in _LOST or ("resume" in text and "oplog" in text):
         return HistoryLost("The server's history does not go back to where the feed stood.")
     if code in _UNKNOWN_STAGE or (code is not None and code not in _DENIED and any(word in text for word in _WORDS)):

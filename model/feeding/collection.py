@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -24,30 +23,33 @@ from model import canonical as c
 from model.canonical import Value
 from model.errors import Cancelled, NotAllowed, Refused
 from model.feeding import events
-from model.feeding.comparing import compared
+from model.feeding.comparing import compared, gap_below, told
 from model.feeding.events import Event
 from model.feeding.fed import Fed
 from model.feeding.ledger import Ledger, What
+from model.feeding.remembered import Remembered
 from model.feeding.rows import Rows
+from model.feeding.taking import Taking
+from model.guards import by_id
 from model.layouts.beside import Place
 from model.layouts.fields import number_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
 from model.names import id_name, version_name
 from model.resilient import Port
-from model.watching import Changes, HistoryLost, NoChanges
+from model.watching import Changes, HistoryLost, NoChanges, Take, TooLarge
 
 KEPT_EVERY = 200  # events behind which the place is kept, at the latest
 KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept
 LOOKED_BACK = 1000  # versions of a deleted document, among which the delete may be noted already
-REMEMBERED = 5000  # documents
-REMEMBERED_BYTES = 64 << 20
 TOLD = 100_000  # what could not be archived and is remembered as told; beyond that the ledger knows
 
 
 class FeedPort(Port, Protocol):
     """What a feeder needs of a server."""
 
-    def changes(self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False) -> Changes:
+    def changes(
+        self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False, take: Take = "many"
+    ) -> Changes:
         """The changes of a collection from now on, or behind a resume token."""
 
 
@@ -75,9 +77,9 @@ class CollectionFeed:
         self._kept_at = time.monotonic()
         self._quiet = 0
         self._until = ""  # the place in the stream at which this feeder began, or had compared everything
-        self._states: OrderedDict[Value, bytes] = OrderedDict()
-        self._size = 0
+        self._states = Remembered()
         self._untold = False
+        self._taking = Taking()
         self._told: set[tuple[Value | None, Value | None, What]] = set()
 
     # --- beginning
@@ -88,15 +90,15 @@ class CollectionFeed:
             return
         if self.rows.prepare():
             yield self._word(f"{self.rows.ns} was empty, and has its unique index now.")
-        self._forget()
+        self._states.clear()
         kept = self.ledger.read()
         token = kept.token if kept is not None else None
         self._images = self._keeps_images()
         try:
-            stream = self.server.changes(self.ns, token, self._wait_ms, self._images)
+            stream = self._changes(token)
         except HistoryLost as error:
             yield self._word(f"{error} {self._since(kept)} Comparing instead.")
-            stream, token = self.server.changes(self.ns, None, self._wait_ms, self._images), None
+            stream, token = self._changes(None), None
         except NoChanges as error:
             self.polling, self._place = True, kept or Place()
             yield self._word(
@@ -120,6 +122,24 @@ class CollectionFeed:
             stream.close()
             raise
         self._stream = stream
+
+    def _changes(self, token: bytes | None) -> Changes:
+        """The stream behind a place, as narrow as what comes next is large."""
+        while True:
+            try:
+                return self.server.changes(self.ns, token, self._wait_ms, self._images, self._taking.take)
+            except TooLarge:
+                if not self._taking.narrower():
+                    raise
+
+    def _again(self) -> None:
+        """Open the stream anew behind what was dealt with last; what is remembered stays right."""
+        assert self._stream is not None
+        self._stream.close()
+        try:
+            self._stream = self._changes(self._place.token)
+        except HistoryLost:
+            self._drop_stream()  # the next step looks what can be done
 
     def _now(self) -> str:
         """The place that a stream begins at which is opened now; "" where places cannot be compared."""
@@ -177,6 +197,12 @@ class CollectionFeed:
                 self._drop_stream()
                 yield from self.open()
                 return
+            except TooLarge:
+                if self._place.token is None or not self._taking.narrower():
+                    self._drop_stream()
+                    raise
+                self._again()
+                return
             except Refused:
                 self._drop_stream()
                 raise
@@ -196,6 +222,10 @@ class CollectionFeed:
                 self._drop_stream()
                 self.idle = True
                 return
+            if self._taking.taken():
+                self._again()
+                if self._stream is None:
+                    return
         if self._unkept >= KEPT_EVERY or (self._unkept and self.idle):
             self._keep()
 
@@ -230,7 +260,8 @@ class CollectionFeed:
             self._stream.close()
         self._stream = None
         self._quiet = 0
-        self._forget()
+        self._taking = Taking()
+        self._states.clear()
 
     def broken(self) -> None:
         """Something went wrong: begin anew from the place that was kept."""
@@ -254,6 +285,11 @@ class CollectionFeed:
     # --- an event
 
     def _event(self, event: Event) -> Iterator[Fed]:
+        if self._taking.take == "bare" and event.key is not None and event.kind in ("insert", "replace"):
+            yield from self._large(event.key)
+            return
+        if self._taking.take == "bare" and event.key is not None and event.kind == "update":
+            event = replace(event, document=self._document(event.key))
         if event.kind in ("insert", "replace") and event.document is not None and event.key is not None:
             yield from self._version(event.key, event.document)
         elif event.kind == "update" and event.key is not None:
@@ -261,9 +297,30 @@ class CollectionFeed:
         elif event.kind == "delete" and event.key is not None:
             yield from self._deleted(event.key, event)
         elif event.kind in ("drop", "rename", "dropDatabase"):
-            self._forget()
+            self._states.clear()
             done = "renamed" if event.kind == "rename" else "dropped"
             yield self._word(f"{self.ns} was {done}; {self.rows.ns} is left as it is.")
+
+    def _document(self, key: Value) -> bytes | None:
+        """The document as it is now, as a server looks it up for an update."""
+        return next(iter(self.server.find(self.ns, by_id(key), limit=1)), None)
+
+    def _large(self, key: Value) -> Iterator[Fed]:
+        """Archive a document whose event came without it, as it is by now; what came before that is lost."""
+        raw = self._document(key)
+        id = self._id(key, raw)
+        v = c.get(raw, (self.layout.profile.version,)) if raw is not None else None
+        gap = None
+        if id is not None and v is not None and self.rows.row(id, v) is None:
+            gap = gap_below(self.layout, self.rows, id, v)
+        if raw is None or gap is not None:
+            gone = f"A version of {id_name(id or key)} was deleted before it could be read."
+            detail = gone if gap is None or id is None else told(gap, id, "overwritten before they could be read")
+            if self._news(id or key, gap and gap[1], "lost", detail):
+                yield self._fed("refused", id or key, gap and gap[1], detail)
+        if raw is not None:
+            yield from self._version(key, raw)
+        self._states.put(key, None)  # the next event may be of a version before this one
 
     def _update(self, key: Value, event: Event) -> Iterator[Fed]:
         p = self.layout.profile
@@ -282,7 +339,7 @@ class CollectionFeed:
         if after is not None and v is not None and c.get(after, (p.version,)) == v:
             yield from self._version(key, after)
             return
-        self._remember(key, None)
+        self._states.put(key, None)
         gone = "deleted" if event.document is None else "overwritten"
         named = version_name(v) if v is not None else "A version without a number"
         detail = f"{named} of {id_name(id or key)} was {gone} before it could be read, and cannot be rebuilt."
@@ -291,12 +348,12 @@ class CollectionFeed:
 
     def _version(self, key: Value, raw: bytes) -> Iterator[Fed]:
         """Archive the document as an event left it."""
-        self._remember(key, raw)
+        self._states.put(key, raw)
         p = self.layout.profile
         id, v = self._id(key, raw), c.get(raw, (p.version,))
-        wrong = "has no id" if id is None else version_damage(v) or unreadable(raw)
+        wrong = "has no id" if id is None else version_damage(v) or unreadable(raw) or self.rows.too_large(id, raw)
         if wrong or id is None or v is None:
-            wrong = wrong if wrong.startswith(("has", "does")) else f"cannot be told: its {wrong}"
+            wrong = wrong if wrong.startswith(("has", "does", "would")) else f"cannot be told: its {wrong}"
             detail = f"A version of {id_name(id or key)} cannot be archived: it {wrong}."
             if self._news(id or key, v, "lost", detail):
                 yield self._fed("refused", id or key, v, detail)
@@ -316,7 +373,7 @@ class CollectionFeed:
     def _in_place(self, key: Value, event: Event, before: bytes | None) -> Iterator[Fed]:
         """An update that did not raise the version: nothing to archive, and to be told where it changed the content."""
         p = self.layout.profile
-        self._remember(key, event.applied(before) if before is not None else None)
+        self._states.put(key, event.applied(before) if before is not None else None)
         if event.touched <= self.layout.own.names:
             return
         id = self._id(key, event.document or before) or key
@@ -337,7 +394,7 @@ class CollectionFeed:
     def _deleted(self, key: Value, event: Event) -> Iterator[Fed]:
         """Note after which version a document was deleted; what was archived of it stays."""
         before = self._states.get(key)
-        self._remember(key, None)
+        self._states.put(key, None)
         id = self._id(key, before)
         if id is None:
             if not self._untold:
@@ -372,22 +429,7 @@ class CollectionFeed:
             return None
         return self.rows.document(row, key)
 
-    # --- what is remembered
-
-    def _remember(self, key: Value, raw: bytes | None) -> None:
-        old = self._states.pop(key, None)
-        self._size -= len(old) if old is not None else 0
-        if raw is None:
-            return
-        self._states[key] = raw
-        self._size += len(raw)
-        while len(self._states) > REMEMBERED or self._size > REMEMBERED_BYTES:
-            _, gone = self._states.popitem(last=False)
-            self._size -= len(gone)
-
-    def _forget(self) -> None:
-        self._states.clear()
-        self._size = 0
+    # --- what is told
 
     def _news(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
         """Keep what could not be archived; whether it is to be told, once in the life of this feeder.

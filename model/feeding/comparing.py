@@ -28,7 +28,7 @@ def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: C
         for raw in batch:
             p, found = layout.profile, legible(raw)
             id, v = found.get(p.id), found.get(p.version)
-            wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw)
+            wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw) or rows.too_large(id, raw)
             if wrong or id is None or v is None:
                 shown = id or found.get("_id") or Value.of(None)
                 detail = f"The current version of {id_name(shown)} cannot be archived: {wrong}."
@@ -40,12 +40,12 @@ def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: C
             row = there.get((id, place_of(v)))
             if row is not None and rows.same(row, raw):
                 continue
-            gap = None if row is not None else _gap(layout, rows, id, v)
+            gap = None if row is not None else gap_below(layout, rows, id, v)
             # What is missing is told, and so noted, first: once the current version is archived nobody sees it.
             if gap is not None and first and gap[0] == 1:
                 before += 1
             elif gap is not None:
-                yield Fed("refused", layout.ns, _told(gap, id), id, gap[1], lag)
+                yield Fed("refused", layout.ns, told(gap, id), id, gap[1], lag)
             found_now = "other" if row is not None else rows.put(id, v, raw)
             if found_now == "new":
                 yield Fed("applied", layout.ns, f"{version_name(v)} of {id_name(id)} is archived.", id, v, lag)
@@ -60,7 +60,7 @@ def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: C
         yield Fed("note", layout.ns, f"Earlier versions of {documents} were there before the archive was fed.", lag=lag)
 
 
-def _gap(layout: Stream, rows: Rows, id: Value, v: Value) -> tuple[int, Value, int] | None:
+def gap_below(layout: Stream, rows: Rows, id: Value, v: Value) -> tuple[int, Value, int] | None:
     """The first and the last version between the archive and the current one; None where there is none."""
     number = number_of(v)
     if number is None or number < 2 or v.type not in (c.INT32, c.INT64) or layout.profile.numbering != "next":
@@ -69,7 +69,8 @@ def _gap(layout: Stream, rows: Rows, id: Value, v: Value) -> tuple[int, Value, i
     return (below + 1, whole_number(number - 1, v), number - 1) if below < number - 1 else None
 
 
-def _told(gap: tuple[int, Value, int], id: Value) -> str:
+def told(gap: tuple[int, Value, int], id: Value, how: str = "overwritten while nobody watched") -> str:
+    """A sentence on versions that are lost."""
     first, v, last = gap
     which = f"{version_name(v)} of {id_name(id)} was" if first == last else f"v{first} to v{last} of {id_name(id)} were"
-    return f"{which} overwritten while nobody watched, and cannot be proven."
+    return f"{which} {how}, and cannot be proven."

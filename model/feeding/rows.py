@@ -17,6 +17,8 @@ from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
 from model.resilient import Port, Write, run
 
+LARGEST = 16 << 20
+
 
 class Rows:
     """The rows of one archive; ``layout`` says how they are made and what of them is content."""
@@ -49,6 +51,11 @@ class Rows:
         p = self._profile
         rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
         return c.document([("_id", Value.of(own)), (p.archive_id, id), *rest])
+
+    def too_large(self, id: Value, raw: bytes) -> str:
+        """Why a document can have no row, which is a little larger than itself, in a few words; "" where it can."""
+        size = len(raw) if len(raw) < LARGEST // 2 else len(self.made(id, raw, ObjectId()))
+        return f"would be {size / (1 << 20):.2f} MB as a row, and a server takes 16 MB" if size > LARGEST else ""
 
     def document(self, row: bytes, key: Value) -> bytes:
         """The stored document that a row was made of, as far as its order matters to the next row."""

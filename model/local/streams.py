@@ -34,6 +34,7 @@ _OPTIONS = {
     "resumeAfter", "startAfter", "startAtOperationTime", "fullDocument", "fullDocumentBeforeChange",
     "allChangesForCluster", "showExpandedEvents",
 }  # fmt: skip
+_LARGEST = BATCH_BYTES + 16 * 1024  # an event, which has no answer of its own to be split over
 _NOTHING = Value(c.NULL, b"")
 
 
@@ -193,6 +194,8 @@ class Streams(Reads):
                 continue
             stream.point = Point(change.number)
             for event in self._shown(stream, self._event(stream, change)):
+                if len(event) > _LARGEST:
+                    raise CommandError(10334, f"BSONObj size: {len(event)} is invalid. First element: _id")
                 batch.append(event)
                 size += len(event)
             if self._ends(stream, change):

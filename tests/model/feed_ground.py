@@ -14,7 +14,7 @@ from model.layouts.stream import Stream
 from model.local import LocalServer
 from model.profile import stated
 from model.resilient import Reply, Server, Write
-from model.watching import Changes
+from model.watching import Changes, Take
 from tests.model.faults import Dead, FaultyServer
 
 NS, ARCHIVE = "shop.orders", "shop.orders_history"
@@ -89,9 +89,11 @@ class Killed(FaultyServer):
             raise Dead
         return self.server.send(write)
 
-    def changes(self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False) -> Changes:
+    def changes(
+        self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False, take: Take = "many"
+    ) -> Changes:
         self._step()
-        return self.server.changes(ns, after, wait_ms, images)
+        return self.server.changes(ns, after, wait_ms, images, take)
 
 
 def outcomes(fed: list[Fed]) -> list[tuple[str, Any]]:

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import bson
 import pymongo
 import pytest
 from bson import Int64
 
 from model.canonical import Value
 from model.errors import Refused, Unreachable
+from model.watching import TooLarge
 from tests.model.faults import Dead, FaultyServer
 from tests.model.feed_ground import NS, Ground, Killed, ground, notes, outcomes
 from tests.model.feed_stories import story
@@ -215,6 +217,86 @@ def test_a_collection_that_is_dropped_keeps_its_archive_and_is_followed_on(here:
     assert "was dropped" in notes(first)
     assert outcomes(second) == [("applied", 1), ("conflict", 1)]
     assert here.archived() == [("A", 1, {"n": 1}), ("B", 1, {})]
+
+
+def large(letter: str) -> str:
+    return letter * (9 << 20)
+
+
+@pytest.mark.parametrize("images", [False, True])
+def test_a_change_that_is_too_large_for_an_event_is_read_without_the_document_in_it(images: bool) -> None:
+    with ground() as here:
+        here.client.shop.create_collection("orders", changeStreamPreAndPostImages={"enabled": images})
+        here.feed()
+        here.orders.insert_one({"_id": "A", "v": 1, "text": large("a")})
+        here.orders.insert_many([{"_id": n, "v": 1} for n in range(20)])
+        here.edit("A", text=large("b"))  # 9 MB of document, and as much of what changed
+        here.edit("A", n=3)
+        here.edit("A", text=large("d"))
+        here.edit(7, n=2)
+        fed = here.feed()
+        assert outcomes(fed) == [("applied", v) for v in (1, *[1] * 20, 2, 3, 4, 2)]
+        texts = [(v, content["text"][0], content.get("n")) for id, v, content in here.archived() if id == "A"]
+        assert texts == [(1, "a", None), (2, "b", None), (3, "b", 3), (4, "d", 3)]
+        assert here.noted() == []
+        assert outcomes(here.feed()) == []
+
+
+def test_a_large_change_of_a_document_that_is_gone_is_rebuilt_too(here: Ground) -> None:
+    here.feed()
+    here.orders.insert_one({"_id": "A", "v": 1, "text": large("a")})
+    here.feed()
+    here.edit("A", text=large("b"))
+    here.orders.delete_one({"_id": "A"})
+    here.feed()
+    assert [content["text"][0] for _, _, content in here.archived()] == ["a", "b"]
+
+
+def test_a_document_that_has_no_room_for_a_row_is_told_and_passed_over(here: Ground) -> None:
+    here.feed()
+    body = (16 << 20) - len(bson.encode({"_id": 1, "v": 1, "t": ""}))
+    here.orders.insert_one({"_id": 1, "v": 1, "t": "x" * body})
+    here.orders.insert_one({"_id": 2, "v": 1})
+    fed = here.feed()
+    assert outcomes(fed) == [("refused", 1), ("applied", 1)]
+    assert "cannot be archived: it would be 16.00 MB as a row" in fed[-2].detail
+    assert here.noted() == ["lost"]
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_new_document_whose_event_came_without_it_is_archived_as_it_is_by_then(here: Ground, behind: bool) -> None:
+    class Tight(FaultyServer):
+        """Its inserts of A are too large for an event, however little is in them."""
+
+        def changes(self, ns: str, after: Any = None, wait_ms: int = 1, images: bool = False, *take: Any) -> Any:
+            stream = here.server.changes(ns, after, wait_ms, images, *take)
+            following = stream.next
+
+            def next() -> bytes | None:
+                raw = following()
+                event = bson.decode(raw) if raw else {}
+                if (
+                    not take[:1] == ("bare",)
+                    and event.get("operationType") == "insert"
+                    and event["documentKey"]["_id"] == "A"
+                ):
+                    raise TooLarge("too large")
+                return raw
+
+            stream.next = next  # type: ignore[method-assign]
+            return stream
+
+    here.feed()
+    here.orders.insert_one({"_id": "B", "v": 1})
+    here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+    if behind:
+        here.edit("A", n=2)
+    here.edit("B", n=2)
+    fed = here.feed(Tight(here.server))
+    lost: list[tuple[str, int | None]] = [("refused", 1)] if behind else []
+    assert outcomes(fed) == [("applied", 1), *lost, ("applied", 2 if behind else 1), ("applied", 2)]
+    assert here.noted() == ["lost"] * behind
+    assert [row for row in here.archived() if row[0] == "A"] == [("A", 2, {"n": 2}) if behind else ("A", 1, {"n": 1})]
 
 
 def test_a_quiet_collection_does_not_lose_its_place_while_others_change() -> None:

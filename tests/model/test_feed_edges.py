@@ -11,7 +11,7 @@ from bson import Int64
 from model.errors import Refused
 from model.feeding.collection import CollectionFeed
 from model.resilient import Reply, Server, Write
-from model.watching import Changes
+from model.watching import Changes, Take
 from tests.model.faults import FaultyServer
 from tests.model.feed_ground import Ground, ground, outcomes
 
@@ -43,8 +43,10 @@ class Watched(FaultyServer):
             return Reply("no", sentence="No room is left.", error=Refused("No room is left."))
         return super().send(write)
 
-    def changes(self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False) -> Changes:
-        self.opened.append(self.server.changes(ns, after, wait_ms, images))
+    def changes(
+        self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False, take: Take = "many"
+    ) -> Changes:
+        self.opened.append(self.server.changes(ns, after, wait_ms, images, take))
         return self.opened[-1]
 
 
