@@ -140,8 +140,10 @@ class Catalogue:
         with self._lock:
             bound = self._bound.get(ns)
         if bound is None:
-            profile = self.known(ns)[1]
+            found = self.known(ns)
             with self._lock:
+                # Another thread may have recognised or picked another layout meanwhile, which is not to be undone.
+                _, profile = self._picked.get(ns) or self._known.get(ns) or found
                 bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
         return bound
 

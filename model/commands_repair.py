@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -56,7 +57,12 @@ def repair(args: argparse.Namespace) -> int:
             running = session.repairs.apply(plan, progress, confirmed=True)
             run = running.id
             done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail) for no, outcome in running)
-            _print(done, lines, args.json, progress)
+            try:
+                _print(done, lines, args.json, progress)
+            except BaseException:
+                if not session.is_local and any(kind == "applied" for _, kind, _, _ in lines):
+                    print(f"What was done so far is undone with palimpsest undo {run}.", file=sys.stderr)
+                raise
             offers = running.offers
         else:
             _print(_drawn(plan, session.repairs.dry_run(plan, progress)), lines, args.json, progress)

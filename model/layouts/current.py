@@ -317,11 +317,12 @@ def with_own(projection: Terms | None, own: Own, *more: str) -> Terms | None:
     if not projection:
         return None
     names = (*own.names, *more)
-    keeps = any(_truthy(value) for name, value in projection.items() if name != "_id")
+    keeps = any(truthy(value) for name, value in projection.items() if name != "_id")
     if not keeps:
         return {name: value for name, value in projection.items() if name not in names} or None
     return {name: value for name, value in projection.items() if name not in names} | dict.fromkeys(sorted(names), 1)
 
 
-def _truthy(value: Any) -> bool:
+def truthy(value: Any) -> bool:
+    """Whether a projection asks for a field by this value."""
     return bool(value.python() if isinstance(value, Value) else value)

@@ -184,7 +184,10 @@ class Deltas(Inserted):
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
 
     def _wrong_hashes(self, id: Value) -> dict[Value, str]:
-        wrong = [each for each in self.history(id) if each.detail.startswith("hash")]
+        try:
+            wrong = [each for each in self.history(id) if each.detail.startswith("hash")]
+        except NotFound:  # deleted while it was looked at
+            return {}
         return {each.v: each.detail for each in wrong if each.v is not None}
 
     # --- lists

@@ -143,14 +143,21 @@ class Embedded(HoldsItsPast):
         outside = (p.id, "_id", p.current, p.prev)
         moved: dict[str, Any] = {}
         for name, value in (terms or {}).items():
-            if name in LOGICAL:
+            if name in LOGICAL and not (isinstance(value, Value) and value.type != c.ARRAY):
                 parts = c.items(value) if isinstance(value, Value) else value
-                moved[name] = [self._inner(dict(c.fields(x.data)) if isinstance(x, Value) else x) for x in parts]
+                moved[name] = [self._part_of(x) for x in parts]
             elif name.startswith("$") or name.partition(".")[0] in outside:
                 moved[name] = value
             else:
                 moved[f"{p.current}.{name}"] = value
         return moved
+
+    def _part_of(self, part: Any) -> Any:
+        if not isinstance(part, Value):  # and what is no document the server will refuse
+            return self._inner(part)
+        return (
+            self._inner(dict(c.fields(part.data))) if part.type == c.OBJECT else part
+        )  # the server says what is wrong
 
     def _row(self, raw: bytes) -> Row:
         readable = not unreadable(raw)

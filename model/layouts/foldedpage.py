@@ -16,7 +16,7 @@ from mongomock import filtering
 from model import canonical as c
 from model.canonical import Value
 from model.errors import Refused
-from model.layouts.current import with_own
+from model.layouts.current import truthy, with_own
 from model.layouts.fields import Own
 from model.resilient import Terms, bson_of
 
@@ -107,7 +107,7 @@ def sort_key(value: Value | None) -> tuple[int, Any]:
         return (rank, int.from_bytes(value.data, "little", signed=True))
     if value.type == c.TIMESTAMP:
         return (rank, int.from_bytes(value.data, "little"))
-    return (rank, 0 if value.type == c.NULL else value.data)
+    return (rank, 0 if value.type in (c.NULL, c.UNDEFINED) else value.data)
 
 
 def projected(raw: bytes, projection: Terms | None, own: Own) -> bytes:
@@ -116,6 +116,6 @@ def projected(raw: bytes, projection: Terms | None, own: Own) -> bytes:
     if not terms:
         return raw
     names = {name.partition(".")[0] for name in terms}
-    if any(_direction(value) for value in terms.values()):
+    if any(map(truthy, terms.values())):
         return c.only(raw, names)
     return c.without(raw, [name for name in terms if "." not in name])

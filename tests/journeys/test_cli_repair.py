@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import pymongo.database
 import pytest
 
+from model import commands_repair
+from model.printing import Progress
 from tests.journeys.running import Run, rows_of
 from tests.repairing.planting import CASES, NAMES, Case, snapshot
 
@@ -191,3 +194,24 @@ def test_duplicates_settled_offer_the_index_and_do_not_create_it(
     assert "You may want to: " in out
     assert "unique index" in out
     assert list(database["things"].index_information()) == ["_id_"]
+
+
+def test_a_run_that_is_stopped_says_how_to_undo_what_it_did(
+    at: Callable[..., list[str]], run: Run, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopping(Progress):
+        def __call__(self, done: int, total: int | None) -> None:
+            if done:
+                raise KeyboardInterrupt
+            super().__call__(done, total)
+
+    command = at("A3")
+    before = snapshot(database)
+    with monkeypatch.context() as patch:
+        patch.setattr(commands_repair, "Progress", Stopping)
+        status, _, err = run(*command, "--apply")
+    assert status == 130
+    assert snapshot(database) != before
+    (undo,) = re.findall(r"palimpsest undo (run-\S+)\.", err)
+    assert run("undo", undo)[0] == 0
+    assert snapshot(database) == before

@@ -11,6 +11,8 @@ from operator import itemgetter
 from types import TracebackType
 from typing import IO, Any, Self, TypeAlias
 
+from model.errors import Refused
+
 Row: TypeAlias = tuple[Any, ...]
 
 TOGETHER = 50_000
@@ -34,18 +36,24 @@ class Spool:
         self._rows, self._runs = [], []
 
     def add(self, key: bytes, row: Row) -> None:
-        """One more row, of plain values."""
+        """One more row, of plain values; raises ``Refused`` where there is no room on disk for many."""
         self._rows.append((key, row))
         if len(self._rows) >= self._together:
             self._put_down()
 
     def _put_down(self) -> None:
         self._rows.sort(key=itemgetter(0))
-        run = tempfile.TemporaryFile(prefix="palimpsest-")  # noqa: SIM115 - closed with the spool
-        self._runs.append(run)
-        for pair in self._rows:
-            marshal.dump(pair, run)
-        run.seek(0)
+        try:
+            run = tempfile.TemporaryFile(prefix="palimpsest-")  # noqa: SIM115 - closed with the spool
+            self._runs.append(run)
+            for pair in self._rows:
+                marshal.dump(pair, run)
+            run.seek(0)
+        except OSError as error:
+            raise Refused(
+                f"What was read cannot be sorted on disk ({error.strerror or error}); make room for temporary files, "
+                "set TMPDIR to a folder that has it, or create an index on the id."
+            ) from None
         self._rows = []
 
     def groups(self) -> Iterator[tuple[bytes, Iterator[Row]]]:
