@@ -14,10 +14,10 @@ def remember() -> None:
     walk: Any = canonical.elements
     fields: Any = canonical.fields
     compile_filter: Any = filters.compile_filter
-    walked = functools.lru_cache(30_000)(lambda raw, start=0: tuple(walk(raw, start)))
-    seen = functools.lru_cache(30_000)(lambda raw: tuple(fields(raw)))
+    walked = functools.lru_cache(2_000)(lambda raw, start=0: tuple(walk(raw, start)))
+    seen = functools.lru_cache(2_000)(lambda raw: tuple(fields(raw)))
     canonical.elements = lambda raw, start=0: iter(walked(raw, start))
     canonical.fields = lambda raw: list(seen(raw))
     from tests.simulation import machine
 
-    machine.compile_filter = functools.lru_cache(30_000)(compile_filter)  # type: ignore[attr-defined]
+    machine.compile_filter = functools.lru_cache(2_000)(compile_filter)  # type: ignore[attr-defined]
