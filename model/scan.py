@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from model import text
+from model import canonical, text
 from model.canonical import Value
 from model.catalogue import Catalogue
 from model.collection import CollectionProfile
@@ -33,7 +33,7 @@ from model.scanning.tokens import Tokens
 __all__ = ["Finding", "Mark", "Pace", "Scan", "Summary", "Unchecked"]
 
 Pace: TypeAlias = Literal["gentle", "fast"]
-QUARANTINE = "quarantine"
+QUARANTINE, COPY = "quarantine", {"from", "doc"}
 
 
 @dataclass(frozen=True)
@@ -193,9 +193,19 @@ class Scan:
                 found.setdefault(info.ns, info)
                 continue
             for info in self._catalogue.collections(place):
-                if info.belongs_to is None and info.ns.partition(".")[2] != QUARANTINE:
+                if info.belongs_to is None and not self._keeps_copies(info):
                     found.setdefault(info.ns, info)
         return list(found.values())
+
+    def _keeps_copies(self, info: CollectionInfo) -> bool:
+        """Whether a collection is the quarantine of repairs, and not one of the same name that is somebody's own."""
+        if info.ns.partition(".")[2] != QUARANTINE or _cannot(info):
+            return False
+        try:
+            first = next(iter(self._server.find(info.ns, limit=1)), None)
+            return first is None or {name for name, _ in canonical.fields(first)} >= COPY
+        except Refused:
+            return False  # then it is told why it is not looked through
 
 
 def _cannot(info: CollectionInfo) -> str:

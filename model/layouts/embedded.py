@@ -153,11 +153,10 @@ class Embedded(HoldsItsPast):
         return moved
 
     def _part_of(self, part: Any) -> Any:
-        if not isinstance(part, Value):  # and what is no document the server will refuse
+        if not isinstance(part, Value):
             return self._inner(part)
-        return (
-            self._inner(dict(c.fields(part.data))) if part.type == c.OBJECT else part
-        )  # the server says what is wrong
+        # What is no document is for the server to refuse.
+        return self._inner(dict(c.fields(part.data))) if part.type == c.OBJECT else part
 
     def _row(self, raw: bytes) -> Row:
         readable = not unreadable(raw)

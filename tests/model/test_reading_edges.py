@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from bson.raw_bson import RawBSONDocument
 from model.catalogue import Catalogue
 from model.collection import CollectionProfile
 from model.errors import Refused
+from model.findings import Finding
 from model.layouts.checks.spool import Spool
 from model.profile import Profile
 from model.records import CollectionInfo
@@ -92,3 +94,17 @@ def test_a_layout_that_is_picked_while_another_thread_binds_the_one_before_stays
         catalogue = Slow(server, server, stated(db, "versions", id="docId"), "here")
         assert catalogue.layout(f"{db.name}.things").name == "plain"
         assert catalogue.layout(f"{db.name}.things").name == "plain"
+
+
+def test_a_collection_of_somebody_that_is_called_quarantine_is_scanned(db: Db, local_uri: str) -> None:
+    db.quarantine.insert_many([{"docId": 1, "v": 1}, {"docId": 1, "v": "2"}])
+    profile = Profile.read(
+        {"collection": [{"ns": f"{db.name}.quarantine", "layout": "versions", "id": "docId"}]}, "the profile"
+    )
+    with Session.open(local_uri, profile) as session:
+        assert [each.code for each in session.scan([db.name]) if isinstance(each, Finding)] == ["V3"]
+        db.quarantine.drop()
+        db.quarantine.insert_one(
+            {"_id": "0", "from": "a.b", "at": dt.datetime.now(dt.UTC), "by": "me", "doc": {"v": "2"}}
+        )
+        assert list(session.scan([db.name])) == []
