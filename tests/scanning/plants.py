@@ -222,6 +222,41 @@ def _(it: Scene, count: int) -> None:
     around(it, lambda id: _sound(it, id), taken, count // 2)
 
 
+@scene("V2 counted versions", "versions")
+def _(it: Scene, count: int) -> None:
+    it.fields["numbering"] = f"counter:{it.db}.numbers"
+    taken = ids(it)
+    for plant in range(count):
+        id = next(taken)
+        lost, told = (((4,), [4, 5]), ((6,), [6, 7, 8]), ((4, 6), [4, 5, 6, 7, 8]), ((1,), [1, 2, 3]))[plant % 4]
+        _drawn(it, id, lost)
+        it.expect("V2", id, told)
+    for _ in range(count):
+        _drawn(it, next(taken))
+
+
+@scene("D1 counted deltas", "deltas")
+def _(it: Scene, count: int) -> None:
+    it.fields["numbering"] = f"counter:{it.db}.numbers"
+    taken = ids(it)
+    for plant in range(count):
+        id = next(taken)
+        lost, told = (((4,), [4, 5]), ((1,), [1, 2, 3]))[plant % 2]
+        _drawn(it, id, lost)
+        it.expect("D1", id, told)
+    for _ in range(count):
+        _drawn(it, next(taken))
+
+
+def _drawn(it: Scene, id: Any, lost: Sequence[int] = ()) -> None:
+    """Versions 1, 4, 6 and 9, each marked with the next, but for those that are lost; nobody used the others."""
+    numbers = (1, 4, 6, 9)
+    for day, v in enumerate(numbers):
+        if v not in lost:
+            marks = {f"{it.names.token}_next": numbers[day + 1]} if v != 9 else {}
+            own(it, id, v, it.dice.content(), OLD + day * MOMENT, **marks)
+
+
 @scene("V3 versions", "versions")
 def _(it: Scene, count: int) -> None:
     taken = ids(it)

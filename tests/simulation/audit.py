@@ -112,7 +112,7 @@ def as_read(sound: Layout, entries: Sequence[Entry], of: Variant, stranger: Stra
     if not sound.numbered:
         entries = entries[-1:]
     fine = ["present"]
-    if of.layout == "hashed" and stranger is not None and not of.excludes:
+    if of.layout == "hashed" and stranger is not None and not of.excludes and entries[-1].token in stranger.left:
         fine.append("damaged")  # what was bumped behind the hash shows, until the next edit
     if any(each.state not in fine for each in read):
         return [f"the history is damaged: {[(each.v, each.state, each.detail) for each in read]}"]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from model import canonical as c
 from model import resilient
 from model.layouts import current, newest
+from model.layouts.flagged import Flagged
+from model.records import Version
 from model.resilient import Write
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
@@ -83,6 +87,32 @@ def test_the_harness_convicts_a_writer_that_takes_doubt_for_failure(
     assert _convicted(layout, crew)
 
 
+@pytest.mark.parametrize("layout", ["archive", "stream", "embedded", "hashed"])
+def test_the_harness_convicts_an_edit_that_takes_back_what_was_changed_in_place(
+    layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_version(self: current.CurrentDocument, base: Version, *_: object) -> dict[str, object]:
+        return current.CurrentDocument._guard(self, base)
+
+    kind = type(_layout(layout))
+    monkeypatch.setattr(kind, "_guard", by_version)
+    monkeypatch.setattr(kind, "_guard_whole", by_version)
+    monkeypatch.setattr(kind, "_touched", lambda *_: False, raising=False)
+    assert _convicted(layout, crew, 1000)  # one in forty schedules shows it
+
+
+def test_the_harness_convicts_a_flag_that_takes_a_whole_version_back(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rewritten(self: Flagged, raw: bytes) -> Write:
+        write = unflag(self, raw)
+        return replace(write, kind="replace", body=c.without(raw, [self.profile.current]))
+
+    unflag = Flagged._unflag
+    monkeypatch.setattr(Flagged, "_unflag", rewritten)
+    assert _convicted("flagged", crew, 1000)
+
+
 def test_the_harness_convicts_numbers_that_do_not_keep_writers_apart(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,8 +127,8 @@ def test_a_write_without_a_guard_stops_the_simulation() -> None:
             check(Write("a.b", "delete", filter))
 
 
-def _convicted(layout: str, crew: Crew) -> bool:
-    return any(run(layout, seed, crew).wrong for seed in range(FIRST, FIRST + 150))
+def _convicted(layout: str, crew: Crew, most: int = 150) -> bool:
+    return any(run(layout, seed, crew).wrong for seed in range(FIRST, FIRST + most))
 
 
 def _layout(name: str) -> object:

@@ -196,7 +196,8 @@ class Stranger:
         """Bump once more; what it did."""
         p = self.profile
         docs = [doc for raw in self.machine.documents(NS) if (doc := bson.decode(raw)).get(p.id) == ID.python()]
-        current = max(docs, key=lambda doc: doc.get(p.version, 0)) if p.layout in BESIDE_ONE_ANOTHER else docs[0]
+        docs = [doc for doc in docs if p.layout != "flagged" or doc.get(p.current)] or docs  # the first that it finds
+        current = max(docs, key=lambda doc: doc[p.version]) if p.layout in ("versions", "deltas") else docs[0]
         where = {"_id": current["_id"], "no such field": {"$exists": False}}
         inside = f"{p.current}." if p.layout == "embedded" else ""
         # A delta says what a field is from there on, and not by how much it grew.
