@@ -79,13 +79,17 @@ def inline(node: Node, zone: str, room: int) -> Cell:
 
 def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
     """Two texts as one where they share enough: what only the old one has is struck out, what came follows it."""
-    same_old, same_new = (tuple(span for span in spans if not span.mark) for spans in (left, right))
-    shared = "".join(span.text for span in same_old)
-    marked_at = [[bool(span.mark) for span in spans] for spans in (left, right)]
-    if shared != "".join(span.text for span in same_new) or len(shared) < 4 or not any(map(any, marked_at)):
+    made = _one_text(left, right) if any(span.mark for span in (*left, *right)) else None
+    both = sum(len(span.text) for span in made or () if not span.mark)
+    if made is None or both < 4 or both * 4 < min(sum(len(span.text) for span in side) for side in (left, right)):
         struck = tuple(replace(span, mark="remS" if span.mark else "", struck=True) for span in left)
         come = tuple(replace(span, mark="addS" if span.mark else "") for span in right)
         return (*struck, Span("  →  ", "text2"), *come)
+    return made
+
+
+def _one_text(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...] | None:
+    """Both woven into each other, up to where the shorter piece of a long text ends; None where they do not fit."""
     made: list[Span] = []
     old, new = list(left), list(right)
     while old or new:
@@ -93,8 +97,13 @@ def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
             made.append(replace(old.pop(0), mark="remS", struck=True))
         elif new and new[0].mark:
             made.append(replace(new.pop(0), mark="addS"))
+        elif not old or not new:
+            return None
         else:  # a stretch that both have; what is marked on either side may cut it elsewhere
-            length = min(len(old[0].text), len(new[0].text))
+            length = valuetext.common(old[0].text, new[0].text)
+            if not length:
+                is_cut = any(side[0].text.startswith("…") for side in (old, new))
+                return (*made, Span("…")) if is_cut else None
             made.append(replace(old[0], text=old[0].text[:length]))
             for side in (old, new):
                 side[0] = replace(side[0], text=side[0].text[length:])
@@ -159,7 +168,8 @@ def _bytes(a: Value, b: Value, room: int, strong: str) -> tuple[tuple[Span, ...]
 def _hex(mine: bytes, other: bytes, first: int, room: int, strong: str) -> tuple[Span, ...]:
     lead = wording.size(len(mine))
     start = 0 if first * 3 + len(lead) < room // 2 else max(0, first - 3)
-    spans = [Span(f"{lead}  ", "text2"), Span("… " if start else "")]
+    size = Span(lead, "text2", "" if lead == wording.size(len(other)) else strong)
+    spans = [size, Span("  "), Span("… " if start else "")]
     for at in range(start, min(len(mine), start + SHOWN // 3)):
         same = at < len(other) and mine[at] == other[at]
         spans.append(Span(f"{mine[at]:02x}", mark="" if same else strong))

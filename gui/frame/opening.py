@@ -83,8 +83,10 @@ class Opener(QObject):
         self._running: dict[str, tasks.Task] = {}
 
     def open(self, opening: Opening) -> None:
-        """Connect; one of the signals follows."""
+        """Connect; one of the signals follows. A source that is being opened is not opened once more beside that."""
         key = opening.shown
+        if key in self._running:
+            return
 
         def work(progress: tasks.Progress) -> Opened | None:
             if opening.password is None and _lacks_password(opening):
@@ -104,37 +106,51 @@ class Opener(QObject):
                 raise
 
         self.began.emit(opening)
-        self._running[key] = tasks.run(
+        ends = _Ends(self, opening)
+        self._running[key] = ends.task = tasks.run(
             work,
-            done=_Ends(self, opening).done,
-            failed=_Ends(self, opening).failed,
-            cancelled=_Ends(self, opening).stopped,
+            done=ends.done,
+            failed=ends.failed,
+            cancelled=ends.stopped,
             owner=self,
             title=f"Connecting to {opening.title}" if "://" in opening.source else f"Opening {opening.title}",
         )
 
     def stop(self, opening: Opening) -> None:
         """Give up; what arrives later is closed."""
-        task = self._running.get(opening.shown)
+        task = self._running.pop(opening.shown, None)  # it may be opened again before the old try has come back
         if task is not None:
             task.cancel()
+
+    def ended(self, opening: Opening, task: tasks.Task | None) -> None:
+        """An opening is over, however it went."""
+        if task is not None and self._running.get(opening.shown) is task:
+            del self._running[opening.shown]
 
 
 class _Ends(QObject):
     def __init__(self, opener: Opener, opening: Opening) -> None:
         super().__init__(opener)
         self._opener, self._opening = opener, opening
+        self.task: tasks.Task | None = None
+
+    def _over(self) -> None:
+        self._opener.ended(self._opening, self.task)
+        self.deleteLater()
 
     def done(self, opened: Opened | None) -> None:
+        self._over()
         if opened is None:
             self._opener.password_wanted.emit(self._opening)
         else:
             self._opener.opened.emit(opened)
 
     def failed(self, error: BaseException) -> None:
+        self._over()
         self._opener.failed.emit(self._opening, error)
 
     def stopped(self) -> None:
+        self._over()
         self._opener.stopped.emit(self._opening)
 
 

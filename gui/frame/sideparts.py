@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
 from gui.frame.tree import TreeModel
 from gui.look import icons, symbols, theme
@@ -42,7 +42,16 @@ class Tree(CellTree):
             painter.setBrush(theme.colour("sel" if chosen else "hover"))
             painter.drawRoundedRect(box, theme.px(6), theme.px(6))
             painter.restore()
-        super(CellTree, self).drawRow(painter, option, index)
+        bare = QStyleOptionViewItem(option)
+        bare.state &= ~QStyle.StateFlag.State_Active  # the ring goes around the whole row, as its ground does
+        super(CellTree, self).drawRow(painter, bare if picked else option, index)
+        if picked and self.isActiveWindow():
+            painter.save()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme.colour("acc"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(box.adjusted(1, 0.5, -1, -0.5), theme.px(6), theme.px(6))
+            painter.restore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):

@@ -185,6 +185,31 @@ def test_a_dump_opens_read_only_and_says_so(window: Window, qtbot: QtBot, tmp_pa
     assert window.title.badge.text() == "Writes allowed"
 
 
+@pytest.fixture
+def dump(tmp_path: Path) -> Opening:
+    file = tmp_path / "orders.jsonl"
+    file.write_text('{"_id": 1}\n')
+    return Opening(str(file), "orders")
+
+
+def test_a_double_click_opens_a_source_once(window: Window, qtbot: QtBot, dump: Opening) -> None:
+    for _ in range(2):
+        window.open(dump)
+    wait_idle(qtbot, lambda: bool(window.sessions))
+    assert len(window.sessions) == 1
+    window.connecting.disconnect_session(window.sessions[0])
+    window.open(dump)
+    wait_idle(qtbot, lambda: bool(window.sessions))
+
+
+def test_what_was_stopped_can_be_opened_again_at_once(window: Window, qtbot: QtBot, dump: Opening) -> None:
+    window.open(dump)
+    window.connecting.opener.stop(dump)
+    window.open(dump)
+    wait_idle(qtbot, lambda: bool(window.sessions))
+    assert len(window.sessions) == 1
+
+
 def test_the_sample_is_not_listed_among_saved_connections_twice(window: Window, qtbot: QtBot) -> None:
     open_sample(qtbot, window)
     assert [root.name for root in window.sidebar.model.roots] == ["sample:"]

@@ -20,7 +20,7 @@ from gui.compare.diffplan import Plan
 from gui.compare.diffrows import FIELD, SYMBOL, A, B
 from gui.compare.diffview import DiffPanel, restorable
 from gui.compare.hiddensheet import HiddenSheet
-from gui.look import preferences
+from gui.look import preferences, theme
 from gui.look.cells import CELL, Cell
 from gui.tasks import tasks
 from model import canonical
@@ -341,6 +341,8 @@ def cells(shown: Shown, column: int) -> dict[str, Cell]:
 def test_both_values_stand_in_one_column_where_that_is_wanted(shown: Shown, qtbot: QtBot) -> None:
     panel = shown.panel
     panel.inline.click()
+    middle = panel.inline.grab().toImage()
+    assert middle.pixelColor(5, 5).name() == theme.colour("sel").name()  # it is seen to be pressed
     assert panel.table.isColumnHidden(B)
     inline = cells(shown, A)
     assert inline["net"].text == "1  →  5"
@@ -367,6 +369,21 @@ def test_what_two_texts_share_is_said_once(qtbot: QtBot) -> None:
     spans = cells(shown, A)["t"].spans
     assert "".join(s.text for s in spans if not s.struck) == '"Roof redone 2024. Call first."'
     assert "".join(s.text for s in spans if s.mark != "addS") == '"Roof redone 2019. Call ahead."'
+
+
+@pytest.mark.parametrize("more", [0, 3000])
+def test_in_one_column_a_long_value_shows_what_came_as_well_as_what_went(qtbot: QtBot, more: int) -> None:
+    words = " ".join(f"Sentence {n} says that it was found sound." for n in range(60))
+    old, new = words.replace("4 says", "4 told"), words.replace("4 says", "4 mentioned") + "x" * more
+    data = bytes(range(250)) * 4
+    shown = Shown(qtbot, {"t": old, "b": data}, {"t": new, "b": data[:20] + b"\xff" + data[21:] + b"!" * more})
+    shown.compare(1, 2)
+    shown.panel.inline.click()
+    for name, gone, came in (("t", "told", "mentioned"), ("b", "14", "ff")):
+        spans = cells(shown, A)[name].spans
+        at = next(i for i, span in enumerate(spans) if span.text == gone)
+        assert (spans[at].struck, spans[at + 1].text, spans[at + 1].mark) == (True, came, "addS")
+        assert sum(len(span.text) for span in spans[:at]) < 80
 
 
 # --- hidden fields
