@@ -73,6 +73,8 @@ def prepare(ground: Ground, item: Item, begun: bool = False) -> Prepared:
             gone = ground.at(seen.ns, seen.id) is None
             who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
             where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
+            if gone and (where or ground.layouts(finding.ns).own_documents):  # others of it may well be there
+                who = f"A stored document that belongs to {who}"
             return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
         return PREPARES[item.repair](ground, item)
     except Refused as error:

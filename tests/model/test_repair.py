@@ -115,6 +115,18 @@ def test_of_duplicates_one_stays_even_where_the_other_is_deleted_by_somebody_els
     assert [doc["_id"] for doc in here.database["things"].find({"docId": "K-0", "v": 2})] == [second]
 
 
+@pytest.mark.parametrize(
+    ("name", "collection", "v"), [("V1 three", "things", 2), ("A3 two", "things_past", {"$gt": 3})]
+)
+def test_a_document_of_which_one_row_is_gone_is_not_said_to_be_gone(at: At, name: str, collection: str, v: int) -> None:
+    here = at(name)
+    plan = here.plan()
+    assert here.database[collection].delete_one({"docId": "K-0", "v": v}).deleted_count == 1
+    (outcome,) = done(here, plan=plan)
+    assert outcome.kind == "skipped"
+    assert outcome.detail.startswith("A stored document that belongs to K-0 is gone since the scan")
+
+
 def test_a_feed_that_comes_by_at_the_same_moment_leaves_one_row(at: At) -> None:
     here = at("R1")
     current = here.database["things"].find_one({"_id": "K-0"})
