@@ -22,7 +22,7 @@ from model import canonical as c
 from model import guards
 from model.canonical import Value
 from model.errors import Refused, Unreachable
-from model.layouts.beside import DELETED, IN_PLACE, SUFFIX, Place, place_in
+from model.layouts.beside import DELETED, IN_PLACE, SUFFIX, Place, note_key, place_in
 from model.resilient import End, Port, Write, run
 
 What = Literal["changed in place", "another content", "lost", "deleted"]
@@ -111,8 +111,7 @@ class Ledger:
         return any(c.get(raw, ("token",)) == Value.document(token) for raw in found)
 
     def _note_key(self, id: Value | None, v: Value | None, what: What) -> Value:
-        parts = [("ns", self._key), ("id", id or _NULL), ("v", v or _NULL), ("what", Value.of(what))]
-        return Value.document(c.document(parts))
+        return note_key(self.about, id or _NULL, v or _NULL, what)
 
     def _noted(self, key: Value) -> bool:
         return (

@@ -15,6 +15,7 @@ from typing import Final
 from model import canonical as c
 from model import guards
 from model.canonical import Value
+from model.errors import Refused
 from model.layouts.fields import place_of
 from model.resilient import Port
 
@@ -23,6 +24,7 @@ LOST: Final = "lost"
 IN_PLACE: Final = "changed in place"
 DELETED: Final = "deleted"
 _NOTES = 1000
+_BEYOND = Value(c.MAX_KEY, b"")
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,29 @@ def place(server: Port, ns: str, archive: str) -> Place | None:
     return None if found is None else place_in(found)
 
 
+def note_key(ns: str, id: Value, v: Value, what: str) -> Value:
+    """The ``_id`` of what is kept of a version."""
+    return Value.document(c.document([("ns", Value.of(ns)), ("id", id), ("v", v), ("what", Value.of(what))]))
+
+
+def deleted(server: Port, ns: str, archive: str, id: Value, v: Value) -> dt.datetime | None:
+    """When a document was deleted after this version, as its feed saw it; None where it did not."""
+    key = note_key(ns, id, v, DELETED)
+    found = next(iter(server.find(archive + SUFFIX, guards.by_id(key), limit=1)), None)
+    return _date(c.get(found, ("at",))) if found is not None else None
+
+
 def notes(server: Port, ns: str, archive: str, id: Value) -> dict[tuple[str, int | None], dt.datetime | None]:
     """What is kept of a document's versions: what and the version's number, and when that was noted, or happened."""
-    filter = {"_id.ns": ns, "_id.id": {"$eq": id}}
+    of = {"_id.ns": ns, "_id.id": {"$eq": id}}
+    named = [("ns", Value.of(ns)), ("id", id)]
+    whole = {"$gte": Value.document(c.document(named)), "$lt": Value.document(c.document([*named, ("v", _BEYOND)]))}
+    try:
+        raws = list(server.find(archive + SUFFIX, {"_id": whole, **of}, limit=_NOTES))  # by the index, of thousands
+    except Refused:  # this server does not compare documents
+        raws = list(server.find(archive + SUFFIX, of, limit=_NOTES))
     found: dict[tuple[str, int | None], dt.datetime | None] = {}
-    for raw in server.find(archive + SUFFIX, filter, limit=_NOTES):
+    for raw in raws:
         what = c.get(raw, ("_id", "what"))
         if what is not None and c.get(raw, ("_id", "id")) == id:
             found[str(what.python()), place_of(c.get(raw, ("_id", "v")))] = _date(c.get(raw, ("at",)))

@@ -22,6 +22,8 @@ from model.canonical import Value
 from model.layouts import beside, numbering, paired
 from model.layouts.archived import WithArchive
 from model.layouts.base import Stamp
+from model.layouts.checks.chains import Chains
+from model.layouts.checks.judging import Draft
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import number_of, place_of
 from model.layouts.gaps import missing, outlined, with_gaps
@@ -103,6 +105,17 @@ class Stream(WithArchive):
         # What is between the archive and the current version is not missing: it has not come yet.
         kept = [one for one in versions if one.state != "missing" or (number_of(one.v) or 0) < top]
         return replace(outlined(id, kept), marks=made.marks)
+
+    @property
+    def check(self) -> Chains:
+        """As of any archive; of a document that is gone it tells when, where its feed saw that."""
+        return replace(super().check, more=self._ended_when)
+
+    def _ended_when(self, draft: Draft) -> str:
+        if draft.code != "A5" or not draft.rests_on or (v := draft.rests_on[0].v) is None:
+            return ""
+        at = beside.deleted(self.server, self.ns, self.archive, draft.id, v)
+        return f"deleted {at:%Y-%m-%d %H:%M:%S} UTC as its feed saw" if at is not None else ""
 
     # --- writing
 

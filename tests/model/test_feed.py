@@ -16,6 +16,7 @@ from bson import Int64
 
 from model.canonical import Value
 from model.errors import Refused, Unreachable
+from model.findings import Finding
 from model.watching import TooLarge
 from tests.model.faults import Dead, FaultyServer
 from tests.model.feed_ground import NS, Ground, Killed, ground, notes, outcomes
@@ -645,8 +646,46 @@ def test_a_document_that_is_deleted_keeps_its_history_which_says_when_it_ended(h
     assert last[:2] == (2, "present")
     assert GONE.fullmatch(last[2])
     assert first == (1, "present", "")
+    (found,) = here.layout().findings()
+    assert isinstance(found, Finding)
+    assert found.code == "A5"
+    said = (
+        r"2 versions of a document that is gone, up to v2, deleted 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC as its feed saw"
+    )
+    assert re.fullmatch(said, found.detail)
     assert [each.id for each in here.feed()] == [None], "it is told once"
     assert deletes(here) == [("A", 2)]
+
+
+@pytest.mark.parametrize("compares", [True, False])
+def test_of_thousands_of_deletes_a_history_reads_those_of_its_document_alone(here: Ground, compares: bool) -> None:
+    class Looked(FaultyServer):
+        def find(self, ns: str, filter: Any = None, *args: Any, **more: Any) -> Any:
+            if ns.endswith("_feed") and "_id.ns" in (filter or {}):
+                asked.append(filter)
+                if "_id" in filter and not compares:
+                    raise Refused("documents are not compared here")
+            return super().find(ns, filter, *args, **more)
+
+    asked: list[Any] = []
+    here.feed()
+    ids = ["A", "AA", "", 1, Int64(2), 1.5, {"x": 1}, None]
+    for id in ids:
+        here.orders.insert_one({"_id": id, "v": 1})
+        here.orders.delete_one({"_id": id})
+    here.feed()
+    for id in ids:
+        asked.clear()
+        (version,) = here.layout(Looked(here.server)).history(Value.of(id))
+        assert GONE.fullmatch(version.detail), id
+        assert asked
+        if compares:
+            (by_index,) = asked
+            assert here.ledger.count_documents({"_id": _decoded(by_index["_id"])}) == 1
+
+
+def _decoded(terms: dict[str, Value]) -> dict[str, Any]:
+    return {name: value.python() for name, value in terms.items()}
 
 
 def test_an_id_that_is_used_again_shows_where_its_lives_ended(here: Ground) -> None:

@@ -54,6 +54,9 @@ class Chains:
     beyond: Callable[[Value], dict[Value, str]] | None = None
     """Where a hash is not that of one stored document's content: the versions whose hash is wrong, and what of it."""
 
+    more: Callable[[Draft], str] | None = None
+    """What else is to be said of a finding, behind a comma."""
+
     _spotted: list[Finding] = field(default_factory=list)
     _left_out: dict[str, int] = field(default_factory=dict)
     _orders: dict[str, Orders] = field(default_factory=dict)
@@ -224,6 +227,8 @@ class Chains:
             if draft.code == "H1" and fact.sealed == "hash differs" and self._order_of(part).explain(raw):
                 told = f"{version_name(fact.v)}: hash differs"
                 said = said.replace(told, f"{told} in field order only")
+        if self.more is not None and (told := self.more(draft)):
+            said = f"{said}, {told}"
         return finding(self.profile.ns, draft, said, tuple(evidence))
 
     def _order_of(self, part: Part) -> Orders:
