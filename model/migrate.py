@@ -329,6 +329,8 @@ class Migration:
             old = old[-1:]
         if len(old) != len(new):
             return Checked(id, 0, f"{id_name(id)} has {len(old)} versions there and {len(new)} here.")
+        if not any(each.current for each in new):  # an archive may hold all of it before the document itself is there
+            return Checked(id, 0, f"{id_name(id)} has no current document in {self.target.ns}.")
         for a, b in zip(old, new, strict=True):
             if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
                 return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}.")

@@ -18,7 +18,7 @@ from model.layouts.listed import LAYOUTS
 from model.migrate import Checked, Migration
 from model.resilient import Server
 from model.session import Session
-from tests.migrating.ground import PAIRS, START, _version, place
+from tests.migrating.ground import PAIRS, START, Dying, Killed, _version, place
 from tests.migrating.run import Careless, killed, moved
 
 SEED = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID")).randrange(10**9)  # one for all workers: it names tests
@@ -204,6 +204,22 @@ def test_what_stands_beside_embedded_versions_is_not_left_behind_unsaid(
         assert sorted(each.kind for each in here.migration().remove_old()) == ["applied", "skipped"]
         assert [each["tenant"] for each in things.find()] == ["acme"]
         assert [each.kind for each in here.migration().dry_run()] == ["refused"]
+
+
+def test_a_document_of_which_only_the_archive_has_come_is_not_said_to_be_there(
+    local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("versions", "stream"), 4, home)
+        here.plant(1)
+        (id,) = here.known
+        steps = here.migration().steps(id)
+        dying = here.migration(Dying(server, len(steps) - 1))
+        with pytest.raises(Killed):
+            list(dying.copy())
+        assert ["no current document" in each.wrong for each in here.migration().verify()] == [True]
+        assert [each.kind for each in here.migration().remove_old()] == ["skipped"]
+        assert here.source.exists(id)
 
 
 def test_documents_without_an_id_are_told_by_verifying(local_uri: str, database_name: str, home: Path) -> None:
