@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QRect, Qt, Signal
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui.look import theme, wording
@@ -140,6 +141,10 @@ class ClassTree(CellTree):
         self.selectionModel().currentRowChanged.connect(self._moved)
         model.modelReset.connect(self._reset)
         self._kept: tuple[str, ...] = ()
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
+        # Off the edge of the window's rail, and beside its words: the groups have no icon in between.
+        super().drawBranches(painter, rect.translated(theme.px(5), 0), index)
 
     def _moved(self, now: QModelIndex, _: QModelIndex) -> None:
         codes = self._classes.codes(now)
