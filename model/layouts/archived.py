@@ -6,6 +6,7 @@ current version, and above it, is told apart here; what that means is the layout
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -251,8 +252,16 @@ class WithArchive(CurrentDocument):
                 yield id
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match; None with ``any_version``, which would take reading the archive."""
-        return None if any_version and filter else super().count(filter, False, max_ms)
+        """How many documents match; with ``any_version`` the archive is read, None where that takes too long."""
+        total = super().count(filter, False, max_ms)
+        if total is None or not filter or not any_version:
+            return total
+        until = time.monotonic() + max_ms / 1000
+        for _ in self._once(filter):
+            total += 1
+            if time.monotonic() > until:
+                return None
+        return total
 
     # --- writing
 

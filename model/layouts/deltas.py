@@ -17,6 +17,7 @@ state is unproven: it is shown, and called so. A delete begins at the newest, so
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -202,23 +203,8 @@ class Deltas(Inserted):
         any_version: bool = False,
     ) -> Iterator[Row]:
         """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
-        matches = foldedpage.matcher(filter)
-
-        def states() -> Iterator[tuple[Value, bytes]]:
-            for key in Heads(self.server, self.profile, self._newest).heads(None):
-                id = c.get(key, (self.profile.id,))
-                if id is None:
-                    continue
-                try:
-                    versions = [v for v in self.history(id, contents=True) if v.content is not None]
-                except NotFound:
-                    continue
-                looked_at = versions if any_version else versions[:1]
-                if any(matches(v.content or c.EMPTY, id, self.profile.id) for v in looked_at):
-                    own = versions[0].raw or c.EMPTY
-                    yield id, compose(own, self.own.names, versions[0].content or c.EMPTY, {})
-
-        listed = foldedpage.ordered(states(), sort, self.profile.id)
+        states = ((id, raw) for id, raw in self._looked_through(filter, any_version) if raw is not None)
+        listed = foldedpage.ordered(states, sort, self.profile.id)
         for place, (_, raw) in enumerate(listed):
             if place >= skip + limit:
                 return
@@ -226,8 +212,34 @@ class Deltas(Inserted):
                 yield self._row(foldedpage.projected(raw, projection, self.own))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents there are; None with a filter, which would take rebuilding all of them."""
-        return None if filter else super().count(None, any_version, max_ms)
+        """How many documents there are, rebuilt one by one where there is a filter; None where that takes too long."""
+        if not filter:
+            return super().count(None, any_version, max_ms)
+        until = time.monotonic() + max_ms / 1000
+        total = 0
+        for _, raw in self._looked_through(filter, any_version):
+            total += raw is not None
+            if time.monotonic() > until:
+                return None
+        return total
+
+    def _looked_through(self, filter: Terms | None, any_version: bool) -> Iterator[tuple[Value, bytes | None]]:
+        """Every document with its newest state, None where that, or any of its states, does not match."""
+        matches = foldedpage.matcher(filter)
+        for key in Heads(self.server, self.profile, self._newest).heads(None):
+            id = c.get(key, (self.profile.id,))
+            if id is None:
+                continue
+            try:
+                versions = [v for v in self.history(id, contents=True) if v.content is not None]
+            except NotFound:
+                continue
+            looked_at = versions if any_version else versions[:1]
+            if any(matches(v.content or c.EMPTY, id, self.profile.id) for v in looked_at):
+                own = versions[0].raw or c.EMPTY
+                yield id, compose(own, self.own.names, versions[0].content or c.EMPTY, {})
+            else:
+                yield id, None
 
     # --- writing
 
