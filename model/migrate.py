@@ -287,7 +287,7 @@ class Migration:
             kinds = {each.kind for each in ends.values()}
             ended = "unknown" if "unknown" in kinds else "applied"
         except Refused:
-            ended = "refused"
+            ended = "unknown" if any(each.kind == "applied" for each in ends.values()) else "refused"
             raise
         finally:
             done = sum(each.kind in ("applied", "skipped") for each in ends.values())

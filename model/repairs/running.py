@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from model import text
 from model.canonical import Value
-from model.errors import Refused
+from model.errors import Refused, Unreachable
 from model.journal import Intent
 from model.journalled import Writer
 from model.layouts.base import Stamp
@@ -36,6 +36,8 @@ TRIES = 3
 """How often a repair of several writes is prepared anew where somebody was faster."""
 ROUNDS = 20
 """How often an item is prepared and done again while others write the same document."""
+IN_VAIN = 2
+"""Items in a row for which the server could not be reached, behind which no other waits for it."""
 ACTION = "repair"
 
 
@@ -78,7 +80,22 @@ def prepare(ground: Ground, item: Item, begun: bool = False) -> Prepared:
             return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
         return PREPARES[item.repair](ground, item)
     except Refused as error:
-        return Prepared("refused", str(error))
+        return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
+
+
+class _Patience:
+    """Looks at items until the server could not be reached for some in a row: the rest is not waited for one by one."""
+
+    def __init__(self) -> None:
+        self._in_vain = 0
+
+    def prepare(self, ground: Ground, item: Item, begun: bool = False) -> Prepared:
+        """As :func:`prepare`."""
+        if self._in_vain >= IN_VAIN and item.repair is not None:
+            return Prepared("refused", "The server cannot be reached any more; run the plan again once it can.")
+        prepared = prepare(ground, item, begun)
+        self._in_vain = self._in_vain + 1 if prepared.lost else 0
+        return prepared
 
 
 def dry(
@@ -90,9 +107,10 @@ def dry(
     several = {_owner(item) for item in wanted if owners[_owner(item)] > 1}
     numbers = {item.no for item in wanted}
     items = [item for item in plan.items if item.no in numbers or (item.ticked and _owner(item) in several)]
+    patience = _Patience()
     for done, item in enumerate(items):
         checkpoint(done, len(items))
-        prepared = prepare(ground, item)
+        prepared = patience.prepare(ground, item)
         if item.ticked and _owner(item) in several:
             for step in prepared.steps:
                 ground.pretend(step)
@@ -134,6 +152,7 @@ class Running:
     id: str
     checkpoint: Checkpoint = no_checkpoint
     _wrote: set[int] = field(default_factory=set)
+    _patience: _Patience = field(default_factory=_Patience)
     offers: list[str] = field(default_factory=list)  # what a person may want to do now; never done by itself
 
     def __iter__(self) -> Iterator[tuple[int, Outcome]]:
@@ -178,7 +197,7 @@ class Running:
             return self._ends(item, "skipped", "It is not ticked in the plan; nothing was written.")
         wrote, entry, done, conflicts, rounds = 0, None, "", 0, 0
         while rounds < ROUNDS:
-            prepared = prepare(self.ground, item, begun=wrote > 0)
+            prepared = self._patience.prepare(self.ground, item, begun=wrote > 0)
             if prepared.verdict != "would":
                 break
             failed, done = False, done or prepared.done

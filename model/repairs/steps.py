@@ -63,6 +63,7 @@ class Prepared:
     done: str = ""  # what is said of it once it is done, a sentence
     steps: tuple[Step, ...] = ()
     explanation: str = ""  # the order of the writes and the guard, in one or two sentences
+    lost: bool = False  # refused as the server could not be reached
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import os
 import random
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pymongo
 import pytest
@@ -14,9 +15,10 @@ import pytest
 from model import canonical as c
 from model import commands
 from model.canonical import Value
+from model.errors import Unreachable
 from model.layouts.listed import LAYOUTS
 from model.migrate import Checked, Migration
-from model.resilient import Server
+from model.resilient import Reply, Server, Write
 from model.session import Session
 from tests.migrating.ground import PAIRS, START, Dying, Killed, _version, place
 from tests.migrating.run import Careless, killed, moved
@@ -155,6 +157,33 @@ def test_a_migration_stands_in_the_journal_as_one_row(local_uri: str, database_n
         (row,) = migration._writer.journal.entries()
         assert (row.action, row.kind, row.undoable) == ("migrate", "applied", False)
         assert "--take-back" in row.why_not
+
+
+def test_a_move_that_lost_its_server_half_way_is_not_said_to_have_written_nothing(
+    local_uri: str, database_name: str, home: Path
+) -> None:
+    class Gone(Dying):
+        def send(self, write: Write) -> Reply:
+            try:
+                return super().send(write)
+            except Killed:
+                raise Unreachable("The server did not answer in time; try again.") from None
+
+        def find(self, *args: Any, **named: Any) -> Any:
+            if self._left == 0:
+                raise Unreachable("The server did not answer in time; try again.")
+            return self._server.find(*args, **named)
+
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("plain", "hashed"), 2, home)
+        here.plant(3)
+        migration = here.migration(Gone(server, 1))
+        outcomes: list[str] = []
+        with pytest.raises(Unreachable):
+            outcomes.extend(outcome.kind for outcome in migration.run())
+        (row,) = migration._writer.journal.entries()
+        assert "applied" in outcomes
+        assert "Nothing was written" not in row.why_not
 
 
 def test_migration_is_refused_where_writing_is(local_uri: str, database_name: str) -> None:

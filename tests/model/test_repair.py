@@ -68,6 +68,34 @@ def done(here: Place, port: Any = None, plan: Plan | None = None) -> list[Outcom
     return [outcome for _, outcome in here.repairs(port).apply(plan or here.plan())]
 
 
+def test_a_server_that_is_gone_is_not_waited_for_by_every_item(at: At) -> None:
+    class Gone(FaultyServer):
+        """Nothing is found from the second item on."""
+
+        looked = 0
+
+        def send(self, write: Write) -> Reply:
+            reply = super().send(write)
+            self.gone = write.kind == "delete" or getattr(self, "gone", False)
+            return reply
+
+        def find(self, *args: Any, **named: Any) -> Iterator[bytes]:
+            if getattr(self, "gone", False):
+                self.looked += 1
+                raise Unreachable("The server did not answer in time; try again.")
+            return super().find(*args, **named)
+
+    here = at("A3", 6)
+    port = Gone(server_of(here))
+    first, *others = done(here, port)
+    assert first.kind == "applied"
+    assert [each.kind for each in others] == ["refused"] * 5
+    assert ["any more" in each.detail for each in others] == [False, False, True, True, True]
+    port.looked = 0
+    assert [each.verdict for each in here.repairs(port).dry_run(here.plan())] == ["refused"] * 5
+    assert port.looked == 2
+
+
 # --- others come between
 
 
