@@ -42,7 +42,8 @@ class Merge:
     def choose(self, conflict: Decision, action: object) -> Merge:
         """The merge with a decision made: ``action`` is base, mine, theirs, both, or a value.
 
-        Decisions of an earlier merge will do. Raises ``Refused`` where the action is not to be had there.
+        Any other text is a value; one of these four words is one as ``Value.of(…)``. Decisions of an earlier merge
+        will do. Raises ``Refused`` where the action is not to be had there.
         """
         return self._with(self._known(conflict).chosen(action))
 

@@ -56,18 +56,13 @@ class Decision:
 
     def chosen(self, action: object) -> Decision:
         """The same with another action; raises ``Refused`` where that is not to be had here."""
-        if not isinstance(action, Value):
-            if not isinstance(action, str):
-                action = Value.of(action)
-            elif action not in ACTIONS:
-                raise Refused(
-                    f"{action!r} is no choice: take base, mine, theirs or both, or give a value, a text as Value.of(…)."
-                )
-            elif action == "both" and self.both is None:
+        if isinstance(action, str) and action in ACTIONS:
+            if action == "both" and self.both is None:
                 raise Refused(f"Both cannot be kept at {self.place}: choose one side or give a value.")
-        if isinstance(action, Value):
-            self.check(action)
-        return replace(self, action=action, open=False)
+            return replace(self, action=action, open=False)
+        value = action if isinstance(action, Value) else Value.of(action)
+        self.check(value)
+        return replace(self, action=value, open=False)
 
     def check(self, value: Value) -> None:
         """Raise ``Refused`` where a value of one's own does not fit."""

@@ -98,8 +98,10 @@ def test_both_is_mine_followed_by_theirs_where_it_can_be_had() -> None:
     values = _merge("{a: 1}", "{a: 2}", "{a: 3}")
     with pytest.raises(Refused, match="Both cannot be kept at a"):
         values.choose(values.conflicts[0], "both")
-    with pytest.raises(Refused, match="is no choice"):
-        values.choose(values.conflicts[0], "ours")
+    for value in ("ours", 7, None, {"k": [1]}, Value.of("mine")):
+        chosen = values.choose(values.conflicts[0], value).document()
+        wanted = value if isinstance(value, Value) else Value.of(value)
+        assert chosen == c.document([("a", wanted)])
 
 
 def test_a_contradictory_order_takes_a_side_or_an_order_of_ones_own() -> None:
