@@ -22,6 +22,7 @@ from model.layouts.base import Stamp
 from model.layouts.checks.archives import with_archive
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
+from model.layouts.clauses import renamed
 from model.layouts.current import CurrentDocument
 from model.layouts.fields import (
     Own,
@@ -242,7 +243,7 @@ class WithArchive(CurrentDocument):
         p = self.profile
         last: Value | None = None
         keys = {p.archive_id: 1}
-        for raw in self.server.find(self.archive, filter, sort=keys, projection=keys):
+        for raw in self.server.find(self.archive, renamed(filter, self._row_name), sort=keys, projection=keys):
             id = c.get(raw, (p.archive_id,))
             if id is None or id == last:
                 continue
@@ -250,6 +251,11 @@ class WithArchive(CurrentDocument):
             here = guards.exact(p.id, id)
             if not self._any(self.ns, {"$and": [here, filter]}) and self._any(self.ns, here):
                 yield id
+
+    def _row_name(self, name: str) -> str:
+        """What a field of the current document is called in the archive's rows."""
+        first, dot, rest = name.partition(".")
+        return f"{self.profile.archive_id}{dot}{rest}" if first == self.profile.id else name
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match; with ``any_version`` the archive is read, None where that takes too long."""

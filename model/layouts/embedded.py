@@ -32,6 +32,7 @@ from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
 from model.layouts.checks.inside import embedded_chain
 from model.layouts.checks.single import Documents
+from model.layouts.clauses import renamed
 from model.layouts.current import with_own
 from model.layouts.edits import check_size
 from model.layouts.evidence import Proposal, Sample
@@ -47,8 +48,6 @@ from model.layouts.within import HoldsItsPast
 from model.names import version_name
 from model.records import Row, Version
 from model.resilient import Port, Terms, Write, bson_of
-
-LOGICAL = ("$and", "$or", "$nor")
 
 
 class Embedded(HoldsItsPast):
@@ -141,22 +140,7 @@ class Embedded(HoldsItsPast):
         """Terms with each name as the path inside the current version."""
         p = self.profile
         outside = (p.id, "_id", p.current, p.prev)
-        moved: dict[str, Any] = {}
-        for name, value in (terms or {}).items():
-            if name in LOGICAL and not (isinstance(value, Value) and value.type != c.ARRAY):
-                parts = c.items(value) if isinstance(value, Value) else value
-                moved[name] = [self._part_of(x) for x in parts]
-            elif name.startswith("$") or name.partition(".")[0] in outside:
-                moved[name] = value
-            else:
-                moved[f"{p.current}.{name}"] = value
-        return moved
-
-    def _part_of(self, part: Any) -> Any:
-        if not isinstance(part, Value):
-            return self._inner(part)
-        # What is no document is for the server to refuse.
-        return self._inner(dict(c.fields(part.data))) if part.type == c.OBJECT else part
+        return renamed(terms, lambda name: name if name.partition(".")[0] in outside else f"{p.current}.{name}")
 
     def _row(self, raw: bytes) -> Row:
         readable = not unreadable(raw)

@@ -13,6 +13,7 @@ from model.canonical import Value
 from model.errors import NotFound, Unreadable
 from model.layouts import keeping, numbering
 from model.layouts.base import Stamp
+from model.layouts.clauses import parted, together
 from model.layouts.current import CurrentDocument
 from model.layouts.edits import check_size
 from model.layouts.fields import hash_damage, legible_field, made_version, number_of, place_of
@@ -44,9 +45,13 @@ class HoldsItsPast(CurrentDocument):
 
     def _where(self, filter: Terms | None, any_version: bool) -> Terms | None:
         inner = self._inner(filter)
-        if inner and any_version:
-            return {"$or": [inner, {self.profile.prev: {"$elemMatch": filter}}]}
-        return inner
+        if not (filter and inner and any_version):
+            return inner
+        of_document, of_version = parted(filter, (self.profile.id, "_id"))
+        if not of_version:
+            return inner
+        earlier = {self.profile.prev: {"$elemMatch": together(of_version)}}
+        return {"$or": [inner, {"$and": [*of_document, earlier]}]}
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match."""

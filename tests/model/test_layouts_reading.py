@@ -261,7 +261,7 @@ def test_a_delta_refuses_what_it_cannot_say_and_says_it_with_a_field_for_it(serv
 # --- the newest, before any filter
 
 
-@pytest.mark.parametrize("name", ["versions", "flagged", "deltas", "archive", "embedded"])
+@pytest.mark.parametrize("name", ["versions", "flagged", "deltas", "archive", "embedded", "nested"])
 def test_a_filter_looks_at_the_newest_version_and_at_earlier_ones_only_when_asked(
     name: str, server: Server, database_name: str
 ) -> None:
@@ -279,6 +279,16 @@ def test_a_filter_looks_at_the_newest_version_and_at_earlier_ones_only_when_aske
     assert ids(filter={"status": "draft"}) == ["K-0", "K-2", "K-4"]
     assert ids(filter={"status": "active"}) == ["K-1", "K-3", "K-5"]
     assert sorted(ids(filter={"status": "draft"}, any_version=True)) == [f"K-{n}" for n in range(6)]
+    named = {"docId": "K-1"} if layout.profile.id == "docId" else {"_id": "K-1"}
+    for terms in (
+        {"status": "draft", **named},
+        {"$and": [named, {"status": "draft"}]},
+        {"status": "draft", "$or": [named, {layout.profile.id: "none"}]},
+        {"status": "draft", layout.profile.id: {"$in": ["K-1", "none"]}},
+    ):
+        assert ids(filter=terms) == []
+        assert ids(filter=terms, any_version=True) == ["K-1"]
+        assert ids(filter={**terms, "n": 2}, any_version=True) == []
     assert ids(filter={"status": "draft"}, skip=1, limit=1) == ["K-2"]
     assert ids(sort={"n": -1}, limit=2) == ["K-5", "K-4"]
     assert ids(filter={"price": {"$gte": Decimal128("3.5")}}) == ["K-3", "K-4", "K-5"]
