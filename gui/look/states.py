@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QStackedLayout,
     QToolButton,
     QVBoxLayout,
@@ -102,6 +103,33 @@ def tool(
     if call is not None:
         made.clicked.connect(lambda: call())
     return made
+
+
+class OneLine(QLabel):
+    """A label that gives way instead of widening the window; what is cut off is in its tooltip."""
+
+    def __init__(self, role: str, middle: bool = False) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+        self._whole = ""
+
+    def setText(self, said: str) -> None:
+        self._whole = said
+        self.setAccessibleName(said)
+        self._cut()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        shown = self.fontMetrics().elidedText(self._whole, self._side, self.width())
+        self.setToolTip("" if shown == self._whole else self._whole)
+        if shown != self.text():
+            super().setText(shown)
 
 
 def hair() -> QWidget:

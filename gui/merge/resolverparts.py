@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.edit.editorparts import Pill
 from gui.look import boxes, theme
-from gui.look.states import button, tool, words
+from gui.look.states import OneLine, button, tool, words
 from gui.look.wording import many, version
 from gui.merge.resolvertable import clash, renamed
 from gui.merge.resolving import Resolution
@@ -24,32 +23,6 @@ def _bar(height: float, sunken: bool = True) -> QWidget:
     made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
     made.setFixedHeight(theme.px(height))
     return made
-
-
-class OneLine(QLabel):
-    """A label that gives way instead of widening the window; what is cut off is in its tooltip."""
-
-    def __init__(self, role: str) -> None:
-        super().__init__()
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setProperty("role", role)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._whole = ""
-
-    def setText(self, said: str) -> None:
-        self._whole = said
-        self.setAccessibleName(said)
-        self._cut()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._cut()
-
-    def _cut(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
-        self.setToolTip("" if shown == self._whole else self._whole)
-        if shown != self.text():
-            super().setText(shown)
 
 
 class MergeHead:

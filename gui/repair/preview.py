@@ -16,7 +16,7 @@ from gui.compare.diffrows import DiffModel
 from gui.compare.difftable import DiffTable
 from gui.look import boxes, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, value
-from gui.look.states import button, tool, words
+from gui.look.states import OneLine, button, tool, words
 from gui.paging import RowsModel
 from gui.repair.repairwords import digest
 from model.canonical import without
@@ -72,7 +72,7 @@ class Preview(QWidget):
         self.code.setObjectName("plainjson")
         self.code.setAccessibleName("The writes of this item")
         self.code.setFont(theme.mono(11))
-        self._which = words("", "second")
+        self._which = OneLine("second", middle=True)  # an id, which may be long
         self._which.setFont(theme.mono(12))
         self._of = words("", "second")
         self.up = tool("arrow-up", "The item above", self._up)
