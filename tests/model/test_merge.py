@@ -64,6 +64,33 @@ def test_the_laws_hold_for_wide_documents(number: int) -> None:
     of_a_merge(*wide.related(random.Random(number), 3))
 
 
+def _reordered(dice: random.Random, base: list[int], added: list[int]) -> list[int]:
+    made = [x for x in base if dice.random() < 0.9]
+    for _ in range(dice.randint(0, 2)):
+        if made:
+            made.insert(dice.randint(0, len(made) - 1), made.pop(dice.randrange(len(made))))
+    for x in added:
+        if dice.random() < 0.5:
+            made.insert(dice.randint(0, len(made)), x)
+    return made
+
+
+@pytest.mark.parametrize("kind", ["keyed", "scalars", "fields"])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_laws_hold_where_both_sides_move_remove_and_add_the_same(seed: int, kind: str) -> None:
+    dice = random.Random(seed)
+
+    def document(things: list[int]) -> bytes:
+        if kind == "fields":
+            return c.document([(f"f{x}", Value.of(x)) for x in things])
+        return c.document([("a", c.array(Value.of({"_id": x} if kind == "keyed" else f"s{x}") for x in things))])
+
+    for _ in range(25):
+        base = list(range(dice.randint(0, 5)))
+        mine, theirs = _reordered(dice, base, [7, 6, 10]), _reordered(dice, base, [9, 6, 10])
+        of_a_merge(document(base), document(mine), document(theirs))
+
+
 def test_a_conflict_is_chosen_reopened_and_chosen_otherwise() -> None:
     found = _merge("{a: 1, b: 1}", "{a: 2, b: 2}", "{a: 3, b: 1}")
     (conflict,) = found.conflicts
