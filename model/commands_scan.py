@@ -14,6 +14,7 @@ from model.errors import Refused
 from model.findings import CLASSES, Finding, Unchecked
 from model.health import counted
 from model.names import id_name
+from model.plan import slim
 from model.printing import Progress, json_row, moment, table
 from model.scan import Summary
 from model.session import Session
@@ -34,7 +35,7 @@ def scan(args: argparse.Namespace) -> int:
         work = session.scan(places, ids, "gentle" if args.gentle else "fast", progress)
         try:
             if args.plan:
-                kept = list(work)
+                kept = [slim(each) if isinstance(each, Finding) else each for each in work]
                 found: Iterable[Finding | Unchecked] = kept
             else:
                 kept, found = [], work

@@ -21,6 +21,7 @@ class Evidence:
     name: str  # what it is, for people: "in the document", "in the archive", "v9"
     raw: Raw
     v: Value | None = None  # its version, where it has one
+    sha256: str = ""  # of the whole document, where ``raw`` is no more than its `_id`
 
 
 @dataclass(frozen=True)

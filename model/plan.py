@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 from model import canonical, home, text
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
-from model.findings import CLASSES, Finding, Unchecked
+from model.findings import CLASSES, Evidence, Finding, Unchecked
 from model.remedies import GRACE, REPAIRS, Choice, asking, no_repair
 
 FORM = 1
@@ -161,7 +161,7 @@ def _order(finding: Finding) -> tuple[int, int]:
 
 
 def _item(no: int, finding: Finding) -> Item:
-    seen = tuple(dict.fromkeys(_seen(each.ns, each.raw) for each in finding.evidence))
+    seen = tuple(dict.fromkeys(map(_seen, finding.evidence)))
     waits = finding.young and finding.code in GRACE
     repair = finding.repair if finding.repair in REPAIRS and not waits else None
     if repair is None:
@@ -172,12 +172,21 @@ def _item(no: int, finding: Finding) -> Item:
     return Item(no, finding, repair, "when answered", seen, ask.question, ask.choices, ask.wants)
 
 
-def _seen(ns: str, raw: bytes) -> Seen:
+def _seen(each: Evidence) -> Seen:
     try:
-        id = canonical.get(raw, ("_id",))
+        id = canonical.get(each.raw, ("_id",))
     except Unreadable:
         id = None
-    return Seen(ns, id or Value.of(None), digest(raw))
+    return Seen(each.ns, id or Value.of(None), each.sha256 or digest(each.raw))
+
+
+def slim(finding: Finding) -> Finding:
+    """A finding that holds of its evidence what a plan needs: many of them are kept until a scan is at its end."""
+    evidence = []
+    for each in finding.evidence:
+        seen = _seen(each)
+        evidence.append(replace(each, raw=canonical.document([("_id", seen.id)]), sha256=seen.sha256))
+    return replace(finding, evidence=tuple(evidence))
 
 
 def digest(raw: bytes) -> str:

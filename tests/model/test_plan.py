@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import tracemalloc
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import bson
+import pymongo
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
+from model import commands
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
 from model.findings import Evidence, Finding, Unchecked
 from model.plan import Plan, planned, read, written
 from model.remedies import REPAIRS
+from model.session import Session
 
 NOW = dt.datetime(2026, 11, 21, 14, 0, tzinfo=dt.UTC)
 SOURCE = "mongodb://claims.db.example/"
@@ -88,6 +93,31 @@ NO_END = ('{"$numberDouble": "NaN"}', '{"$numberDouble": "-Infinity"}', '{"$numb
 @pytest.mark.parametrize("answer", ["41", "-1.5", '{"$numberDecimal": "0.5"}', '{"$numberLong": "7"}', "1e+300"])
 def test_every_number_with_an_end_is_an_answer(answer: str) -> None:
     assert planned(SOURCE, [finding("T3", "set-counter")]).with_answer(1, answer).items[0].ticked
+
+
+def test_a_scan_for_a_plan_holds_no_documents(
+    local_uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, size = f"slim_{uuid.uuid4().hex[:8]}", 200_000
+    with pymongo.MongoClient[dict[str, Any]](local_uri) as client:
+        client[name].things.insert_many({"_id": n, "v": "1", "text": "x" * size} for n in range(600))
+        client[name].things_history.insert_one({"docId": "other", "v": 1})
+        profile = tmp_path / "profile.toml"
+        profile.write_text(f'[[collection]]\nns = "{name}.things"\nlayout = "archive"\n', encoding="utf-8")
+        asked = ["scan", local_uri, f"{name}.things", "--profile", str(profile), "--plan", str(tmp_path / "plan.json")]
+        tracemalloc.start()
+        try:
+            assert commands.main(asked) == 1
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 350 * size
+        with Session.open(local_uri, profile) as session:
+            told = [each for each in session.scan([f"{name}.things"]) if isinstance(each, Finding)]
+            plan, slimmed = session.repairs.plan(told), Plan.load(tmp_path / "plan.json")
+        assert [item.seen for item in plan.items] == [item.seen for item in slimmed.items]
+        assert len(plan.items) == 601
+        client.drop_database(name)
 
 
 def test_an_answer_ticks_an_item_and_taking_it_back_unticks_it() -> None:
