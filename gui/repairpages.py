@@ -56,6 +56,12 @@ class RepairPage(_PlacePage):
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.pane.tree, self.panel.list, self.panel.preview]
 
+    @property
+    def waiting(self) -> int:
+        """How many findings of the last scan are not repaired."""
+        repaired = sum(end.kind == "applied" for end in self.panel.model.ends.values())
+        return max(0, self.panel.pane.total - repaired)
+
     def leave(self) -> None:
         self.panel.scanner.stop()
 

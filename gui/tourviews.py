@@ -236,6 +236,9 @@ class Tour:
         moving.panel.layout_choice.setCurrentIndex(moving.panel.layout_choice.findData("archive"))
         moving.panel.try_it()
         yield "migrate", self._still()
+        for each in list(window.desk.pages):
+            if each.kind in ("blame", "pending", "journal", "migrate") or each is counted:
+                window.desk.close_page(each)  # as many tabs as a person has open, not as many as a tour
         window.do.do_repairs()
         yield "repair", self._still()
         yield from self._healing()

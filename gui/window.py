@@ -27,6 +27,7 @@ from gui.frame.welcome import WelcomePanel
 from gui.look import boxes, logo, preferences, theme, wording
 from gui.messages import MessageArea
 from gui.pages import CollectionPage
+from gui.repairpages import RepairPage
 from gui.toolpages import PendingPage
 from gui.trying import Trying
 from gui.unsettled import Unsettled
@@ -186,6 +187,8 @@ class Window(QMainWindow):
         self.title.show_session(session, session is not None, answers)
         self.lost.put(watch)
         self.sidebar.touch(self.connecting.silent)
+        looked = [each for each in self.desk.pages if isinstance(each, RepairPage) and each.session is session]
+        self.sidebar.set_count("repair", max((each.waiting for each in looked), default=0))
         if page is not None:
             left, right, with_tasks = page.status()
             self.status.put(left, right, with_tasks)

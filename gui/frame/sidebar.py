@@ -193,7 +193,7 @@ class Sidebar(QWidget):
         self.rail_here.setIcon(icons.icon("table", "text2" if kind in icons_of else "acc"))
 
     def set_count(self, entry: str, count: int) -> None:
-        """Show a number beside Drafts, Pending tokens or Journal."""
+        """Show a number beside Drafts, Repair centre or Pending tokens."""
         self.entries[entry].set_count(count)
 
     def _root(self, session: Session) -> Node | None:

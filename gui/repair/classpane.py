@@ -98,6 +98,7 @@ class ClassPane(QWidget):
         whole.addWidget(states.hair())
         whole.addLayout(foot)
         scanner.progressed.connect(self._progress)
+        self.total = 0
         self.put({})
         self.end()
 
@@ -105,7 +106,7 @@ class ClassPane(QWidget):
 
     def put(self, counts: Mapping[str, int]) -> None:
         """Show how many findings there are of each class."""
-        total = sum(counts.values())
+        self.total = total = sum(counts.values())
         self._count.put(wording.count(total) if total else "", "warn", "warnT")
         self.model.put(counts)
         self.tree.expandAll()

@@ -295,4 +295,8 @@ def test_the_window_leads_to_the_repairs_of_the_database_in_front(qtbot: QtBot) 
     assert page.title == "Repairs: insurance"
     qtbot.waitUntil(lambda: page.panel.plan is not None, timeout=PATIENCE)
     wait_idle(qtbot)
+    assert window.sidebar.entries["repair"].accessibleName() == f"Repair centre, {len(page.panel.scanner.findings)}"
+    window.desk.close_page(page)
+    assert window.sidebar.entries["repair"].accessibleName() == "Repair centre"
+    window.open_tool("repair")
     assert window.sidebar.folded
