@@ -20,9 +20,17 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
     All three hold the same things, each once, but for those that both sides added: these the base does not hold. A
     pair that one side turned round is turned round; one that the base does not have must stand alike in both.
     """
-    if mine == theirs or theirs == base:
+    if mine == theirs:
         return list(mine)
-    if mine == base:
+    left, right = mine, theirs
+    if len(base) < len(mine):
+        if not _added_alike(base, mine, theirs):
+            return None
+        old = set(base)
+        left, right = [x for x in mine if x in old], [x for x in theirs if x in old]
+    if right == base:
+        return list(mine)
+    if left == base:
         return list(theirs)
     blocks = _blocks(base, mine, theirs)
     if len(blocks) > BLOCKS:
@@ -31,20 +39,36 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
     in_mine = {first[x]: k for k, x in enumerate(x for x in mine if x in first)}
     in_theirs = {first[x]: k for k, x in enumerate(x for x in theirs if x in first)}
     count = len(blocks)
-    old = set(base)
-    added = [block[0] not in old for block in blocks]
     followers = [0] * count
     for i in range(count):
         for j in range(i + 1, count):
-            one, other = in_mine[i] < in_mine[j], in_theirs[i] < in_theirs[j]
-            if one is not other and (added[i] or added[j]):
-                return None
-            # Either side may turn a pair round; both of them only agree then.
-            followers[i if one and other else j] += 1
+            # Either side may turn a pair round; both of them only agree then. What is added stands alike.
+            before = in_mine[i] < in_mine[j] and in_theirs[i] < in_theirs[j]
+            followers[i if before else j] += 1
     if sorted(followers) != list(range(count)):
         return None
     ranked = sorted(range(count), key=lambda i: -followers[i])
     return [x for i in ranked for x in blocks[i]]
+
+
+def _added_alike(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:
+    """Whether all that the base lacks stands in both sides in one order, and behind the same things of the base."""
+    old = set(base)
+    rank: dict[T, int] = {}
+    places: list[tuple[T, int]] = []
+    for x in theirs:
+        if x in old:
+            rank[x] = len(rank)
+        else:
+            places.append((x, len(rank)))
+    waiting = iter(places)
+    last, seen = -1, 0
+    for x in mine:
+        if x in rank:
+            last, seen = max(last, rank[x]), seen + 1
+        elif next(waiting, None) != (x, seen) or last != seen - 1:
+            return False
+    return True
 
 
 def diverging(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:

@@ -91,6 +91,15 @@ def test_the_laws_hold_where_both_sides_move_remove_and_add_the_same(seed: int, 
         of_a_merge(document(base), document(mine), document(theirs))
 
 
+def test_a_shuffle_by_one_side_merges_with_what_both_added() -> None:
+    shuffled = random.Random(1).sample(range(2000), 2000)
+    base, mine, theirs = (
+        c.document([("a", c.array(Value.of({"_id": x}) for x in things))])
+        for things in (range(2000), [*shuffled, 9999], [*range(2000), 9999])
+    )
+    assert merge(base, mine, theirs).document() == merge(base, theirs, mine).document() == mine
+
+
 def test_a_conflict_is_chosen_reopened_and_chosen_otherwise() -> None:
     found = _merge("{a: 1, b: 1}", "{a: 2, b: 2}", "{a: 3, b: 1}")
     (conflict,) = found.conflicts
