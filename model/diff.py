@@ -41,7 +41,7 @@ from model.differences.operations import (
     moves,
 )
 from model.differences.patching import patch
-from model.differences.walk import Pair, Span, count, spans, value_at
+from model.differences.walk import Pair, Span, names_of, spans, value_at
 from model.notation import scalars
 
 __all__ = [
@@ -69,6 +69,7 @@ MANY = 100  # elements moved, from which on all are taken out of the bytes at on
 _Link: TypeAlias = "tuple[_Link, str | int] | None"
 """A path from its end: the step, and the link to its parent. Deep paths share their beginnings."""
 
+_CONTAINERS = (c.OBJECT, c.ARRAY)
 _NUMBERS = frozenset((c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128))
 _TEXTS = frozenset((c.STRING, c.SYMBOL, c.CODE))
 
@@ -207,40 +208,52 @@ class _Differ:
         a, b = self.pair.a, self.pair.b
         i = j = 0  # places among siblings, of the fields that begin there
         at, to = at + 4, to + 4
+        base: Path | None = None  # the paths of both documents, from when they are needed
+        base_new: Path = ()
         for x, y in differing:
+            if x is not None and y is not None and x[1] == y[1] and x[1] in _CONTAINERS:
+                step = (old, c.name_of(x[0]))
+                found.append((x[1], x[2], y[2], 0, step, step if old is new else (new, step[1])))
+                self.below = True
+                continue
+            if base is None:
+                base = _path(old)
+                base_new = base if old is new else _path(new)
             if x is not None and y is not None:
-                name = c.name_of(x[0])
-                step = (old, name)
-                self.value(x, y, step, step if old is new else (new, name), found)
+                path = (*base, c.name_of(x[0]))
+                found.append(self.leaf(x, y, path, path if base is base_new else (*base_new, path[-1])))
             elif x is not None:
                 begin = x[2] - len(x[0]) - 2
-                i += count(a, at, begin)
+                i += len(names_of(a, at, begin))
                 at = begin
-                found.append(Remove(_path((old, c.name_of(x[0]))), value_at(a, x), i))
+                found.append(Remove((*base, c.name_of(x[0])), value_at(a, x), i))
             elif y is not None:
                 begin = y[2] - len(y[0]) - 2
-                j += count(b, to, begin)
+                j += len(names_of(b, to, begin))
                 to = begin
-                self.added(y, j, new, found)
+                found.append(Add((*base_new, c.name_of(y[0])), value_at(b, y), j))
 
     def added(self, y: Span, at: int, new: _Link, found: list[Operation | _Task]) -> None:
         found.append(Add(_path((new, c.name_of(y[0]))), value_at(self.pair.b, y), at))
 
     def value(self, x: Span, y: Span, old: _Link, new: _Link, found: list[Operation | _Task]) -> None:
         """Two values at the same place that differ."""
-        if x[1] == y[1] and x[1] in (c.OBJECT, c.ARRAY):
+        if x[1] == y[1] and x[1] in _CONTAINERS:
             found.append((x[1], x[2], y[2], 0, old, new))
             self.below = True
             return
         path = _path(old)
-        to_path = path if old is new else _path(new)
-        before, after = value_at(self.pair.a, x), value_at(self.pair.b, y)
-        if x[1] == y[1] and (x[1] != c.STRING or x[3] - x[2] <= LONG_TEXT):
-            found.append(Replace(path, to_path, before, after))
-            return
-        op, coarse = leaf_operation(path, to_path, before, after)
+        found.append(self.leaf(x, y, path, path if old is new else _path(new)))
+
+    def leaf(self, x: Span, y: Span, path: Path, to_path: Path) -> Operation:
+        """Two values that differ and are not both documents or both arrays."""
+        _, kind, begin, end = x
+        old, new = Value(kind, self.pair.a[begin:end]), Value(y[1], self.pair.b[y[2] : y[3]])
+        if kind == y[1] and (kind != c.STRING or end - begin <= LONG_TEXT):
+            return Replace(path, to_path, old, new)
+        op, coarse = leaf_operation(path, to_path, old, new)
         self.coarse = self.coarse or coarse
-        found.append(op)
+        return op
 
     def array(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
         a, b = self.pair.a, self.pair.b
@@ -292,7 +305,7 @@ class _Differ:
                 found.append(move)
                 continue
             x, y = left[head + i], right[head + j]
-            if x[1] in (c.OBJECT, c.ARRAY) and j in matching.whole:
+            if x[1] in _CONTAINERS and j in matching.whole:
                 found.append(Replace((*base, head + i), (*base_new, head + j), value_at(a, x), value_at(b, y)))
                 continue
             if j in moved:

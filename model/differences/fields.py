@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from model.differences.walk import Pair, Span, document_end, field_at, reach, spans
+from model.differences.walk import Pair, Span, document_end, field_around, field_at, names_of
 
 Change: TypeAlias = tuple[Span, Span]
 """A field as it is in the one document and in the other."""
@@ -17,7 +17,8 @@ Difference: TypeAlias = tuple[Span | None, Span | None]
 """The same, None where a document does not have it."""
 
 _SMALL = 256  # bytes of a document of which the fields are compared by name as fast
-_SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of walking over all fields
+_SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of listing all names
+_MANY = 8  # names of which each is searched for
 
 
 def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
@@ -52,15 +53,16 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
     same_names = True
     common = pair.common
     while True:
-        equal = common(i, j, min(end - i, stop - j))
+        equal = common(i, j, end - i if end - i < stop - j else stop - j)
         place = i + equal
         if place == end and j + equal == stop:
             break
-        start = reach(a, i, place, end)
+        x = field_around(a, i, place, end)
+        start = end if x is None else x[2] - len(x[0]) - 2
         j += start - i
         i = start
-        if i < end and j < stop:
-            x, y = field_at(a, i, end), field_at(b, j, stop)
+        if x is not None and j < stop:
+            y = field_at(b, j, stop)
             if x[0] == y[0]:
                 found.append((x, y))
                 i, j = x[3], y[3]
@@ -115,26 +117,27 @@ def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[
 
 def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
     """Whether the names of these fields occur once in their document, which ends at ``end``."""
-    if (end - at) * len(some) <= _SEARCHED:
-        for name, _, begin, stop in some:
-            marked = name + b"\x00"
-            if _occurs(raw, marked, at + 4, begin - len(marked) - 1) or _occurs(raw, marked, stop, end):
-                return False
-        return True
-    names = {x[0] for x in some}
-    return len(names) == len(some) == sum(x[0] in names for x in spans(raw, at))
+    if len(some) > _MANY or (end - at) * len(some) > _SEARCHED:
+        wanted = {x[0] for x in some}
+        return len(wanted) == len(some) == sum([name in wanted for name in names_of(raw, at + 4, end)])
+    search = raw.rfind  # from behind it is faster; where the bytes are found, it is seen whose they are
+    for name, _, begin, stop in some:
+        marked = name + b"\x00"
+        before = begin - len(marked) - 1
+        if search(marked, stop, end) >= 0 and _occurs(raw, marked, stop, end):
+            return False
+        if search(marked, at + 4, before) >= 0 and _occurs(raw, marked, at + 4, before):
+            return False
+    return True
 
 
 def _occurs(raw: bytes, name: bytes, at: int, end: int) -> bool:
     """Whether one of the fields that begin at ``at`` and end at ``end`` has the name, which has its NUL."""
-    # The bytes are searched, first from behind, which is faster; where they are found, it is seen whose they are.
-    if raw.rfind(name, at, end) < 0:
-        return False
     hit = raw.find(name, at, end)
     while hit >= 0:
-        start = reach(raw, at, hit - 1, end)
-        if start == hit - 1:
-            return True
-        at = field_at(raw, start, end)[3]
+        around = field_around(raw, at, hit - 1, end)
+        if around is None or around[2] - len(around[0]) - 1 == hit:
+            return around is not None
+        at = around[3]
         hit = raw.find(name, at, end)
     return False

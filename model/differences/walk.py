@@ -10,6 +10,8 @@ import struct
 from functools import cache
 from typing import TypeAlias
 
+from rapidfuzz.distance import Prefix
+
 from model import canonical as c
 from model.canonical import Value
 from model.errors import Unreadable
@@ -17,11 +19,12 @@ from model.errors import Unreadable
 Span: TypeAlias = tuple[bytes, int, int, int]
 """A field: its name, its type, and where its payload begins and ends."""
 
+_prefix = Prefix.similarity  # how many bytes two stretches both begin with
 _int32 = struct.Struct("<i").unpack_from
 _CHUNK = 1 << 18  # bytes compared at once
-_FIRST = 512  # and of a long stretch at first, as it may differ soon
+_FIRST = 512  # and at first, as they may differ soon; in so few the first difference is counted up to
 _COPIED = 4096  # bytes of a stretch below which copying it is faster than a view of it
-_SMALL = 256  # bytes of a stretch in which the first difference is found by arithmetic
+_FEW = 64  # bytes in which there are so few fields that each is looked at
 
 # How to find a payload's end: its size, or what to add to the length that it begins with, or None for a regex.
 SIZE: list[int] = [-1] * 256
@@ -106,32 +109,37 @@ class Pair:
         shift = j - i
         if shift == self._shift and self._from <= i <= self._until:
             return min(self._until - i, most)
-        a, b, view = self.a, self.b, self._view
-        done, high = 0, most  # equal before done, different before high
-        if most <= _COPIED:
-            if a[i : i + most] == b[j : j + most]:
-                return most
-        else:
-            step = _FIRST
-            while True:
-                high = done + step if done + step < most else most
-                if not b.startswith(view[i + done : i + high], j + done):
-                    break
-                done = high
-                if done == most:
-                    return most
-                if step < _CHUNK:
-                    step *= 4
-        while high - done > _SMALL:
-            middle = (done + high) // 2
-            if a[i + done : i + middle] == b[j + done : j + middle]:
-                done = middle
+        a, b = self.a, self.b
+        done, high = 0, most if most < _FIRST else _FIRST  # equal before done, different before high
+        some, others = a[i : i + high], b[j : j + high]
+        if some == others:
+            if most > _COPIED:
+                done, high = self._stretch(i, j, high, most)
             else:
-                high = middle
-        bits = int.from_bytes(a[i + done : i + high], "little") ^ int.from_bytes(b[j + done : j + high], "little")
-        done += ((bits & -bits).bit_length() - 1) >> 3
+                done, high = high, most
+            if done == most or (most <= _COPIED and a[i + done : i + most] == b[j + done : j + most]):
+                return most
+            while high - done > _FIRST:
+                middle = (done + high) // 2
+                if a[i + done : i + middle] == b[j + done : j + middle]:
+                    done = middle
+                else:
+                    high = middle
+            some, others = a[i + done : i + high], b[j + done : j + high]
+        done += _prefix(some, others)
         self._from, self._until, self._shift = i, i + done, shift
         return done
+
+    def _stretch(self, i: int, j: int, done: int, most: int) -> tuple[int, int]:
+        """From where on a stretch that is not copied differs, after so many equal bytes at least, and before where."""
+        b, view, step = self.b, self._view, _FIRST
+        while done < most:
+            step = min(step * 4, _CHUNK)
+            high = min(most, done + step)
+            if not b.startswith(view[i + done : i + high], j + done):
+                return done, high
+            done = high
+        return most, most
 
     def _common_end(self, most: int) -> int:
         """How many bytes both end with, at most ``most``."""
@@ -213,78 +221,79 @@ def field_at(raw: bytes, at: int, end: int) -> Span:
     return raw[at + 1 : name_end], kind, begin, stop
 
 
-def reach(raw: bytes, at: int, place: int, end: int) -> int:
-    """Where the field begins that the byte at ``place`` belongs to; ``end`` where that is behind all fields.
+def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
+    """The field that the byte at ``place`` belongs to; None where that is behind all fields, which end at ``end``.
 
-    ``at`` is where some field before it begins.
+    ``at`` is where some field begins that is not behind it.
     """
-    find, size_of, extra_of, length_at = raw.find, SIZE, EXTRA, _int32
+    small = True  # whether fields that are small may follow
     while at < end:
+        if small and place - at > _FEW:
+            at = _small_fields().match(raw, at, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+            if at == end:
+                break
         kind = raw[at]
-        begin = find(0, at + 1, end) + 1
-        size = size_of[kind]
-        if begin and size >= 0:
-            stop = begin + size
-        elif begin and extra_of[kind] >= 0 and begin + 4 <= end:
-            stop = begin + extra_of[kind] + length_at(raw, begin)[0]
+        begin = raw.find(0, at + 1, end) + 1
+        stop = begin + SIZE[kind]
+        if stop < begin or not begin:
+            extra = EXTRA[kind]
+            stop = begin + extra + _int32(raw, begin)[0] if extra >= 0 and begin and begin + 4 <= end else 0
             if stop < begin + 5:
-                stop = field_at(raw, at, end)[3]  # says what is wrong
-        else:
-            stop = field_at(raw, at, end)[3]
+                stop = field_at(raw, at, end)[3]  # the other types; or says what is wrong
         if stop > place:
             if stop > end:
                 raise Unreadable(f"The value at byte {begin} leads out of its document.")
-            return at
-        if stop - at < 256 < place - stop:
-            found = _small_fields().match(raw, stop, place)
-            stop = found.end() if found else stop
+            return raw[at + 1 : begin - 1], kind, begin, stop
+        small = stop - at < 256
         at = stop
-    return at
+    return None
 
 
-def count(raw: bytes, at: int, end: int) -> int:
-    """How many fields there are from one that begins at ``at`` until ``end``, where one ends."""
-    number = 0
+def names_of(raw: bytes, at: int, end: int) -> list[bytes]:
+    """The names of the fields from one that begins at ``at`` until ``end``, where one ends."""
+    found: list[bytes] = []
     while at < end:
-        found = _small_fields().match(raw, at, end)
-        if found is not None and found.end() > at:
-            number += len(_small_field().findall(raw, at, found.end()))
-            at = found.end()
+        stop = _small_fields().match(raw, at, end).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if stop > at:
+            found += _small_name().findall(raw, at, stop)
+            at = stop
         if at < end:
-            at = field_at(raw, at, end)[3]
-            number += 1
-    return number
+            name, _, _, at = field_at(raw, at, end)
+            found.append(name)
+    return found
 
 
 @cache
 def _small_fields() -> re.Pattern[bytes]:
-    """As many fields as follow one another, each of a size that needs one byte: four times as fast as a loop."""
+    """As many fields as follow one another, each of a size that needs one byte: several times as fast as a loop."""
     return re.compile(b"(?s:%s)*+" % _small_field_pattern())
 
 
 @cache
-def _small_field() -> re.Pattern[bytes]:
-    return re.compile(b"(?s:%s)" % _small_field_pattern())
+def _small_name() -> re.Pattern[bytes]:
+    """The name of one of them, which is then read to its end."""
+    return re.compile(rb"(?s:(?=.([^\0]*+))(?:%s))" % _small_field_pattern())
 
 
 def _small_field_pattern() -> bytes:
 
     def sized(extra: int, least: int) -> bytes:
+        # The sizes are tried one by one, so those above 31 are first looked for by the range that they are in.
         groups = []
-        for high in range(0, 256, 16):
-            inner = [b"\\x%02x\\0\\0\\0.{%d}" % (n, n + extra) for n in range(max(high, least), high + 16)]
-            groups.append(b"(?=[\\x%02x-\\x%02x])(?:%s)" % (high, high + 15, b"|".join(inner)))
+        for low in range(0, 256, 32):
+            inner = b"|".join(b"\\x%02x\\0\\0\\0.{%d}+" % (n, n + extra) for n in range(max(low, least), low + 32))
+            groups.append(b"(?=[\\x%02x-\\x%02x])(?:%s)" % (low, low + 31, inner) if low else inner)
         return b"(?:%s)" % b"|".join(groups)
 
-    name = rb"[^\0]*\0"
+    name = rb"[^\0]*+\0"
     kinds = (
         rb"[\x02\x0d\x0e]" + name + sized(0, 1),
-        rb"\x10" + name + b".{4}",
-        rb"[\x01\x09\x11\x12]" + name + b".{8}",
+        rb"\x10" + name + b".{4}+",
+        rb"[\x01\x09\x11\x12]" + name + b".{8}+",
         rb"\x08" + name + b".",
         rb"[\x06\x0a\x7f\xff]" + name,
-        rb"\x07" + name + b".{12}",
+        rb"\x07" + name + b".{12}+",
         rb"[\x03\x04]" + name + sized(-4, 5),
-        rb"\x13" + name + b".{16}",
+        rb"\x13" + name + b".{16}+",
     )
     return b"|".join(kinds)

@@ -37,9 +37,9 @@ LARGE = 100_000  # bytes from which on ours is faster than those, too, that do n
 
 
 def versions(repository: Path, path: str) -> Iterator[bytes]:
-    """The contents of the file, oldest first; what the repository does not hold is left out."""
+    """The contents of the file, newest first; what the repository does not hold is left out."""
     git = ["git", "-C", str(repository)]
-    log = [*git, "log", "--reverse", "--format=%H", "--", path]
+    log = [*git, "log", "--format=%H", "--", path]
     commits = subprocess.run(log, capture_output=True, text=True, check=True).stdout.split()
     with subprocess.Popen([*git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as blobs:
         assert blobs.stdin
@@ -59,8 +59,10 @@ def documents(repository: Path, path: str, least: int, most: int, last: int) -> 
     A file that holds no object at the top is put into a field of one.
     """
     found: list[str] = []
-    before: Any = None
+    after: Any = None
     for raw in versions(repository, path):
+        if len(found) == last:
+            break
         if not least <= len(raw) <= most:
             continue
         try:
@@ -68,10 +70,11 @@ def documents(repository: Path, path: str, least: int, most: int, last: int) -> 
         except ValueError:
             continue
         value = value if isinstance(value, dict) else {"top": value}
-        if before is None or not same(before, value):
+        if after is None or not same(value, after):
             found.append(json.dumps(value, ensure_ascii=False))
-        before = value
-    return found[-last:]
+        after = value
+    found.reverse()
+    return found
 
 
 class Ours:

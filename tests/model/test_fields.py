@@ -10,7 +10,7 @@ from model import canonical as c
 from model.canonical import Value
 from model.diff import Add, Remove, Reorder, Replace, diff
 from model.differences.fields import changes, differences
-from model.differences.walk import Pair, count, spans
+from model.differences.walk import Pair, names_of, spans
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import any_value, many_fields
 
@@ -91,12 +91,23 @@ def test_a_name_that_is_found_inside_other_fields_is_still_alone() -> None:
 
 
 @pytest.mark.parametrize("number", range(30))
-def test_fields_are_counted_however_large_they_are(number: int) -> None:
+def test_fields_are_named_in_order_however_large_they_are(number: int) -> None:
     chance = random.Random(number)
     raw = many_fields(chance, chance.randrange(1, 120))
-    starts = [x[2] - len(x[0]) - 2 for x in spans(raw)] + [len(raw) - 1]
+    fields = spans(raw)
+    starts = [x[2] - len(x[0]) - 2 for x in fields] + [len(raw) - 1]
     low, high = sorted((chance.randrange(len(starts)), chance.randrange(len(starts))))
-    assert count(raw, starts[low], starts[high]) == high - low
+    assert names_of(raw, starts[low], starts[high]) == [x[0] for x in fields[low:high]]
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 40])
+def test_a_name_that_is_there_twice_is_noticed_however_many_fields_differ(count: int) -> None:
+    pairs = [(f"field{i}", Value.of("x" * (i % 40))) for i in range(60)]
+    other = [(name, Value.of(i) if i < count else value) for i, (name, value) in enumerate(pairs)]
+    for fields, changed in ((pairs, other), ([*pairs, pairs[0]], [*other, pairs[0]])):
+        a, b = c.document(fields), c.document(changed)
+        assert (differences(Pair(a, b), 0, 0) is None) == (len(fields) > len(pairs))
+        assert len(of_a_diff(a, b)) == (1 if len(fields) > len(pairs) else count)
 
 
 def test_many_elements_without_a_key_are_recognised_by_the_field_they_begin_with() -> None:

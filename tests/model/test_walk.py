@@ -10,7 +10,7 @@ import pytest
 from model import canonical as c
 from model.canonical import Value
 from model.diff import diff, patch
-from model.differences.walk import Pair, reach, spans
+from model.differences.walk import Pair, field_around, spans
 from model.errors import Unreadable
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import many_fields, related
@@ -23,11 +23,22 @@ def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
             raw = many_fields(chance, count)
             fields = spans(raw)
             starts = [x[2] - len(x[0]) - 2 for x in fields]
-            for start, (_, _, _, stop) in zip(starts, fields, strict=True):
-                for place in (start, stop - 1, chance.randrange(start, stop)):
-                    assert reach(raw, 4, place, len(raw) - 1) == start
-                    assert reach(raw, chance.choice([s for s in starts if s <= start]), place, len(raw) - 1) == start
-            assert reach(raw, 4, len(raw) - 1, len(raw) - 1) == len(raw) - 1
+            end = len(raw) - 1
+            for start, field in zip(starts, fields, strict=True):
+                for place in (start, field[3] - 1, chance.randrange(start, field[3])):
+                    assert field_around(raw, 4, place, end) == field
+                    assert field_around(raw, chance.choice([s for s in starts if s <= start]), place, end) == field
+            assert field_around(raw, 4, end, end) is None
+
+
+@pytest.mark.parametrize("size", [1, 511, 512, 513, 4096, 4097, 5000, 40_000, 600_000])
+def test_the_first_difference_of_two_stretches_is_found_wherever_it_is(size: int) -> None:
+    chance = random.Random(size)
+    a = c.encode({"a": chance.randbytes(size)})
+    for place in {12, len(a) - 2, *(chance.randrange(12, len(a) - 1) for _ in range(30))}:
+        b = a[:place] + bytes((a[place] ^ chance.randrange(1, 256),)) + a[place + 1 :]
+        for most in (len(a) - 8, max(place - 8, 1), place - 7):
+            assert Pair(a, b).common(8, 8, most) == min(place - 8, most)
 
 
 @pytest.mark.parametrize("number", range(150))
