@@ -18,7 +18,7 @@ Difference: TypeAlias = tuple[Span | None, Span | None]
 
 _SMALL = 256  # bytes of a document of which the fields are compared by name as fast
 _SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of listing all names
-_MANY = 8  # names of which each is searched for
+_MANY = 16  # names of which each is searched for
 
 
 def changes(pair: Pair, at: int, to: int) -> list[Change] | None:

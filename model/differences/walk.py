@@ -134,7 +134,8 @@ class Pair:
         """From where on a stretch that is not copied differs, after so many equal bytes at least, and before where."""
         b, view, step = self.b, self._view, _FIRST
         while done < most:
-            step = min(step * 4, _CHUNK)
+            if step < _CHUNK:
+                step *= 4
             high = min(most, done + step)
             if not b.startswith(view[i + done : i + high], j + done):
                 return done, high

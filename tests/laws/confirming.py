@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from bson import Int64
+
 from model.canonical import Path
 from model.diff import Operation
 
@@ -53,7 +55,16 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _holds(value: Any, plain: Any) -> bool:
-    return value is not None and same(value.python(), plain)
+    return value is not None and same(_plain(value.python()), plain)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON is read: PyMongo gives whole numbers beyond 32 bits in a class of their own, inside others too."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, Int64) else value
 
 
 def _fields(

@@ -100,7 +100,7 @@ def test_fields_are_named_in_order_however_large_they_are(number: int) -> None:
     assert names_of(raw, starts[low], starts[high]) == [x[0] for x in fields[low:high]]
 
 
-@pytest.mark.parametrize("count", [1, 8, 9, 40])
+@pytest.mark.parametrize("count", [1, 16, 17, 40])
 def test_a_name_that_is_there_twice_is_noticed_however_many_fields_differ(count: int) -> None:
     pairs = [(f"field{i}", Value.of("x" * (i % 40))) for i in range(60)]
     other = [(name, Value.of(i) if i < count else value) for i, (name, value) in enumerate(pairs)]

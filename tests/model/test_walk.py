@@ -31,7 +31,7 @@ def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
             assert field_around(raw, 4, end, end) is None
 
 
-@pytest.mark.parametrize("size", [1, 511, 512, 513, 4096, 4097, 5000, 40_000, 600_000])
+@pytest.mark.parametrize("size", [1, 511, 512, 513, 4096, 4097, 5000, 16_897, 40_000, 600_000])
 def test_the_first_difference_of_two_stretches_is_found_wherever_it_is(size: int) -> None:
     chance = random.Random(size)
     a = c.encode({"a": chance.randbytes(size)})
