@@ -125,7 +125,7 @@ def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
 def after(server: Port, ns: str, field: str) -> Value:
     """The number after the highest, of its type; raises ``Refused``."""
     number, value = highest(server, ns, field)
-    if number >= _MOST:
+    if number >= (_MOST_DOUBLE if value is not None and value.type == c.DOUBLE else _MOST):
         raise Refused(f"{ns} holds the largest number there is in {field}; mend that first.")
     return (
         Value.of(float(number + 1)) if value is not None and value.type == c.DOUBLE else whole_number(number + 1, value)

@@ -51,6 +51,8 @@ class Writer:
         if reason := layout.writable(base):
             return Outcome("refused", ns, id, reason)
         content = layout.signed(content, self.author)
+        if reason := layout.unfit(content):
+            return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
         intent = replace(intent, version_before=base.v, extra={"base": _base_hash(layout, base)})
         return self.send(
@@ -66,6 +68,8 @@ class Writer:
         if reason := layout.missing_index():
             return Outcome("refused", ns, id, reason)
         content = layout.signed(content, self.author)
+        if reason := layout.unfit(content):
+            return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, "create", None, content, undoes)
         return self.send(intent, lambda stamp: layout.create(content, id, stamp))
 

@@ -99,7 +99,7 @@ class Once:
         layout, raw = self._catalogue.layout(ns), _raw(content)
         key = layout.profile.id
         try:
-            if reason := layout.missing_index() or self._hindered(layout, field, raw):
+            if reason := layout.missing_index() or self._hindered(layout, field, raw) or layout.unfit(raw):
                 raise Refused(reason)
             of = self._counter(*counter) if counter is not None else None
             first = self._number(ns, field or key, of)
@@ -377,7 +377,7 @@ def _numbered(raw: bytes, field: str, number: Value) -> bytes:
 
 
 def _raw(content: bytes | Mapping[str, object]) -> bytes:
-    return content if isinstance(content, bytes) else c.encode(dict(content))
+    return content if isinstance(content, bytes) else Value.of(dict(content)).data
 
 
 def _value(value: Value | object) -> Value:

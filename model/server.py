@@ -396,6 +396,8 @@ class Server:
         return pymongo.timeout(self.patience) if together else nullcontext()
 
     def _failed(self, error: Exception, sent: driver.Sent) -> Reply:
+        if isinstance(error, Refused):  # out of a value that cannot be sent
+            return Reply("no", sentence=str(error), error=error)
         said = meaning(error)
         if said.applied == "yes" and sent.matched == 0:
             return Reply("no")  # what could not be confirmed is that nothing matched

@@ -174,6 +174,15 @@ class Layout(ABC):
         """Why this version may not be written over, one sentence; "" where it may."""
         return self._objection(version) or self.missing_index() or ""
 
+    def unfit(self, content: bytes) -> str:
+        """Why a content cannot be stored here, one sentence: a name in it would stand there twice. "" where it can."""
+        names = [name for name, _ in c.fields(content)]
+        kept = next((name for name in names if name in self.locked), None)
+        if kept is not None:
+            return f"The field {kept} is kept by the layout itself, so a content cannot hold it; leave it out."
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        return "" if twice is None else f"The content holds the field {twice} twice; take one of them out."
+
     def _objection(self, version: Version) -> str:
         """The same as far as the version itself is concerned."""
         if not version.current:
