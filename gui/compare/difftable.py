@@ -17,8 +17,8 @@ _SHARES = (0.2, 0.32, 0.32, 0.16)  # field, A, B, type
 _TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
 
 
-class _Delegate(CellDelegate):
-    """Leaves a gap between A and B, sets the field close to its chevron, and draws what is absent faintly."""
+class SidesDelegate(CellDelegate):
+    """Leaves a gap between the two sides, sets a field close to its chevron, and draws what is absent faintly."""
 
     @staticmethod
     def _is_inline(index: QModelIndex | QPersistentModelIndex) -> bool:
@@ -32,7 +32,7 @@ class _Delegate(CellDelegate):
         column = index.column()
         if column == A and not self._is_inline(index):
             rect.setRight(rect.right() - theme.px(GAP))
-        elif column == FIELD:
+        elif column == FIELD and isinstance(self.parent(), DiffTable):
             rect.setLeft(rect.left() - theme.px(CLOSER))
         cell = index.data(CELL)
         if isinstance(cell, Cell) and cell.hatch:
@@ -57,7 +57,7 @@ class DiffTable(CellTree):
 
     def __init__(self, model: DiffModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setItemDelegate(_Delegate(self))
+        self.setItemDelegate(SidesDelegate(self))
         self._rows = model
         self._laying = False
         self._to_open: list[QPersistentModelIndex] = []

@@ -13,7 +13,7 @@ from gui import tasks
 from gui.compare.diffplan import Plan as DiffPlan
 from gui.compare.diffplan import plan as planned
 from gui.compare.diffrows import DiffModel
-from gui.compare.difftable import DiffTable
+from gui.compare.difftable import DiffTable, SidesDelegate
 from gui.look import boxes, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, value
 from gui.look.states import OneLine, button, tool, words
@@ -88,6 +88,7 @@ class Preview(QWidget):
         documents = QWidget()
         column = boxes.column(documents)
         self.table = CellTree()
+        self.table.setItemDelegate(SidesDelegate(self.table))
         self.table.as_list(self.lines, "Stored documents before and after", (40, 176))
         self.table.setSelectionMode(CellTree.SelectionMode.NoSelection)
         self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)

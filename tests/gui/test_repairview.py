@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
+from gui.look import theme
 from gui.look.cells import full_width
 from gui.messages import MessageArea, Question
 from gui.repair.itemlist import SAID
@@ -119,6 +120,11 @@ def test_each_item_says_what_its_repair_would_do(qtbot: QtBot, session: Session)
         ("add", "quarantine"),
     ]
     assert panel.preview.fields.count > 0
+    table = panel.preview.table
+    before = table.visualRect(panel.preview.lines.index(1, 2))  # what is removed, beside what is not there afterwards
+    drawn = table.viewport().grab().toImage()
+    ink = [drawn.pixelColor(before.right() - back, before.top() + 2).name() for back in (0, 8)]
+    assert ink == [theme.colour("surface").name(), theme.colour("remT").name()]
     panel.preview.writes.click()
     assert "delete_one" in panel.preview.code.toPlainText()
 
