@@ -351,7 +351,7 @@ class CollectionFeed:
         self._states.put(key, raw)
         p = self.layout.profile
         id, v = self._id(key, raw), c.get(raw, (p.version,))
-        wrong = "has no id" if id is None else version_damage(v) or unreadable(raw) or self.rows.too_large(id, raw)
+        wrong = "has no id" if id is None else version_damage(v) or unreadable(raw) or self.rows.unfit(id, raw)
         if wrong or id is None or v is None:
             wrong = wrong if wrong.startswith(("has", "does", "would")) else f"cannot be told: its {wrong}"
             detail = f"A version of {id_name(id or key)} cannot be archived: it {wrong}."

@@ -28,7 +28,7 @@ def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: C
         for raw in batch:
             p, found = layout.profile, legible(raw)
             id, v = found.get(p.id), found.get(p.version)
-            wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw) or rows.too_large(id, raw)
+            wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw) or rows.unfit(id, raw)
             if wrong or id is None or v is None:
                 shown = id or found.get("_id") or Value.of(None)
                 detail = f"The current version of {id_name(shown)} cannot be archived: {wrong}."

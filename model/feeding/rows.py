@@ -52,8 +52,11 @@ class Rows:
         rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
         return c.document([("_id", Value.of(own)), (p.archive_id, id), *rest])
 
-    def too_large(self, id: Value, raw: bytes) -> str:
+    def unfit(self, id: Value, raw: bytes) -> str:
         """Why a document can have no row, which is a little larger than itself, in a few words; "" where it can."""
+        p = self._profile
+        if p.archive_id not in ("_id", p.id) and c.get(raw, (p.archive_id,)) is not None:
+            return f"has a field {p.archive_id} of its own, in which {self.ns} keeps the document's id"
         size = len(raw) if len(raw) < LARGEST // 2 else len(self.made(id, raw, ObjectId()))
         return f"would be {size / (1 << 20):.2f} MB as a row, and a server takes 16 MB" if size > LARGEST else ""
 

@@ -31,6 +31,15 @@ def test_a_row_of_an_id_that_the_server_finds_equal_is_told_and_the_feed_goes_on
     assert [(id, v) for id, v, _ in here.archived()] == [(1, 1), ("B", 1)]
 
 
+def test_a_document_with_the_name_that_the_archive_needs_makes_no_row_with_two_of_it(here: Ground) -> None:
+    here.orders.insert_one({"_id": "A", "v": 1, "docId": "mine"})
+    assert outcomes(here.feed()) == [("refused", None)]
+    here.orders.insert_one({"_id": "B", "v": 1, "docId": "mine"})
+    here.orders.insert_one({"_id": "C", "v": 1})
+    assert outcomes(here.feed()) == [("refused", 1), ("applied", 1)]
+    assert [id for id, _, _ in here.archived()] == ["C"]
+
+
 class Watched(FaultyServer):
     """A port that keeps every change stream that it opened, and takes nothing for the ledger."""
 

@@ -155,6 +155,14 @@ def test_a_document_of_which_one_row_is_gone_is_not_said_to_be_gone(at: At, name
     assert outcome.detail.startswith("A stored document that belongs to K-0 is gone since the scan")
 
 
+def test_a_row_is_not_made_with_the_name_of_its_id_twice(at: At) -> None:
+    here = at("R1")
+    here.database["things"].update_one({"_id": "K-0"}, {"$set": {"docId": "mine"}})
+    (outcome,) = done(here)
+    assert (outcome.kind, "archive_id otherwise" in outcome.detail) == ("refused", True)
+    assert here.database["things_past"].count_documents({"v": 3, "docId": {"$in": ["K-0", "mine"]}}) == 0
+
+
 def test_a_feed_that_comes_by_at_the_same_moment_leaves_one_row(at: At) -> None:
     here = at("R1")
     current = here.database["things"].find_one({"_id": "K-0"})
