@@ -228,14 +228,16 @@ class _Gaps:
 
     def __init__(self, left: Elements, right: Elements, keys: Sequence[bytes], found: Matching) -> None:
         self.a, self.left, self.b, self.right, self.keys, self.found = left.raw, left, right.raw, right, keys, found
-        self.parts: dict[tuple[bool, int], tuple[set[bytes], set[bytes]]] = {}
+        self.olds: dict[int, _Looks] = {}
+        self.news: dict[int, _Looks] = {}
 
     def pair(self, some: list[int], others: list[int]) -> None:
         """Note the matches with the greatest sum of resemblances, in order on both sides."""
         if len(some) * len(others) > GAP_CELLS:
             self.many(some, others)
             return
-        scores = [[self.score(i, j) for j in others] for i in some]
+        news = [self.new(j) for j in others]
+        scores = [[resemblance(old, new) for new in news] for old in map(self.old, some)]
         best = [[0.0] * (len(others) + 1) for _ in range(len(some) + 1)]
         for x in range(len(some) - 1, -1, -1):
             for y in range(len(others) - 1, -1, -1):
@@ -262,7 +264,7 @@ class _Gaps:
             end, stop = bisect_left(some, i, at), bisect_left(others, j, to)
             for x, y in zip(some[at:end], others[to:stop], strict=False):
                 self.found.coarse = True
-                if (score := self.score(x, y)) > 0:
+                if (score := resemblance(self.old(x), self.new(y))) > 0:
                     self.note(x, y, score)
             at, to = end + 1, stop + 1
 
@@ -286,42 +288,61 @@ class _Gaps:
         if score < 1:
             self.found.whole.add(j)
 
-    def score(self, i: int, j: int) -> float:
-        """Above 1 where something inside is shared, 1 where only names are, 0 where they are known to be different."""
-        x, y = self.left[i], self.right[j]
-        if x[1] != y[1]:
-            return 0.5
-        if x[1] in (c.OBJECT, c.ARRAY):
-            if x[1] == c.OBJECT:
-                key, other = identity(self.a, x, self.keys), identity(self.b, y, self.keys)
-                if key is not None and other is not None and key != other:
-                    return 0.0
-            return self.inner(i, j)
-        if x[1] == c.STRING and x[3] - x[2] < _LONG and y[3] - y[2] < _LONG:
-            # Bytes, not characters: enough for a resemblance, and always possible.
-            return 0.6 + 0.3 * Indel.normalized_similarity(self.a[x[2] + 4 : x[3]], self.b[y[2] + 4 : y[3]])
-        return 0.6
+    def old(self, i: int) -> _Looks:
+        """What resemblances of an old element are computed from."""
+        if i not in self.olds:
+            self.olds[i] = _Looks(self.a, self.left[i], self.keys)
+        return self.olds[i]
 
-    def inner(self, i: int, j: int) -> float:
-        names, fields = self.part(True, i)
-        other_names, other_fields = self.part(False, j)
+    def new(self, j: int) -> _Looks:
+        """The same of a new one."""
+        if j not in self.news:
+            self.news[j] = _Looks(self.b, self.right[j], self.keys)
+        return self.news[j]
+
+
+class _Looks:
+    """What the resemblance of one element to many others is computed from, read once."""
+
+    __slots__ = ("_parts", "key", "kind", "raw", "span")
+
+    def __init__(self, raw: bytes, span: Span, keys: Sequence[bytes]) -> None:
+        self.raw, self.span, self.kind = raw, span, span[1]
+        self.key = identity(raw, span, keys)
+        self._parts: tuple[set[bytes], set[bytes]] | None = None
+
+    def text(self) -> bytes | None:
+        """A string's bytes, not characters: enough for a resemblance, and always possible. None of a long one."""
+        _, _, start, end = self.span
+        return self.raw[start + 4 : end] if end - start < _LONG else None
+
+    def parts(self) -> tuple[set[bytes], set[bytes]]:
+        """The names (an array's: the values) and the whole fields of a container."""
+        if self._parts is None:
+            raw, inner = self.raw, spans(self.raw, self.span[2])
+            if self.kind == c.ARRAY:
+                fields = {bytes((kind,)) + raw[a:b] for _, kind, a, b in inner}
+                self._parts = fields, fields
+            else:
+                self._parts = {x[0] for x in inner}, {raw[x[2] - len(x[0]) - 2 : x[3]] for x in inner}
+        return self._parts
+
+
+def resemblance(old: _Looks, new: _Looks) -> float:
+    """Above 1 where something inside is shared, 1 where only names are, 0 where they are known to be different."""
+    if old.kind != new.kind:
+        return 0.5
+    if old.kind in (c.OBJECT, c.ARRAY):
+        if old.key != new.key and old.key is not None and new.key is not None:
+            return 0.0
+        names, fields = old.parts()
+        other_names, other_fields = new.parts()
         size = max(len(names), len(other_names))
         if size < 2 or not other_names or not names:
-            return 1.5 + bool(fields & other_fields)
+            return 1.5 + (not fields.isdisjoint(other_fields))
         if names.isdisjoint(other_names):
             return 0.5
         return 1.0 + 10 * len(fields & other_fields) / size
-
-    def part(self, old: bool, i: int) -> tuple[set[bytes], set[bytes]]:
-        """The names (an array's: the values) and the whole fields of a container."""
-        found = self.parts.get((old, i))
-        if found is None:
-            raw, span = (self.a, self.left[i]) if old else (self.b, self.right[i])
-            inner = spans(raw, span[2])
-            if span[1] == c.ARRAY:
-                fields = {bytes((kind,)) + raw[a:b] for _, kind, a, b in inner}
-                found = fields, fields
-            else:
-                found = {x[0] for x in inner}, {raw[x[2] - len(x[0]) - 2 : x[3]] for x in inner}
-            self.parts[old, i] = found
-        return found
+    if old.kind == c.STRING and (text := old.text()) is not None and (other := new.text()) is not None:
+        return 0.6 + 0.3 * Indel.normalized_similarity(text, other)
+    return 0.6
