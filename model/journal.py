@@ -14,6 +14,7 @@ import json
 import os
 import socket
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -238,10 +239,7 @@ class Journal:
             db = sqlite3.connect(path, timeout=_PATIENCE)
             try:
                 db.row_factory = sqlite3.Row
-                db.execute("PRAGMA journal_mode = WAL")
-                if not self._ready:
-                    db.executescript(_SCHEMA)
-                    self._ready = True
+                self._prepare(db)
                 with db:
                     yield db
             finally:
@@ -250,6 +248,21 @@ class Journal:
             locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
             todo = "another program holds it; try again" if locked else "make room there or move it away"
             raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        """Write-ahead log and tables; SQLite does not wait by itself where several begin a file at one moment."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+                if not self._ready:
+                    db.executescript(_SCHEMA)
+                    self._ready = True
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.005)
 
     def _entry(self, row: sqlite3.Row) -> Entry:
         why_not = self._why_not(row)
