@@ -178,7 +178,17 @@ class CurrentDocument(Layout):
         return content
 
     def _asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
-        return (lambda: self.landed(id, stamp.token, base)) if self.profile.token else None
+        """What a write in doubt asks: whether it landed. None where no token could tell."""
+        if not self.profile.token:
+            return None
+        # Where the base is there as it was read, the first try did not land. Where a second one has not met it, it was
+        # away and put back in between, to the byte, as an undone delete does: then the first may still arrive.
+        answers = iter((False,))
+
+        def asked() -> bool | None:
+            return self._landed(id, stamp.token, base, next(answers, None))
+
+        return asked
 
     def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
         """The version that the new content gets; None where there are none."""
@@ -190,8 +200,10 @@ class CurrentDocument(Layout):
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
         """Whether the current document carries the token, or the history knows of it."""
-        if not self.profile.token:
-            return None
+        return self._landed(id, token, base, False) if self.profile.token else None
+
+    def _landed(self, id: Value, token: ObjectId, base: Version | None, unchanged: bool | None) -> bool | None:
+        """The same; ``unchanged`` is the answer where the base is there as it was read."""
         try:
             raw = self._raw(id)
         except NotFound:
@@ -199,7 +211,7 @@ class CurrentDocument(Layout):
         if self._bears(raw, token):
             return True
         if base is not None and base.raw is not None and raw == base.raw:
-            return False
+            return unchanged
         return self._landed_before(id, token, base, raw)
 
     def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:

@@ -186,6 +186,27 @@ def test_an_edit_that_may_still_arrive_at_what_was_put_back_is_unknown(name: str
     assert "unknown" in said
 
 
+@pytest.mark.parametrize("name", ["embedded", "nested", "stream"])
+def test_an_edit_that_arrives_at_what_was_put_back_while_it_is_looked_for_is_not_denied(
+    name: str, server: Server
+) -> None:
+    said = set()
+    for first, second, third in itertools.combinations(range(8), 3):
+        sound = empty(server, name)
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        base = sound.version(ID)
+        faulty = FaultyServer(server, ("late",))
+        faulty.between[first] = partial(sound.delete, ID, base)
+        faulty.between[second] = partial(sound.put_back, sound.removal(ID, base))
+        faulty.between[third] = faulty.land
+        outcome = bind(faulty, sound.profile).swap(ID, base, doc(n=2))
+        if not faulty.between:
+            arrived = sound.version(ID).v != base.v
+            said.add((outcome.kind, arrived))
+    assert True in {arrived for _, arrived in said}
+    assert not {("conflict", True), ("refused", True), ("applied", False)} & said
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_creation_without_an_answer_is_not_denied_where_its_id_was_deleted_and_taken_by_now(
     name: str, server: Server
