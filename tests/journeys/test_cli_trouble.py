@@ -333,7 +333,8 @@ def test_a_reader_that_has_seen_enough_ends_the_output_quietly(tmp_path: Path) -
 def test_ctrl_c_stops_with_a_word() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         uri = f"mongodb://127.0.0.1:{server.getsockname()[1]}/?serverSelectionTimeoutMS=30000"
-        process = program("collections", uri)
+        # A shell starts what runs in the background deaf to Ctrl+C, and tests may be run there.
+        process = program("collections", uri, preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL))
         server.settimeout(60)
         connection, _ = server.accept()  # from here on it waits for an answer that never comes
         with connection:
