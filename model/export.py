@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from deepdiff.diff import DeepDiff
+import unicodedata
 
-from model.canonical import Value
+from deepdiff.diff import DeepDiff
+from rapidfuzz.distance import Prefix
+
+from model.canonical import BINARY, CODE, STRING, SYMBOL, Value
 from model.differences.operations import Diff, Move, Operation, Reorder, TextEdit
 from model.errors import Refused
 from model.exporting.jsonpatch import json_patch
@@ -56,7 +59,30 @@ def _lines(op: Operation, zone: str) -> list[str]:
     if op.new is None:
         return [f"{head}: {shown(op.old, zone)}"]
     kinds = "" if op.old.type == op.new.type else f" ({op.old.kind} to {op.new.kind})"
-    return [f"{head}: {shown(op.old, zone)} -> {shown(op.new, zone)}{kinds}"]
+    old, new = shown(op.old, zone), shown(op.new, zone)
+    where = [_first_bytes(op.old, op.new)] if _alike(old) == _alike(new) and not kinds else []
+    return [f"{head}: {old} -> {new}{kinds}", *where]
+
+
+def _alike(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _first_bytes(old: Value, new: Value) -> str:
+    """From where on two values differ that look alike, as long binaries of one size do."""
+    a, b = _content(old), _content(new)
+    at = Prefix.similarity(a, b)
+    return f"    ~ at byte {at}: {_hex(a, at)} -> {_hex(b, at)}"
+
+
+def _content(value: Value) -> bytes:
+    if value.type in (STRING, SYMBOL, CODE):
+        return value.data[4:-1]
+    return value.data[5:] if value.type == BINARY else value.data
+
+
+def _hex(data: bytes, at: int) -> str:
+    return data[at : at + 8].hex(" ") + (" …" if len(data) > at + 8 else "")
 
 
 def _edits(op: TextEdit, zone: str) -> list[str]:

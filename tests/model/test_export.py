@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import bson
 import pytest
 from bson_strategies import related
 from deepdiff import Delta
@@ -128,3 +129,14 @@ def test_lines_are_for_people() -> None:
         '    ~ at 49: "line" -> "row"',
     ]
     assert to_lines(diff(a, a)) == ""
+
+
+def test_lines_say_where_values_differ_that_look_alike() -> None:
+    a = bson.encode({"photo": bytes(range(256)) * 3, "name": "caf\u00e9"})
+    b = bson.encode({"photo": bytes(range(256)) * 2 + bytes(256), "name": "cafe\u0301"})
+    assert to_lines(diff(a, b)).splitlines() == [
+        "~ photo: BinData(0, 768 B) -> BinData(0, 768 B)",
+        "    ~ at byte 513: 01 02 03 04 05 06 07 08 … -> 00 00 00 00 00 00 00 00 …",
+        '~ name: "caf\u00e9" -> "cafe\u0301"',
+        "    ~ at byte 3: c3 a9 -> 65 cc 81",
+    ]
