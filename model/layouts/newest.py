@@ -359,7 +359,9 @@ class OwnDocuments(Layout):
         if self._still_there(id):
             back = self._restored(gone)
             said = f"Somebody wrote {id_name(id)} meanwhile; its versions were put back."
-            if (back is None or back.kind == "applied") and not on_its_way:
+            if back is not None and back.kind != "applied":
+                said = f"Somebody wrote {id_name(id)} meanwhile; {len(gone)} versions of it are deleted. {back.detail}"
+            elif not on_its_way:
                 return Outcome("conflict", self.ns, id, said)
             return Outcome("unknown", self.ns, id, f"{said} {ON_ITS_WAY}" if on_its_way else said)
         return Outcome("applied", self.ns, id, f"{id_name(id)} is deleted, all {len(doomed)} versions of it.")
@@ -391,12 +393,12 @@ class OwnDocuments(Layout):
 
     def _delete_one(self, raw: bytes) -> End:
         physical = guards.physical_id(raw)
-        one = guards.by_id(physical)
-        where = dict(one)
+        where = guards.by_id(physical)
         for name in filter(None, (self.profile.id, self.profile.version, self.profile.token)):
             where |= guards.exact(name, c.get(raw, (name,)))
         note = f"{version_name(c.get(raw, (self.profile.version,)))} is deleted"
-        return run(self.server, Write(self.ns, "delete", where, None, note), lambda: not self._any(self.ns, one))
+        # Its ``_id`` alone says nothing: where that is the beginning's, another history may have begun under it.
+        return run(self.server, Write(self.ns, "delete", where, None, note), lambda: not self._any(self.ns, where))
 
     def _not_deleted(self, end: End, id: Value) -> Outcome:
         return Outcome(end.kind, self.ns, id, end.sentence)
