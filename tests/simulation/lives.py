@@ -232,11 +232,16 @@ def _removed(
         # A delete of several versions that is stopped puts back what it deleted, at times just when another delete is
         # done: then one of the two is left, and the one that has put it back is not told that nothing was deleted.
         doubtful = [each for each in others if each.outcome is None or each.outcome.kind == "unknown"]
-        again = again or any((ns, raw) in each.saw and len(each.saw) > 1 for each in doubtful)
+        again = again or any((ns, physical) in _keys(each) and len(each.saw) > 1 for each in doubtful)
         if kind == "applied" and there and not again and not lives and not late:
             yield f"{removal.mark} was told applied, and {physical} is still there"
         if removal.back is not None and removal.back.kind == "applied" and not there and not others and not late:
             yield f"{removal.mark} was told that {physical} was put back, and it is not there"
+
+
+def _keys(removal: Removal) -> list[tuple[str, object]]:
+    """The documents that a delete saw, by collection and ``_id``: one may have been marked since another saw it."""
+    return [(ns, bson.decode(raw)["_id"]) for ns, raw in removal.saw]
 
 
 def _taken(machine: Machine, of: Variant, removals: list[Removal], began: int) -> Iterator[str]:
