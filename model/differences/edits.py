@@ -13,6 +13,9 @@ from model.differences.arrays import LCS_BITS, lcs
 Edit: TypeAlias = tuple[int, str, str]
 
 _WORD = re.compile(r"[\w.,+-]+|\s+|[^\w\s]")
+_BREAK = re.compile(r"(?<=\S)(?=\s)")  # no word reaches beyond it
+_NEAR = 4096  # characters within which such a place is looked for
+_AT_ONCE = 1 << 17  # characters taken apart in one call, during which no other thread runs
 
 
 def text_edits(old: str, new: str) -> list[Edit]:
@@ -24,7 +27,9 @@ def compare(old: str, new: str) -> tuple[list[Edit], bool]:
     """The edits, and whether they are coarser than they could be because the texts are very large."""
     if old == new:
         return [], False
-    found, coarse = _blocks(old.splitlines(keepends=True), new.splitlines(keepends=True))
+    found, coarse = _blocks(_lines(old), _lines(new))
+    if coarse:
+        return found, True  # there are more words yet
     edits: list[Edit] = []
     for at, removed, inserted in found:
         inner, bound = _words(removed, inserted)
@@ -103,13 +108,47 @@ def _blocks(left: list[str], right: list[str]) -> tuple[list[Edit], bool]:
     return found, False
 
 
+def _lines(text: str) -> list[str]:
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at + _AT_ONCE) + 1 or len(text)
+        found += text[at:end].splitlines(keepends=True)
+        at = end
+    return found
+
+
+def _words_of(text: str) -> list[str]:
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        gap = _BREAK.search(text, at + _AT_ONCE)
+        end = gap.start() if gap else len(text)
+        found += _WORD.findall(text, at, end)
+        at = end
+    return found
+
+
+def _shared_words(old: str, new: str) -> tuple[int, int]:
+    """How many characters of whole words both surely begin and end with."""
+    head, tail = _ends(old, new)
+    last = max(0, head - _NEAR)
+    breaks = [last + found.start() for found in _BREAK.finditer(old[last:head])]
+    behind = len(old) - tail + 1  # a break is sure where both have what is on either side of it
+    first = _BREAK.search(old, behind, behind + _NEAR)
+    return breaks[-1] if breaks else 0, len(old) - first.start() if first else 0
+
+
 def _words(removed: str, inserted: str) -> tuple[list[Edit], bool]:
     """Refine a changed stretch by words."""
     if not removed or not inserted:
         return [(0, removed, inserted)], False
-    found, coarse = _blocks(_WORD.findall(removed), _WORD.findall(inserted))
+    start, end = _shared_words(removed, inserted) if len(removed) > _AT_ONCE else (0, 0)
+    left, right = removed[start : len(removed) - end], inserted[start : len(inserted) - end]
+    found, coarse = _blocks(_words_of(left), _words_of(right))
     edits: list[Edit] = []
     for at, gone, come in found:
+        at += start
         head, tail = _ends(gone, come)
         # A word that shares less than half with the other is another word, not the same one with a letter changed.
         if (head + tail) * 2 < max(len(gone), len(come)):

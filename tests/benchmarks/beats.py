@@ -96,6 +96,10 @@ WORKLOADS: dict[str, Callable[[], tuple[dict[str, object], dict[str, object]]]] 
         {"text": "word and word\n" * 1_070_000},
         {"text": ("word and word\n" * 356_000 + "other\n") * 3},
     ),
+    "15 MB of text in one line, a word changed": lambda: (
+        {"text": "word and word, " * 1_000_000},
+        {"text": "word and word, " * 700_000 + "other, " + "word and word, " * 300_000},
+    ),
     "15 MB of bytes, one differs": lambda: ({"data": bytes(15_000_000)}, {"data": bytes(14_999_999) + b"x"}),
 }
 

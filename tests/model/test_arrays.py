@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.differences import arrays, orders
+from model.differences import arrays, edits, orders
 from model.differences.edits import apply_edits, compare, inverse_edits, text_edits
 from model.merging.linemerge import merge_lines
 
@@ -106,21 +106,21 @@ def test_an_order_of_thousands_merges_by_the_stretches_that_stay_together() -> N
 @given(st.text("ab \n", max_size=30), st.text("ab \n", max_size=30))
 @settings(max_examples=300, deadline=None)
 def test_edits_lead_there_and_back(old: str, new: str) -> None:
-    edits = text_edits(old, new)
-    assert apply_edits(old, edits) == new
-    assert apply_edits(new, inverse_edits(edits)) == old
-    assert bool(edits) == (old != new)
-    ends = [(at, at + len(removed)) for at, removed, _ in edits]
+    found = text_edits(old, new)
+    assert apply_edits(old, found) == new
+    assert apply_edits(new, inverse_edits(found)) == old
+    assert bool(found) == (old != new)
+    ends = [(at, at + len(removed)) for at, removed, _ in found]
     assert all(x[1] < y[0] for x, y in itertools.pairwise(ends))
 
 
 def test_a_very_large_change_of_text_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.differences.edits.LCS_BITS", 50)
     old, new = "a b c d e f g h i j k\n" * 5, "a b x d e y g h z j k\n" * 5
-    edits, coarse = compare(old, new)
+    found, coarse = compare(old, new)
     assert coarse
-    assert apply_edits(old, edits) == new
-    assert apply_edits("other", edits) is None
+    assert apply_edits(old, found) == new
+    assert apply_edits("other", found) is None
 
 
 @given(few, few, few)
@@ -132,3 +132,23 @@ def test_lines_merge_by_the_same_laws(base: list[int], mine: list[int], theirs: 
     assert one[1] == other[1]
     if not one[1]:
         assert one == other
+
+
+LINES_AND_WORDS = st.text(st.sampled_from("ab.,- \t\n\r\x0b\x85\u2028\u00e9!"), max_size=60)
+
+
+@given(LINES_AND_WORDS, LINES_AND_WORDS)
+def test_a_text_that_is_taken_apart_in_pieces_has_the_same_edits(old: str, new: str) -> None:
+    whole = compare(old, new)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edits, "_AT_ONCE", 1)
+        assert compare(old, new) == whole
+        patch.setattr(edits, "_NEAR", 2)
+        assert compare(old, new) == whole
+
+
+def test_a_word_in_a_line_of_millions_is_found_and_too_many_lines_are_told_as_one_stretch() -> None:
+    line, word = "word and word, ", "other, "
+    assert compare(line * 200_000, line * 150_000 + word + line * 50_000) == ([(len(line) * 150_000, "", word)], False)
+    old, new = "a line\n" * 30_000, "another line\n" * 30_000
+    assert compare(old, new) == ([(0, old, new)], True)
