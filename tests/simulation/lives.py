@@ -124,12 +124,12 @@ def faults(
 ) -> Iterator[str]:
     """What is wrong after such a schedule; ``began`` is where its changes begin in the machine's log.
 
-    ``arrived`` is what was inserted or deleted late. An insert in doubt whose place was taken by another one can still
-    arrive where a delete has made the place free, as can one that puts something back, and a delete that was sent twice
-    where what it took was put back, to the byte, in between: nobody can tell a writer that. In ``archive`` a document
-    that arrives so, or whose writer died or could not look at the archive again after its insert, may come to stand
-    on, or below, a life that ended there in between: A2 or a phantom, for a person to settle by its repair. Nothing
-    else that was told may turn out untrue.
+    ``arrived`` is what was inserted or deleted late, or inserted again by a second try once it was deleted. An insert
+    in doubt whose place was taken by another one can still arrive where a delete has made the place free, as can one
+    that puts something back, and a delete that was sent twice where what it took was put back, to the byte, in between:
+    nobody can tell a writer that. In ``archive`` a document that arrives so, or whose writer died or could not look at
+    the archive again after its insert, may come to stand on, or below, a life that ended there in between: A2 or a
+    phantom, for a person to settle by its repair. Nothing else that was told may turn out untrue.
     """
     writes = [write for each in told for write in each.writes]
     removals = [removal for each in told for removal in each.removals]

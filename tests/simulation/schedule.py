@@ -83,6 +83,7 @@ class Schedule:
     steps: int = 0
     crashed: list[BaseException] = field(default_factory=list)
     arrived: list[bytes] = field(default_factory=list)  # what was inserted late, and the filters of late deletes
+    inserted: dict[int, Write] = field(default_factory=dict)  # by identity: a second try sends the same one
 
     def run(self, writers: Sequence[Callable[[], None]]) -> None:
         """Run the writers to their ends or deaths; then all that is on its way lands."""
@@ -129,6 +130,15 @@ class Schedule:
             turns[following].release()
             turns[number].acquire()
 
+    def apply(self, write: Write) -> Reply:
+        """Do a write now; an insert that is done a second time, its document deleted in between, arrives late."""
+        reply = self.machine.apply(write)
+        if reply.applied == "yes" and write.kind == "insert" and isinstance(write.body, bytes):
+            if id(write) in self.inserted:
+                self.arrived.append(write.body)
+            self.inserted[id(write)] = write
+        return reply
+
     def _land(self) -> None:
         who, write = self.late.pop(int(self.rng.random() * len(self.late)))
         reply = self.machine.apply(write)
@@ -157,13 +167,13 @@ class WriterPort:
         chance = schedule.rng.random()
         odds = schedule.odds
         if chance >= odds.death + odds.doubt:
-            reply = schedule.machine.apply(write)
+            reply = schedule.apply(write)
             schedule.say(self.name, f"{_told(write)} → {_answer(reply)}")
             return reply
         dies = chance < odds.death
         how = schedule.rng.choice(("never sent", "reply lost", "landing late"))
         if how == "reply lost":
-            reply = schedule.machine.apply(write)
+            reply = schedule.apply(write)
             how = f"reply lost: {_answer(reply)}"
         elif how == "landing late":
             schedule.late.append((self.name, write))
