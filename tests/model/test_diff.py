@@ -29,7 +29,7 @@ def test_the_laws_hold_for_any_two_documents(a: bytes, b: bytes) -> None:
 
 
 @given(related())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_laws_hold_for_a_document_and_its_changes(both: tuple[bytes, bytes]) -> None:
     of_a_diff(*both)
 
