@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -289,15 +290,21 @@ def lost(opened: Open, desk: Desk, qtbot: QtBot) -> Callable[[], EditorPanel]:
     return make
 
 
+def met(panel: EditorPanel, qtbot: QtBot) -> Any:
+    """What saving meets."""
+    with qtbot.waitSignal(panel.conflict_found) as found:
+        panel.save()
+    assert found.args is not None
+    return found.args[0]
+
+
 def test_taking_the_databases_keeps_my_edit_within_undo(
     lost: Callable[[], EditorPanel], desk: Desk, qtbot: QtBot
 ) -> None:
     panel = lost()
-    with qtbot.waitSignal(panel.conflict_found) as found:
-        panel.save()
-    assert found.args is not None
+    conflict = met(panel, qtbot)
     with qtbot.waitSignal(panel.loaded):
-        panel.act_on(found.args[0], "take")
+        panel.act_on(conflict, "take")
     assert panel.content == desk.content
     assert not panel.is_dirty
     panel.undo()
@@ -309,12 +316,10 @@ def test_overwriting_swaps_against_the_newest_version_and_not_against_a_newer_on
     lost: Callable[[], EditorPanel], desk: Desk, qtbot: QtBot
 ) -> None:
     panel = lost()
-    with qtbot.waitSignal(panel.conflict_found) as found:
-        panel.save()
-    assert found.args is not None
+    conflict = met(panel, qtbot)
     desk.move(lambda content: put(content, status="lapsed"))
     with qtbot.waitSignal(panel.conflict_found) as again:
-        panel.act_on(found.args[0], "overwrite")
+        panel.act_on(conflict, "overwrite")
     assert again.args is not None
     with qtbot.waitSignal(panel.saved):
         panel.act_on(again.args[0], "overwrite")
@@ -326,11 +331,9 @@ def test_saving_as_a_new_document_leaves_this_one_as_the_database_has_it(
     lost: Callable[[], EditorPanel], desk: Desk, qtbot: QtBot
 ) -> None:
     panel = lost()
-    with qtbot.waitSignal(panel.conflict_found) as found:
-        panel.save()
-    assert found.args is not None
+    conflict = met(panel, qtbot)
     with qtbot.waitSignal(panel.saved):
-        panel.act_on(found.args[0], "save_new")
+        panel.act_on(conflict, "save_new")
     assert desk.created == [(MINE, None)]
     assert panel.content == desk.content
     assert not panel.is_dirty
@@ -341,11 +344,9 @@ def test_a_deleted_document_is_created_again_from_the_edit(
 ) -> None:
     panel = lost()
     desk.content = None
-    with qtbot.waitSignal(panel.conflict_found) as found:
-        panel.save()
-    assert found.args is not None
-    assert found.args[0].kind == "deleted"
+    conflict = met(panel, qtbot)
+    assert conflict.kind == "deleted"
     with qtbot.waitSignal(panel.saved):
-        panel.act_on(found.args[0], "create_again")
+        panel.act_on(conflict, "create_again")
     assert desk.content == MINE
     assert not panel.is_dirty
