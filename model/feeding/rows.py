@@ -11,13 +11,12 @@ from model import canonical as c
 from model.canonical import Value
 from model.errors import Refused
 from model.feeding.ledger import trouble
+from model.guards import LARGEST
 from model.layouts.archived import WithArchive
 from model.layouts.fields import number_of, place_of
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
 from model.resilient import Port, Write, run
-
-LARGEST = 16 << 20
 
 
 class Rows:
@@ -46,18 +45,11 @@ class Rows:
         create_unique(self.server, self.ns, names)
         return True
 
-    def made(self, id: Value, raw: bytes, own: ObjectId) -> bytes:
-        """The row of a stored current document: an ``_id`` of its own, the document's id, the rest as it is."""
-        p = self._profile
-        rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
-        return c.document([("_id", Value.of(own)), (p.archive_id, id), *rest])
-
     def unfit(self, id: Value, raw: bytes) -> str:
         """Why a document can have no row, which is a little larger than itself, in a few words; "" where it can."""
-        p = self._profile
-        if p.archive_id not in ("_id", p.id) and c.get(raw, (p.archive_id,)) is not None:
-            return f"has a field {p.archive_id} of its own, in which {self.ns} keeps the document's id"
-        size = len(raw) if len(raw) < LARGEST // 2 else len(self.made(id, raw, ObjectId()))
+        if self.layout.names_itself(raw):
+            return f"has a field {self._profile.archive_id} of its own, in which {self.ns} keeps the document's id"
+        size = len(raw) if len(raw) < LARGEST // 2 else len(self.layout.row_of(Value.of(ObjectId()), id, raw))
         return f"would be {size / (1 << 20):.2f} MB as a row, and a server takes 16 MB" if size > LARGEST else ""
 
     def document(self, row: bytes, key: Value) -> bytes:
@@ -120,7 +112,7 @@ class Rows:
         Raises ``Refused`` where the server does not take it, ``Unreachable`` where it is not known whether it did.
         """
         own = ObjectId()
-        row = self.made(id, raw, own)
+        row = self.layout.row_of(Value.of(own), id, raw)
         end = run(
             self.server,
             Write(self.ns, "insert", {}, row, f"{version_name(v)} is archived"),

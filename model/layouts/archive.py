@@ -95,15 +95,12 @@ class Archive(WithArchive):
         )
 
     def _row_for(self, id: Value, raw: bytes, stamp: Stamp) -> bytes:
-        """The archive's row for a stored current document: own ``_id``, the document's id, the rest as it is."""
-        p = self.profile
-        rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
-        if any(name == p.archive_id for name, _ in rest):
+        if self.names_itself(raw):
             raise Refused(
-                f"{id_name(id)} has a field {p.archive_id} of its own, in which {self.archive} keeps the document's "
-                "id, so no version of it can be archived; name archive_id otherwise in a profile."
+                f"{id_name(id)} has a field {self.profile.archive_id} of its own, in which {self.archive} keeps the "
+                "document's id, so no version of it can be archived; name archive_id otherwise in a profile."
             )
-        return c.document([("_id", Value.of(stamp.row)), (p.archive_id, id), *rest])
+        return self.row_of(Value.of(stamp.row), id, raw)
 
     def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
         proposed = numbering.following(base.v, self.profile, stamp.at)

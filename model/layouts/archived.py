@@ -206,6 +206,19 @@ class WithArchive(CurrentDocument):
             return replace(current, detail=self._beside_archive(whole, self._row_version(raw)).detail)
         return current
 
+    # --- rows
+
+    def names_itself(self, raw: bytes) -> bool:
+        """Whether a stored document has a field of its own where the archive's rows have the document's id."""
+        p = self.profile
+        return p.archive_id not in ("_id", p.id) and c.get(raw, (p.archive_id,)) is not None
+
+    def row_of(self, key: Value, id: Value, raw: bytes) -> bytes:
+        """The archive's row for a stored current document: ``key`` as its ``_id``, the id, the rest as it is."""
+        p = self.profile
+        rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
+        return c.document([("_id", key), (p.archive_id, id), *rest])
+
     # --- lists
 
     def page(

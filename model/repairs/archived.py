@@ -258,13 +258,12 @@ def archive_current(ground: Ground, item: Item) -> Prepared:
         return refused(f"The version of {id_name(id)} is no number; settle that first.")
     if _copies(ground, layout, id, v):
         return nothing(f"{layout.archive} holds {version_name(v)} now.")
-    rest = [(name, value) for name, value in c.fields(current) if name not in ("_id", p.id)]
-    if any(name == p.archive_id for name, _ in rest):
+    if layout.names_itself(current):
         return refused(
             f"{id_name(id)} has a field {p.archive_id} of its own, in which {layout.archive} keeps the document's id; "
             "name archive_id otherwise in a profile."
         )
-    row = c.document([("_id", _row_id(layout, current, ground)), (p.archive_id, id), *rest])
+    row = layout.row_of(_row_id(layout, current, ground), id, current)
     step = ground.inserted(layout.archive, f"{version_name(v)} in the archive", row, "the row that is missing")
     sure = is_unique(ground.server, layout.archive, (p.archive_id, p.version))
 
