@@ -167,7 +167,7 @@ class Whole:
 
 def check_size(raw: bytes) -> None:
     """Raise ``Refused`` where a document is larger than any server takes."""
-    if len(raw) > 16 << 20:
+    if len(raw) > guards.LARGEST:
         raise Refused(
             f"The document would be {len(raw) / (1 << 20):.1f} MB, and a server takes 16 MB at most; make it smaller."
         )
