@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import repeat
 from typing import TypeAlias, cast
 
@@ -227,16 +228,16 @@ class _Gaps:
     """Pairs by resemblance what lies between the same neighbours."""
 
     def __init__(self, left: Elements, right: Elements, keys: Sequence[bytes], found: Matching) -> None:
-        self.a, self.left, self.b, self.right, self.keys, self.found = left.raw, left, right.raw, right, keys, found
-        self.olds: dict[int, _Looks] = {}
-        self.news: dict[int, _Looks] = {}
+        self.left, self.right, self.found = left, right, found
+        self.old = cache(lambda i: _Looks(left.raw, left[i], keys))
+        self.new = cache(lambda j: _Looks(right.raw, right[j], keys))
 
     def pair(self, some: list[int], others: list[int]) -> None:
         """Note the matches with the greatest sum of resemblances, in order on both sides."""
         if len(some) * len(others) > GAP_CELLS:
             self.many(some, others)
             return
-        news = [self.new(j) for j in others]
+        news = list(map(self.new, others))
         scores = [[resemblance(old, new) for new in news] for old in map(self.old, some)]
         best = [[0.0] * (len(others) + 1) for _ in range(len(some) + 1)]
         for x in range(len(some) - 1, -1, -1):
@@ -287,18 +288,6 @@ class _Gaps:
             self.found.apart.add(i)
         if score < 1:
             self.found.whole.add(j)
-
-    def old(self, i: int) -> _Looks:
-        """What resemblances of an old element are computed from."""
-        if i not in self.olds:
-            self.olds[i] = _Looks(self.a, self.left[i], self.keys)
-        return self.olds[i]
-
-    def new(self, j: int) -> _Looks:
-        """The same of a new one."""
-        if j not in self.news:
-            self.news[j] = _Looks(self.b, self.right[j], self.keys)
-        return self.news[j]
 
 
 class _Looks:
