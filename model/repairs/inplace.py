@@ -7,8 +7,18 @@ from collections.abc import Callable, Iterable
 from model import canonical as c
 from model.canonical import Path, Value
 from model.layouts.embedded import Embedded
+from model.names import id_name
 from model.plan import Item
-from model.repairs.steps import Ground, Step
+from model.repairs.steps import Ground, Prepared, Step, nothing, refused
+
+
+def holding(ground: Ground, item: Item) -> tuple[Embedded, Value, bytes] | Prepared:
+    """The layout, the id and the document that a finding is about, which holds its history; or why there is none."""
+    layout, id = ground.layouts(item.finding.ns), item.finding.id
+    if not isinstance(layout, Embedded) or id is None:
+        return refused(f"{layout.ns} is taken for {layout.name} here, which has no array; state its layout.")
+    raw = ground.current(layout, id)
+    return nothing(f"{id_name(id)} is gone.") if raw is None else (layout, id, raw)
 
 
 def parts(layout: Embedded, raw: bytes) -> list[Path]:

@@ -14,18 +14,16 @@ from model.layouts.embedded import Embedded
 from model.layouts.fields import content_hash, place_of
 from model.names import id_name, version_name
 from model.plan import Item
-from model.repairs.inplace import parts, put_right
+from model.repairs.inplace import holding, parts, put_right
 from model.repairs.steps import Ground, Prepared, Step, nothing, refused
 
 
 def rebuild_prev(ground: Ground, item: Item) -> Prepared:
     """The array in the order of its versions, each of them once; never shortened by anything but equal repeats."""
-    layout, id = ground.layouts(item.finding.ns), item.finding.id
-    if not isinstance(layout, Embedded) or id is None:
-        return refused(f"{layout.ns} is taken for {layout.name} here, which has no array; state its layout.")
-    raw = ground.current(layout, id)
-    if raw is None:
-        return nothing(f"{id_name(id)} is gone.")
+    here = holding(ground, item)
+    if isinstance(here, Prepared):
+        return here
+    layout, id, raw = here
     p = layout.profile
     prev, now = c.get(raw, (p.prev,)), c.get(raw, (p.current,))
     if prev is None or prev.type != c.ARRAY or now is None or now.type != c.OBJECT:

@@ -20,6 +20,7 @@ from model.layouts.fields import number_of, version_damage
 from model.layouts.uniqueness import is_unique
 from model.names import id_name, version_name
 from model.plan import Item
+from model.repairs.inplace import holding
 from model.repairs.steps import Ground, Prepared, Step, nothing, refused, seen
 
 FEW, SMALL = 10, 64 << 10
@@ -29,12 +30,10 @@ _ROOM = 8 << 10  # bytes of a command beside the document and what is written
 
 def move_to_archive(ground: Ground, item: Item) -> Prepared:
     """All earlier versions but the newest few as rows of a second collection, which history reads as before."""
-    layout, id = ground.layouts(item.finding.ns), item.finding.id
-    if not isinstance(layout, Embedded) or id is None:
-        return refused(f"{layout.ns} is taken for {layout.name} here, which has no array; state its layout.")
-    raw = ground.current(layout, id)
-    if raw is None:
-        return nothing(f"{id_name(id)} is gone.")
+    here = holding(ground, item)
+    if isinstance(here, Prepared):
+        return here
+    layout, id, raw = here
     if len(raw) < NEAR_FULL:
         return nothing(f"{id_name(id)} is far from full now.")
     p, place = layout.profile, older.place(layout.profile)
