@@ -41,7 +41,7 @@ from model.differences.operations import (
     moves,
 )
 from model.differences.patching import patch
-from model.differences.walk import Pair, Span, names_of, spans, value_at
+from model.differences.walk import Pair, Span, count_of, spans, value_at
 from model.notation import scalars
 
 __all__ = [
@@ -224,12 +224,12 @@ class _Differ:
                 found.append(self.leaf(x, y, path, path if base is base_new else (*base_new, path[-1])))
             elif x is not None:
                 begin = x[2] - len(x[0]) - 2
-                i += len(names_of(a, at, begin))
+                i += count_of(a, at, begin)
                 at = begin
                 found.append(Remove((*base, c.name_of(x[0])), value_at(a, x), i))
             elif y is not None:
                 begin = y[2] - len(y[0]) - 2
-                j += len(names_of(b, to, begin))
+                j += count_of(b, to, begin)
                 to = begin
                 found.append(Add((*base_new, c.name_of(y[0])), value_at(b, y), j))
 

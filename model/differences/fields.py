@@ -57,7 +57,7 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
         place = i + equal
         if place == end and j + equal == stop:
             break
-        x = field_around(a, i, place, end)
+        x = field_around(a, i, place, end) if place < end else None
         start = end if x is None else x[2] - len(x[0]) - 2
         j += start - i
         i = start
@@ -71,9 +71,10 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
             return None
         same_names = False
         gone, come = _gap(a, i, end, b, j, stop)
-        left.update([x[0] for x in gone])
-        right.update([y[0] for y in come])
-        if any(x[0] in right for x in gone) or any(y[0] in left for y in come):
+        old_names, new_names = [x[0] for x in gone], [y[0] for y in come]
+        left.update(old_names)
+        right.update(new_names)
+        if not (right.isdisjoint(old_names) and left.isdisjoint(new_names)):
             return None  # another order
         found += [(x, None) for x in gone]
         found += [(None, y) for y in come]

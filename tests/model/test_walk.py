@@ -10,7 +10,7 @@ import pytest
 from model import canonical as c
 from model.canonical import Value
 from model.diff import diff, patch
-from model.differences.walk import Pair, field_around, spans
+from model.differences.walk import Pair, count_of, field_around, spans
 from model.errors import Unreadable
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import many_fields, related
@@ -29,6 +29,18 @@ def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
                     assert field_around(raw, 4, place, end) == field
                     assert field_around(raw, chance.choice([s for s in starts if s <= start]), place, end) == field
             assert field_around(raw, 4, end, end) is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 64, 300])
+def test_fields_are_counted_however_many_and_of_whatever_size_they_are(count: int) -> None:
+    chance = random.Random(count)
+    for raw in (many_fields(chance, count), c.encode({str(i): "y" for i in range(count)})):
+        fields = spans(raw)
+        starts = [x[2] - len(x[0]) - 2 for x in fields] + [len(raw) - 1]
+        assert count_of(raw, 4, len(raw) - 1) == len(fields)
+        for low in chance.sample(range(len(starts)), min(len(starts), 20)):
+            high = chance.randrange(low, len(starts))
+            assert count_of(raw, starts[low], starts[high]) == high - low
 
 
 @pytest.mark.parametrize("size", [1, 511, 512, 513, 4096, 4097, 5000, 16_897, 40_000, 600_000])
