@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import repeat
 from typing import TypeAlias, cast
 
@@ -229,16 +228,19 @@ class _Gaps:
 
     def __init__(self, left: Elements, right: Elements, keys: Sequence[bytes], found: Matching) -> None:
         self.left, self.right, self.found = left, right, found
-        self.old = cache(lambda i: _Looks(left.raw, left[i], keys))
-        self.new = cache(lambda j: _Looks(right.raw, right[j], keys))
+        self.old, self.new = _AllLooks(left, keys), _AllLooks(right, keys)
 
     def pair(self, some: list[int], others: list[int]) -> None:
         """Note the matches with the greatest sum of resemblances, in order on both sides."""
         if len(some) * len(others) > GAP_CELLS:
             self.many(some, others)
             return
-        news = list(map(self.new, others))
-        scores = [[resemblance(old, new) for new in news] for old in map(self.old, some)]
+        olds, news = [self.old[i] for i in some], [self.new[j] for j in others]
+        if (straight := _straight(olds, news)) is not None:
+            for i, j, score in zip(some, others, straight, strict=True):
+                self.note(i, j, score)
+            return
+        scores = [[resemblance(old, new) for new in news] for old in olds]
         best = [[0.0] * (len(others) + 1) for _ in range(len(some) + 1)]
         for x in range(len(some) - 1, -1, -1):
             for y in range(len(others) - 1, -1, -1):
@@ -265,7 +267,7 @@ class _Gaps:
             end, stop = bisect_left(some, i, at), bisect_left(others, j, to)
             for x, y in zip(some[at:end], others[to:stop], strict=False):
                 self.found.coarse = True
-                if (score := resemblance(self.old(x), self.new(y))) > 0:
+                if (score := resemblance(self.old[x], self.new[y])) > 0:
                     self.note(x, y, score)
             at, to = end + 1, stop + 1
 
@@ -317,6 +319,18 @@ class _Looks:
         return self._parts
 
 
+class _AllLooks(dict[int, _Looks]):
+    """The looks of an array's elements by their places, each read when it is first asked for."""
+
+    def __init__(self, elements: Elements, keys: Sequence[bytes]) -> None:
+        super().__init__()
+        self._elements, self._keys = elements, keys
+
+    def __missing__(self, i: int) -> _Looks:
+        look = self[i] = _Looks(self._elements.raw, self._elements[i], self._keys)
+        return look
+
+
 def resemblance(old: _Looks, new: _Looks) -> float:
     """Above 1 where something inside is shared, 1 where only names are, 0 where they are known to be different."""
     if old.kind != new.kind:
@@ -335,3 +349,27 @@ def resemblance(old: _Looks, new: _Looks) -> float:
     if old.kind == c.STRING and (text := old.text()) is not None and (other := new.text()) is not None:
         return 0.6 + 0.3 * Indel.normalized_similarity(text, other)
     return 0.6
+
+
+def _straight(olds: list[_Looks], news: list[_Looks]) -> list[float] | None:
+    """The resemblances of documents to those at the same place, if none resembles another more; else None.
+
+    Then there is no need to compare each with each. A document shares with another at most those of its fields that
+    any of the others has.
+    """
+    if len(olds) != len(news) or len(olds) < 3 or not all(look.kind == c.OBJECT for look in (*olds, *news)):
+        return None
+    there: set[bytes] = set()
+    for new in news:
+        there |= new.parts()[1]
+    least = min(len(new.parts()[0]) for new in news)
+    if not least:  # an empty document resembles all a little
+        return None
+    found: list[float] = []
+    for old, new in zip(olds, news, strict=True):
+        names, fields = old.parts()
+        score = resemblance(old, new)
+        if score <= 1 or score < 1 + 10 * len(fields & there) / max(len(names), least, 2):
+            return None
+        found.append(score)
+    return found

@@ -16,6 +16,7 @@ from model import diff as module
 from model import text
 from model.canonical import Value
 from model.diff import Add, Move, Remove, TextEdit, diff, patch
+from model.differences import matching
 from model.errors import Refused, Unreadable
 from tests.laws.laws import of_a_diff
 
@@ -106,6 +107,35 @@ def test_what_would_take_too_long_is_coarser_and_says_so(monkeypatch: pytest.Mon
     a = [chance.randrange(20) for _ in range(300)]
     b = [chance.randrange(20) for _ in range(300)]
     assert of_a_diff(_of(a), _of(b)).coarse
+
+
+def test_elements_that_stay_in_place_are_matched_as_if_each_were_compared_with_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chance = random.Random(8)
+    pairs: list[tuple[bytes, bytes]] = []
+    for _ in range(600):
+        names = chance.sample("abcdef", chance.randrange(1, 6))
+        old = [{name: chance.randrange(3) for name in names} for _ in range(chance.randrange(2, 7))]
+        new = [{**one, chance.choice("abcxyz"): chance.randrange(9)} for one in old]
+        if chance.random() < 0.4:  # then they do not
+            new.append(new.pop(0))
+        if chance.random() < 0.3:
+            new[chance.randrange(len(new))] = dict.fromkeys(chance.sample("abc", chance.randrange(3)), 5)
+        pairs.append((_of(old), _of(new)))
+    straight, taken = matching._straight, 0
+
+    def counted(olds: Any, news: Any) -> list[float] | None:
+        nonlocal taken
+        found = straight(olds, news)
+        taken += found is not None
+        return found
+
+    monkeypatch.setattr(matching, "_straight", counted)
+    found = [diff(*pair).operations for pair in pairs]
+    assert taken > 100
+    monkeypatch.setattr(matching, "_straight", lambda olds, news: None)
+    assert found == [diff(*pair).operations for pair in pairs]
 
 
 @pytest.mark.parametrize("wrap", ["document", "array"])
