@@ -16,6 +16,7 @@ SECONDS = 9.0
 
 def test_the_next_start_knows_what_is_known_of_a_write_whose_process_was_killed() -> None:
     seed = random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}")
     rng = random.Random(seed)
     until, done, wrong = time.monotonic() + SECONDS, 0, []
     for bench in killed.benches(rng.choice(("", "pending", "archive", "versions", "flagged", "embedded"))):

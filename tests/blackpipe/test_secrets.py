@@ -86,7 +86,9 @@ def busy(layout: str, seed: int) -> tuple[str, set[str]]:
 
 @pytest.mark.parametrize("layout", ["archive", "embedded", "pending"])
 def test_no_token_and_no_content_is_logged_at_any_level(layout: str) -> None:
-    said, secrets = busy(layout, random.SystemRandom().randrange(10**6))
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"busy({layout!r}, {seed})")
+    said, secrets = busy(layout, seed)
     assert len(secrets) > len(CONTENT) + 1
     assert "pymongo.command DEBUG" in said, "nothing was logged, so nothing was shown"
     assert "pymongo.topology DEBUG" in said
