@@ -1,17 +1,18 @@
 """What checks of servers found, kept by source: so that a server that loses edits is not edited by oversight.
 
-``servers.json`` in the data folder. A finding holds for the version of the server that was measured; an override holds
-for its connection until somebody takes it back.
+A file for each source in ``servers`` in the data folder, so that two who check at once lose nothing of one another. A
+finding holds for the version of the server that was measured; an override holds for its connection until somebody takes
+it back.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from model import home as homes
 from model.check import Guarantee
@@ -37,15 +38,15 @@ class Trust:
 
     def measured(self, source: str, version: str) -> Measured | None:
         """What is known of a source at this version of its server; None where it was never measured."""
-        found = self._all().get(source)
-        if not isinstance(found, dict) or found.get("version") != version:
-            return None
         try:
+            found = json.loads(self._path(source).read_text(encoding="utf-8"))
+            if found["version"] != version:
+                return None
             at = dt.datetime.fromisoformat(str(found["at"]))
             unsafe = tuple(str(each) for each in found["unsafe"])
             checks = tuple(str(each) for each in found.get("checks", ()))
-        except (KeyError, ValueError, TypeError):
-            return None
+        except (OSError, ValueError, KeyError, TypeError, Refused):
+            return None  # not there yet, or damaged: then nothing is known, and the next check writes it anew
         return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
 
     def keep(self, source: str, version: str, found: Sequence[Guarantee]) -> Measured:
@@ -67,13 +68,9 @@ class Trust:
         self._put(source, replace(before, allowed=allowed))
 
     def _put(self, source: str, made: Measured) -> None:
-        whole = self._all()
-        whole[source] = asdict(made) | {"at": made.at.isoformat(timespec="seconds")}
-        homes.write(homes.folder(self._home) / "servers.json", json.dumps(whole, indent=1, sort_keys=True))
+        found = asdict(made) | {"at": made.at.isoformat(timespec="seconds"), "source": source}
+        homes.write(self._path(source), json.dumps(found, indent=1, sort_keys=True))
 
-    def _all(self) -> dict[str, Any]:
-        try:
-            found = json.loads((homes.folder(self._home) / "servers.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, Refused):
-            return {}  # not there yet, or damaged: then nothing is known, and the next check writes it anew
-        return found if isinstance(found, dict) else {}
+    def _path(self, source: str) -> Path:
+        name = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return homes.folder(self._home, "servers") / f"{name}.json"

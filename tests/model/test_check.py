@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import ANY
@@ -139,9 +140,24 @@ def test_a_write_that_the_server_refuses_ends_a_measurement_and_not_the_program(
         scratch.command({"insert": "twice", "documents": [{"_id": 1}, {"_id": 1}]})
 
 
-def test_a_damaged_list_of_servers_counts_as_none(local_uri: str, home: Path) -> None:
-    (home / "servers.json").write_text("[1, 2", encoding="utf-8")
+def test_what_is_found_on_two_servers_at_once_is_kept_for_both(home: Path) -> None:
+    def keep(source: str) -> None:
+        for _ in range(30):
+            Trust(home).keep(source, "8.0", [Guarantee("swaps", source, "unsafe", f"{source} is unsafe.")])
+            kept = Trust(home).measured(source, "8.0")
+            assert kept is not None
+            assert kept.unsafe == (f"{source} is unsafe.",)
+
+    with ThreadPoolExecutor(4) as several:
+        for done in [several.submit(keep, f"mongodb://host{i}") for i in range(4)]:
+            done.result()
+
+
+def test_a_damaged_file_of_a_server_counts_as_none(local_uri: str, home: Path) -> None:
     with Session.open(local_uri) as session:
+        list(session.check(quick=True))
+        (file,) = (home / "servers").iterdir()
+        file.write_text("[1, 2", encoding="utf-8")
         assert session.measured is None
         list(session.check(quick=True))
         assert session.measured is not None
