@@ -99,6 +99,11 @@ class Task(QObject):
         """Ask the work to stop at its next checkpoint."""
         self.progress.stop.set()
 
+    def drop(self) -> None:
+        """Ask it to stop, and let none of its answers come: what it was for is no longer looked at."""
+        self.superseded = True
+        self.cancel()
+
 
 @dataclass
 class _Answers:
@@ -151,8 +156,7 @@ class Tasks(QObject):
         if key:
             for other in self.running:
                 if other.owner is owner and other.key == key:
-                    other.superseded = True
-                    other.cancel()
+                    other.drop()
         number = next(self._numbers)
         progress = Progress(self._relay, number)
         task = Task(number, title, owner, key, progress)
@@ -196,8 +200,7 @@ class Tasks(QObject):
     def stop_all(self, wait_ms: int = 5000) -> None:
         """Ask everything to stop and wait for it; used when the window closes."""
         for task in self.running:
-            task.superseded = True
-            task.cancel()
+            task.drop()
         self._pool.waitForDone(wait_ms)
 
 

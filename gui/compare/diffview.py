@@ -53,6 +53,7 @@ class DiffPanel(QWidget):
         self._session, self._ns = session, ns
         self.id: Value | None = None
         self._asked: tuple[Value, Version | None, Version] | None = None
+        self._answered: tuple[Value, Version | None, Version] | None = None  # of what was asked, what is on show
         self._alone = False
         self._task: tasks.Task | None = None
         self.comparison: Comparison | None = None
@@ -159,7 +160,9 @@ class DiffPanel(QWidget):
 
     def clear(self) -> None:
         """Nothing is compared any more."""
-        self.id = self._asked = self.comparison = self._plan = None
+        if self._task is not None:
+            self._task.drop()
+        self.id = self._asked = self._answered = self.comparison = self._plan = None
         self.choices.fill([])
         self.box_a.put(None)
         self.box_b.put(None)
@@ -174,7 +177,7 @@ class DiffPanel(QWidget):
 
     def _cancelled(self) -> None:
         if self.comparison is not None:
-            self._put_boxes_back(self.comparison)
+            self._stay_at(self.comparison)
             self._show_rows()
         else:
             self._stack.show_empty("The comparison was stopped", "", [("Compare again", self._again)], icon="hourglass")
@@ -184,21 +187,26 @@ class DiffPanel(QWidget):
             self.compare(*self._asked)
 
     def _failed(self, error: BaseException) -> None:
-        self._stack.show_failed(error, self._again, "These versions could not be compared")
+        asked = self._asked
+        again = (lambda: self.compare(*asked)) if asked is not None else self._again
+        self._stack.show_failed(error, again, "These versions could not be compared")
         if self._stack.kind == "content" and self.comparison is not None:
-            self._put_boxes_back(self.comparison)  # without a connection what was compared before stays
+            self._stay_at(self.comparison)  # without a connection what was compared before stays
             return
-        self.id = self.comparison = self._plan = None
+        self.id = self._answered = self.comparison = self._plan = None
         self.model.show(None, ("", ""), True)
         self._say()
 
-    def _put_boxes_back(self, comparison: Comparison) -> None:
+    def _stay_at(self, comparison: Comparison) -> None:
+        """What was asked for last does not come: boxes, rows and what is done with them belong together again."""
+        self._asked = self._answered
         self.box_a.put(comparison.a)
         self.box_b.put(comparison.b)
 
     def _compared(self, found: tuple[Comparison, Plan]) -> None:
         self.comparison, self._plan = found
         # Only now: until here the rows on show, and what is restored from them, are of the document before.
+        self._answered = self._asked
         self.id = self._asked[0] if self._asked is not None else self.id
         self._alone = self._asked is not None and self._asked[1] is None
         self._show_rows()
