@@ -11,7 +11,7 @@ from model.canonical import BINARY, CODE, STRING, SYMBOL, Value
 from model.differences.operations import Diff, Move, Operation, Reorder, TextEdit
 from model.errors import Refused
 from model.exporting.jsonpatch import json_patch
-from model.exporting.leaves import ExactLeaves, KeyOrder, Leaf, tree
+from model.exporting.leaves import ExactLeaves, KeyOrder, Leaf, Unspeakable, tree
 from model.text import path_text, shown
 
 __all__ = ["to_deepdiff", "to_json_patch", "to_lines"]
@@ -32,7 +32,9 @@ def to_deepdiff(a: bytes, b: bytes) -> str:
     JSON of ``a`` to that of ``b``. Raises ``Refused`` for documents nested too deep for DeepDiff.
     """
     try:
-        found = DeepDiff(tree(a), tree(b), custom_operators=[ExactLeaves(), KeyOrder()], verbose_level=2)
+        operators = [ExactLeaves(), Unspeakable(), KeyOrder()]
+        # Names that begin with two underscores are fields here (Mongoose's __v is one), no secrets of an object.
+        found = DeepDiff(tree(a), tree(b), custom_operators=operators, verbose_level=2, ignore_private_variables=False)
         return str(found.to_json(default_mapping={Leaf: Leaf.plain}, force_use_builtin_json=True))
     except RecursionError:
         raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None

@@ -16,6 +16,8 @@ from model.notation.scalars import string_data
 from model.notation.writing import needs_elements, needs_fields
 from model.text import json_object
 
+_ESCAPE = "\U0001d1c0"  # what DeepDiff writes before a quote within quotes
+
 
 class Leaf:
     """A BSON value that holds no others."""
@@ -91,6 +93,32 @@ class ExactLeaves(BaseOperatorPlus):
     def normalize_value_for_hashing(self, parent: Any, obj: Any) -> Any:
         """Leaves hash as they are."""
         return obj
+
+
+class Unspeakable(BaseOperatorPlus):
+    """Reports a document as a whole where what differs is under a name that DeepDiff's paths cannot lead to."""
+
+    def match(self, level: Any) -> bool:
+        """Whether both sides are documents, and one has such a name."""
+        both = isinstance(level.t1, dict) and isinstance(level.t2, dict)
+        return both and any(map(_unspeakable, (*level.t1, *level.t2)))
+
+    def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
+        """Report the documents where they differ under such a name; else they are compared inside."""
+        old, new = level.t1, level.t2
+        whole = any(_unspeakable(name) and old.get(name) != new.get(name) for name in {**old, **new})
+        if whole:
+            diff_instance._report_result("values_changed", level)
+        return whole
+
+    def normalize_value_for_hashing(self, parent: Any, obj: Any) -> Any:
+        """Documents hash as they are."""
+        return obj
+
+
+def _unspeakable(name: str) -> bool:
+    """Whether a Delta would refuse a path over this name as an attribute of Python's, or end it at a quote."""
+    return ("'" in name and '"' in name) or _ESCAPE in name or (name.startswith("__") and name.endswith("__"))
 
 
 class KeyOrder(BaseOperatorPlus):

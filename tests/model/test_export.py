@@ -96,6 +96,25 @@ def test_deepdiff_overlooks_nothing_through_its_operators(old: str, new: str) ->
     assert to_deepdiff(a, a) == "{}"
 
 
+@pytest.mark.parametrize("name", ["__v", "__class__", "__type__", "a'b\"c", "x\U0001d1c0", "root['a']", "", "*"])
+@pytest.mark.parametrize(("old", "new"), [("1", "2"), ("{q: 1}", "{q: 1, r: 2}"), ("[1, {q: 1}]", "[1, {q: 2}]")])
+def test_deepdiff_overlooks_no_name_and_a_delta_finds_it(name: str, old: str, new: str) -> None:
+    def document(inside: str) -> bytes:
+        inner = Value(c.OBJECT, c.document([(name, c.get(text.loose(f"{{a: {inside}}}"), ("a",)) or Value.of(0))]))
+        return c.document([("same", Value.of(1)), ("in", inner), (name, inner)])
+
+    a, b = document(old), document(new)
+    for before, after in ((a, b), (b, a), (a, c.EMPTY), (c.EMPTY, b)):
+        found = json.loads(to_deepdiff(before, after))
+        assert found
+        assert json.loads(text.to_text(before)) + Delta(found, raise_errors=True) == json.loads(text.to_text(after))
+
+
+def test_deepdiff_looks_into_a_document_that_has_an_odd_name_where_that_is_the_same() -> None:
+    a, b = text.loose("{__type__: 'x', n: {m: 1}}"), text.loose("{__type__: 'x', n: {m: 2}}")
+    assert list(json.loads(to_deepdiff(a, b))["values_changed"]) == ["root['n']['m']"]
+
+
 def test_deepdiff_s_limit_of_depth_is_said() -> None:
     value = Value.of(1)
     for _ in range(2000):
