@@ -192,8 +192,9 @@ class CollectionPage(Page):
         self.changed.emit()
 
     def _compare(self, a: Version | None, b: Version) -> None:
-        if self._chosen_row is not None:
-            self.diff.compare(self._chosen_row.id, a, b)
+        id = self.timeline.shown_id  # the one chosen last may still be read, while the flags stand on the one before
+        if self._chosen_row is not None and id is not None:
+            self.diff.compare(id, a, b)
             self.changed.emit()
 
     def _loaded(self, _: object) -> None:

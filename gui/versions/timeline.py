@@ -74,7 +74,7 @@ class TimelinePanel(QWidget):
 
     ``compared`` carries the two versions, A then B; A is None where there is only one version. ``loaded`` carries all
     versions, newest first, once they have been read. ``restore_asked`` carries id, version number and None.
-    ``cleared`` says that a document's versions could not be read, so that none is shown.
+    ``cleared`` says that none of a document's versions is shown: they could not be read, or there are none.
     ``form_changed`` says whether the list is shown now, which wants more height than the strip.
     """
 
@@ -177,7 +177,7 @@ class TimelinePanel(QWidget):
         if id is None:
             self._end()
             if self._task is not None:
-                self._task.cancel()
+                self._task.drop()
                 self._task = None
             self._shown_id = None
             self.model.reset([])
@@ -218,6 +218,11 @@ class TimelinePanel(QWidget):
             self._wanted = (v_a, v_b)
             return
         self.model.choose(self.model.a if a is None else a, self.model.b if b is None else b)
+
+    @property
+    def shown_id(self) -> Value | None:
+        """The document whose versions are on show; another may have been asked for."""
+        return self._shown_id
 
     def chosen(self) -> tuple[Version | None, Version | None]:
         """The versions under the flags."""
@@ -290,6 +295,7 @@ class TimelinePanel(QWidget):
         self._wanted = None
         self._say()
         if not self.model.marks:
+            self.cleared.emit()
             self._note.put("tray", "text2", "No version of this document is there", "It may have been deleted.")
             self._stack.setCurrentWidget(self._note)
         _, b = self.chosen()
@@ -301,6 +307,14 @@ class TimelinePanel(QWidget):
         self._task = None
         self._end()
         sentence, details = tasks.describe(error)
+        name = self._show_none()
+        copy: Callable[[], object] = lambda: QGuiApplication.clipboard().setText(details)  # noqa: E731 (a choice wants a callable)
+        choices = [("Try again", self._again), ("Copy details", copy)]
+        self._note.put("warning-circle", "err", f"The versions of {name} could not be read", sentence, choices)
+        self._stack.setCurrentWidget(self._note)
+
+    def _show_none(self) -> str:
+        """Show no versions, for none could be read; returns the document's name."""
         name = wording.plain(self.id) if self.id is not None else "this document"
         self._shown_id = None
         self.model.reset([])
@@ -308,10 +322,7 @@ class TimelinePanel(QWidget):
         self._name.put(name)
         self._summary.setText("")
         self._legend.quiet(True)
-        copy: Callable[[], object] = lambda: QGuiApplication.clipboard().setText(details)  # noqa: E731 (a choice wants a callable)
-        choices = [("Try again", self._again), ("Copy details", copy)]
-        self._note.put("warning-circle", "err", f"The versions of {name} could not be read", sentence, choices)
-        self._stack.setCurrentWidget(self._note)
+        return name
 
     def _cancelled(self) -> None:
         self._task = None
@@ -322,6 +333,7 @@ class TimelinePanel(QWidget):
             self._summary.setText(f"{self.model.summary()}; reading was stopped")
             self.loaded.emit(list(self.model.versions))
             return
+        self._show_none()
         self._note.put("hourglass", "text2", "Reading was stopped", "", [("Read again", self._again)])
         self._stack.setCurrentWidget(self._note)
 

@@ -3,15 +3,64 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from pytestqt.qtbot import QtBot
 
+from gui.pages import CollectionPage
+from gui.tasks import tasks
 from model.canonical import Value
+from model.session import Session
 from tests.gui.test_diffview import Shown
-from tests.gui.told import ID, UNREACHABLE, number
+from tests.gui.test_timeline import Watched
+from tests.gui.told import ID, UNREACHABLE, Told, number, story
 
 OTHER = Value.of("K-118240")
+
+
+class Slowly:
+    """A session whose reading waits until the gate is open."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self.gate = session, threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._session, name)
+        if name not in ("history", "compare", "version"):
+            return found
+
+        def wait(*args: Any, **more: Any) -> Any:
+            assert self.gate.wait(10)
+            return found(*args, **more)
+
+        return wait
+
+    def __enter__(self) -> Session:
+        return cast(Session, self)
+
+    def __exit__(self, *_: object) -> None:
+        self.gate.set()
+
+
+@pytest.fixture(scope="module")
+def session(homes: Path) -> Iterator[Session]:
+    with Session.open("sample:", home=homes / "late") as made:
+        yield made
+
+
+@pytest.fixture
+def page(qtbot: QtBot, session: Session) -> CollectionPage:
+    """The contracts, the first of them chosen and compared."""
+    made = CollectionPage(session, "insurance.contracts")
+    qtbot.addWidget(made)
+    made.resize(1400, 900)
+    made.show()
+    made.show_document(ID)
+    qtbot.waitUntil(lambda: not tasks.running and made.diff.comparison is not None, timeout=20_000)
+    return made
 
 
 @pytest.fixture
@@ -56,3 +105,55 @@ def test_hiding_a_field_after_another_document_did_not_come_leaves_the_rows_to_t
     assert panel.comparison is not None
     assert [panel.comparison.a.v, panel.comparison.b.v] == [number(1), number(2)]
     assert panel.id == ID  # what "Restore from A" writes to
+
+
+@pytest.mark.parametrize("read", [0, 5, 14])
+def test_versions_that_are_still_being_read_are_not_shown_once_nothing_is_chosen(qtbot: QtBot, read: int) -> None:
+    watched = Watched(qtbot, Told())
+    source, panel = watched.source, watched.panel
+    source.gate.clear()
+    source.before_gate = read
+    panel.show_document(ID)
+    if read > 13:  # the worker ends, and its answers wait for the window
+        assert tasks._pool.waitForDone(10_000)
+    panel.show_document(None)
+    source.gate.set()
+    qtbot.waitUntil(lambda: not tasks.running)
+    assert panel._note.title.text() == "No document is chosen"
+    assert not panel.model.marks
+    assert not watched.loaded
+
+
+def test_stopping_leaves_no_versions_of_the_document_before(qtbot: QtBot) -> None:
+    watched = Watched(qtbot, Told({ID: story(3), OTHER: story(5)}))
+    watched.read()
+    cleared: list[bool] = []
+    watched.panel.cleared.connect(lambda: cleared.append(True))
+    watched.source.gate.clear()
+    watched.panel.show_document(OTHER)
+    watched.panel._stopped()
+    qtbot.waitUntil(lambda: not tasks.running)
+    assert watched.panel._note.title.text() == "Reading was stopped"
+    assert watched.panel._name.text == "K-118240"
+    assert cleared  # so that the comparison of the one before goes too
+
+
+def test_a_document_that_is_gone_takes_the_comparison_of_the_one_before_with_it(qtbot: QtBot) -> None:
+    watched = Watched(qtbot, Told({ID: story(3), OTHER: []}))
+    watched.read()
+    with qtbot.waitSignal(watched.panel.cleared):
+        watched.panel.show_document(OTHER)
+
+
+def test_flags_moved_while_another_document_is_read_compare_the_one_they_stand_on(
+    qtbot: QtBot, page: CollectionPage
+) -> None:
+    with Slowly(page.timeline._session) as slow:
+        page.timeline._session = slow
+        page.browser.select(OTHER)
+        assert page.id == OTHER
+        page.timeline._set_b(2)
+        at = page.timeline.chosen()[1]
+        qtbot.waitUntil(lambda: page.diff.comparison is not None and page.diff.comparison.b.v == at.v)
+        assert page.diff.id == ID
+    qtbot.waitUntil(lambda: not tasks.running and page.diff.id == OTHER, timeout=20_000)
