@@ -158,6 +158,7 @@ class CollectionPage(Page):
         self.timeline.restore_asked.connect(self._restore)
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.restore_asked.connect(self._restore)
+        self.diff.showing.connect(self.changed)
         self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
@@ -195,7 +196,6 @@ class CollectionPage(Page):
         id = self.timeline.shown_id  # the one chosen last may still be read, while the flags stand on the one before
         if self._chosen_row is not None and id is not None:
             self.diff.compare(id, a, b)
-            self.changed.emit()
 
     def _loaded(self, _: object) -> None:
         self.changed.emit()
@@ -274,6 +274,10 @@ class CollectionPage(Page):
             facts.add("sample")
         if self.diff.comparison is not None:
             facts.add("diff")
+            if self.diff.swap.isEnabled():
+                facts.add("pair")
+            if not self.diff.why_not_restore():
+                facts.add("restorable")
             if self.diff.inline.isChecked():
                 facts.add("inline")
         if self.browser.is_json:
@@ -286,6 +290,8 @@ class CollectionPage(Page):
         info = self.browser.info
         said = {
             "document": "No document is chosen",
+            "pair": "There is only one version" if self.diff.comparison is not None else "Nothing is compared yet",
+            "restorable": self.diff.why_not_restore(),
             "readable": "This document does not decode; it is never written",
             "sequence": f"{self.ns} holds no counters that hand out numbers",
             "pending": f"{self.ns} keeps no counters that are raised in two steps",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QApplication,
     QMenu,
     QWidget,
 )
@@ -42,10 +43,11 @@ class DiffPanel(QWidget):
     """Compares two versions.
 
     ``restore_asked`` carries id, version number, and the paths or None for all of it. ``ab_chosen`` carries the numbers
-    of the versions that were picked for A and B.
+    of the versions that were picked for A and B. ``showing`` says that another comparison, or none, is on show.
     """
 
     restore_asked = Signal(object, object, object)
+    showing = Signal()
     ab_chosen = Signal(object, object)
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
@@ -166,10 +168,13 @@ class DiffPanel(QWidget):
         self.choices.fill([])
         self.box_a.put(None)
         self.box_b.put(None)
-        self.hide_value()
+        if self.value.isAncestorOf(QApplication.focusWidget() or self):
+            self.hide_value()
+        self.value.hide()  # the focus is not this panel's to take: another document was chosen in a list
         self.model.show(None, ("", ""), True)
         self._stack.show_empty(*NOTHING, icon="git-diff")
         self._say()
+        self.showing.emit()
 
     def _stop(self) -> None:
         if self._task is not None:
@@ -196,6 +201,7 @@ class DiffPanel(QWidget):
         self.id = self._answered = self.comparison = self._plan = None
         self.model.show(None, ("", ""), True)
         self._say()
+        self.showing.emit()
 
     def _stay_at(self, comparison: Comparison) -> None:
         """What was asked for last does not come: boxes, rows and what is done with them belong together again."""
@@ -210,6 +216,7 @@ class DiffPanel(QWidget):
         self.id = self._asked[0] if self._asked is not None else self.id
         self._alone = self._asked is not None and self._asked[1] is None
         self._show_rows()
+        self.showing.emit()
 
     def _show_rows(self) -> None:
         """Show the comparison with all fields or only with what changed."""

@@ -157,3 +157,36 @@ def test_flags_moved_while_another_document_is_read_compare_the_one_they_stand_o
         qtbot.waitUntil(lambda: page.diff.comparison is not None and page.diff.comparison.b.v == at.v)
         assert page.diff.id == ID
     qtbot.waitUntil(lambda: not tasks.running and page.diff.id == OTHER, timeout=20_000)
+
+
+def test_what_can_be_done_with_a_comparison_is_offered_when_it_comes_and_not_before(
+    qtbot: QtBot, page: CollectionPage
+) -> None:
+    offered: list[set[str]] = []
+    page.changed.connect(lambda: offered.append(page.facts() & {"diff", "pair", "restorable"}))
+    page.diff.clear()
+    assert offered[-1] == set()
+    with Slowly(page.diff._session) as slow:
+        page.diff._session = slow
+        page.timeline.set_ab(page.timeline.model.versions[1].v, page.timeline.model.versions[-1].v)
+        assert not page.diff.comparison
+    qtbot.waitUntil(lambda: not tasks.running)
+    assert offered[-1] == {"diff", "pair", "restorable"}
+    page.diff.swap.click()
+    page.timeline.set_ab(page.timeline.model.versions[0].v, page.timeline.model.versions[1].v)
+    qtbot.waitUntil(lambda: not tasks.running)
+    assert offered[-1] == {"diff", "pair"}  # A is the current version
+    assert page.reasons()["restorable"] == "A is the current version; choose an earlier one."
+
+
+def test_choosing_another_document_with_a_value_open_leaves_the_keys_in_the_list(
+    qtbot: QtBot, page: CollectionPage
+) -> None:
+    page.activateWindow()
+    qtbot.waitUntil(page.isActiveWindow)
+    page.diff.toggle_value()
+    assert page.diff.value.isVisible()
+    page.browser.list.setFocus()
+    page.diff.clear()
+    assert page.browser.list.hasFocus()
+    assert not page.diff.value.isVisible()
