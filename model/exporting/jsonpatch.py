@@ -8,6 +8,8 @@ still the old ones, then the array's own.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from model import canonical as c
 from model.canonical import Path, Value
 from model.differences.operations import Add, Diff, Move, Operation, Remove, Reorder
@@ -102,33 +104,61 @@ def _array(pointer: str, before: Value, after: Value, left: _Place, right: _Plac
         if i is not None and olds[i] != news[j]
     ]
     own = [_line("remove", f"{pointer}/{i}") for i in sorted(gone, reverse=True)]
-    if added or moved:
-        removed = set(gone)
-        own += _placed(pointer, [i for i in range(len(olds)) if i not in removed], source, set(moved), news)
+    if moved:
+        own += _placed(pointer, len(olds), set(gone), source, moved.keys(), news)
+    else:
+        own += [_line("add", f"{pointer}/{j}", write(news[j], _RELAXED)) for j in sorted(added)]
     return own, inside
 
 
-def _placed(pointer: str, now: list[int], source: list[int | None], moved: set[int], news: list[Value]) -> list[str]:
+def _placed(
+    pointer: str, count: int, gone: set[int], source: list[int | None], moved: Collection[int], news: list[Value]
+) -> list[str]:
     """Put what was added or moved behind the element that it follows in the new array, from the front on."""
     lines: list[str] = []
-    at = 0  # where the next element belongs, if it is not there already
+    left = _Counts([0, *(i not in gone for i in range(count))])  # of each old element, and first of the front
+    home = 0  # behind what the next belongs: what was put there counts with it
     for j, i in enumerate(source):
         if i is None:
-            lines.append(_line("add", f"{pointer}/{at}", write(news[j], _RELAXED)))
-            now.insert(at, -1)
+            lines.append(_line("add", f"{pointer}/{left.until(home + 1)}", write(news[j], _RELAXED)))
+            left.change(home, 1)
         elif j in moved:
-            start = now.index(i)
-            del now[start]
-            at -= start < at
-            now.insert(at, i)
+            start = left.until(i + 1)
+            left.change(i + 1, -1)
+            at = left.until(home + 1)
+            left.change(home, 1)
             if start != at:
                 lines.append(f'{{"op": "move", "from": {quoted(f"{pointer}/{start}")}, '
                              f'"path": {quoted(f"{pointer}/{at}")}}}')  # fmt: skip
         else:
-            while now[at] != i:  # elements that will move on their own
-                at += 1
-        at += 1
+            home = i + 1
     return lines
+
+
+class _Counts:
+    """Numbers of which the first few are quickly summed while some change: a Fenwick tree."""
+
+    def __init__(self, counts: list[int]) -> None:
+        self.sums = [0, *counts]
+        for i in range(1, len(self.sums)):
+            above = i + (i & -i)
+            if above < len(self.sums):
+                self.sums[above] += self.sums[i]
+
+    def until(self, end: int) -> int:
+        """The sum of those before ``end``."""
+        total, sums = 0, self.sums
+        while end:
+            total += sums[end]
+            end &= end - 1
+        return total
+
+    def change(self, at: int, by: int) -> None:
+        """Add to one of them."""
+        sums, i = self.sums, at + 1
+        while i < len(sums):
+            sums[i] += by
+            i += i & -i
 
 
 def _below(place: _Place, step: str | int) -> _Place:
