@@ -29,6 +29,21 @@ class Change:
     new: Value | None
     names: tuple[str, ...] = ()  # of a reorder: the order before
 
+    def touches(self, path: Path) -> bool:
+        """Whether it changes what was at a path in the base, or anything in it, or what that is in."""
+        return _touch(self, self.old_path, path)
+
+    def touches_now(self, path: Path) -> bool:
+        """The same of a path in the content now."""
+        return _touch(self, self.path, path)
+
+
+def _touch(change: Change, at: Path, path: Path) -> bool:
+    if change.op == "reorder" and len(path) > len(at):
+        return False  # a document's fields in another order are still the same fields
+    shorter = min(len(at), len(path))
+    return at[:shorter] == path[:shorter]
+
 
 class _Shifts:
     """Where elements of one array went: by what was taken out of it and put into it."""

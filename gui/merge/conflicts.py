@@ -18,7 +18,8 @@ from gui.look.sheet import Sheet
 from gui.look.states import Glyph, button, words
 from gui.look.wording import many, version
 from model import text
-from model.canonical import Path, Value
+from model.canonical import Value
+from model.merge import Decision
 from model.session import Conflict
 
 WIDTH = 784
@@ -46,17 +47,28 @@ def clashes(conflict: Conflict) -> list[Clash]:
     if conflict.theirs is None or conflict.theirs.content is None or base is None:
         return []
     theirs, mine = Changes(base, conflict.theirs.content), Changes(base, conflict.mine)
-    asked = [decision.path for decision in conflict.merge.conflicts] if conflict.merge is not None else []
+    asked = conflict.merge.conflicts if conflict.merge is not None else ()
     found = []
     for change in theirs.all:
-        beside = next((own for own in mine.all if _touches(own.old_path, change.old_path)), None)
-        found.append(Clash(change, beside, any(_touches(path, change.old_path) for path in asked)))
+        beside = [own for own in mine.all if _meet(own, change)]
+        beside.sort(key=lambda own: own.old_path != change.old_path)
+        found.append(Clash(change, beside[0] if beside else None, any(_waits(one, change) for one in asked)))
     return sorted(found, key=lambda clash: not clash.needs_choice)
 
 
-def _touches(a: Path, b: Path) -> bool:
-    shorter = min(len(a), len(b))
-    return a[:shorter] == b[:shorter]
+def _meet(a: Change, b: Change) -> bool:
+    """Whether two changes are of the same place, or of one inside the other."""
+    if a.op == b.op == "move" and a.old_path[:-1] == b.old_path[:-1]:
+        return True  # elements of one array, whose order both changed
+    return a.touches(b.old_path) and b.touches(a.old_path)
+
+
+def _waits(decision: Decision, change: Change) -> bool:
+    """Whether a change waits for a decision; one on an order is none on what is ordered."""
+    if decision.kind != "order":
+        return change.touches(decision.path)
+    container = change.old_path[:-1] if change.op == "move" else change.old_path
+    return change.op in ("move", "reorder") and container == decision.path
 
 
 class ClashModel(CellModel):

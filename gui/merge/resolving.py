@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gui.edit.changes import Changes
@@ -204,9 +203,19 @@ def drawn(resolution: Resolution, unchanged: int | None = None) -> Result:
         places.setdefault(path, row)
     if unchanged is None:
         unchanged = leaves(Value(OBJECT, resolution.base)) - sum(
-            leaves(decision.base) for decision in resolution.merge.decisions if decision.base is not None
+            leaves(decision.base)
+            for decision in resolution.merge.decisions
+            if decision.base is not None and not _orders_fields(decision, resolution.base)
         )
     return Result(content, changes, mine, theirs, places, max(0, unchanged))
+
+
+def _orders_fields(decision: Decision, base: bytes) -> bool:
+    """Whether a decision is on the order of a document's fields, whose values may all be unchanged."""
+    if decision.kind != "order":
+        return False
+    there = canonical.get(base, decision.path) if decision.path else None
+    return there is None or there.type == OBJECT
 
 
 def leaves(value: Value) -> int:
@@ -221,9 +230,4 @@ def leaves(value: Value) -> int:
     return count
 
 
-def touches(path: Path, changed: Iterable[Path]) -> bool:
-    """Whether anything at, above or below a path is among those changed."""
-    return any(other[: len(path)] == path[: len(other)] for other in changed)
-
-
-__all__ = ["Resolution", "Result", "Standing", "drawn", "leaves", "touches"]
+__all__ = ["Resolution", "Result", "Standing", "drawn", "leaves"]

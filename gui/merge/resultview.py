@@ -12,7 +12,7 @@ from gui.edit.fieldnodes import Node
 from gui.edit.fieldtree import FieldTree
 from gui.look import theme
 from gui.look.cells import Badge, Cell, Index, Span, plain
-from gui.merge.resolving import Resolution, Result, touches
+from gui.merge.resolving import Resolution, Result
 from model.canonical import Path
 from model.merge import Decision
 
@@ -101,8 +101,8 @@ class ResultModel(FieldModel):
             action = self.resolution.decision(row).action
             if not isinstance(action, str):
                 return "typed by you"
-        by_theirs = not touches(path, (c.path for c in result.from_theirs.all))
-        by_mine = not touches(path, (c.path for c in result.from_mine.all))
+        by_theirs = not any(c.touches_now(path) for c in result.from_theirs.all)
+        by_mine = not any(c.touches_now(path) for c in result.from_mine.all)
         if by_theirs and by_mine:
             return "from both"
         return "from the database" if by_theirs else "from your edit" if by_mine else "merged from both"

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.look.cells import CELL
 from gui.merge.conflicts import ConflictPrompt, clashes
+from model import canonical
 from model.canonical import Value
 from model.session import Conflict
 from tests.gui.desk import ID, MINE, NS, OPENED, Desk, put, shown, theirs
@@ -71,6 +72,17 @@ def test_it_says_what_changed_on_both_sides_before_it_asks(window: QMainWindow, 
         "Review and merge", "Take the database’s", "Save as a new document", "Overwrite…", "Cancel",
     ]  # fmt: skip
     assert prompt.focusWidget() is prompt.buttons["review"]
+
+
+def test_fields_in_another_order_are_not_said_to_be_each_of_these_fields(window: QMainWindow, desk: Desk) -> None:
+    fields = canonical.fields(MINE)
+    prompt, _ = asked(window, met(desk, mine=canonical.document([fields[-1], *fields[:-1]])))
+    assert cells(prompt)[:3] == [
+        ["deductible", "250.00  Decimal128", "150.00  Decimal128", "Both changed"],
+        ["billing.interval", '"quarterly"', '"monthly"', "Both changed"],
+        ["holder.phone", "not changed", '"+49 40 555 0192"', "Only the database"],
+    ]
+    assert "You changed two of these fields as well. Review and merge asks you about those two" in said(prompt)
 
 
 def test_enter_reviews_and_escape_writes_nothing(window: QMainWindow, desk: Desk) -> None:

@@ -107,3 +107,16 @@ def test_a_conflict_takes_one_key(qtbot: QtBot, home: Path) -> None:
     assert [resolution.decision(row).place for row in range(len(resolution.rows))] == ["a[7].v"]
     resolution.choose(0, "mine")
     assert resolution.document() == mine
+
+
+def test_fields_in_another_order_are_still_unchanged_ones(qtbot: QtBot, home: Path) -> None:
+    case = {"base": "{a: 1, b: 2, c: 3, d: 4}", "mine": "{d: 4, a: 1, b: 2, c: 3}", "theirs": "{a: 9, b: 2, c: 3, d: 4}"}
+    panel = panel_of(qtbot, home, case)
+    qtbot.waitUntil(lambda: panel.rows.unchanged is not None)
+    assert panel.rows.index(panel.rows.rowCount() - 1, FIELD).data(CELL).text == "3 fields unchanged"
+    model = panel.tree.model()
+    origin = {}
+    for row in range(model.rowCount()):
+        told = [model.index(row, column).data(CELL) for column in range(model.columnCount())]
+        origin[told[1].text] = told[-1].text
+    assert origin == {"d": "unchanged", "a": "from the database", "b": "unchanged", "c": "unchanged"}
