@@ -7,6 +7,7 @@ only what changed. A swap that operators cannot say replaces the document, and i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bson import ObjectId
@@ -290,7 +291,11 @@ class CurrentDocument(Layout):
         if end.kind == "applied":
             return Outcome("applied", self.ns, id, f"{id_name(id)} is deleted. {end.sentence}".strip())
         if end.kind == "conflict":
-            return self._conflict(id, base)
+            met = self._conflict(id, base)
+            if met.kind == "conflict" or not end.retried:
+                return met
+            # Deleted before the second try, and put back by now, to the byte: the first try may still arrive.
+            end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the delete may arrive.")
         token = str(stamp.token) if end.kind == "unknown" else None
         return Outcome(end.kind, self.ns, id, end.sentence, token=token)
 

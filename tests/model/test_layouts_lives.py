@@ -168,8 +168,9 @@ def test_a_delete_that_was_put_back_and_may_still_arrive_is_unknown(server: Serv
     assert said == {"applied", "conflict", "unknown"}
 
 
+@pytest.mark.parametrize("what", ["edit", "delete"])
 @pytest.mark.parametrize("name", ["embedded", "nested"])
-def test_an_edit_that_may_still_arrive_at_what_was_put_back_is_unknown(name: str, server: Server) -> None:
+def test_what_may_still_arrive_at_a_document_that_was_put_back_is_unknown(name: str, what: str, server: Server) -> None:
     said = set()
     for first, second in itertools.combinations(range(8), 2):
         sound = empty(server, name)
@@ -179,7 +180,8 @@ def test_an_edit_that_may_still_arrive_at_what_was_put_back_is_unknown(name: str
         faulty = FaultyServer(server, ("late",))
         faulty.between[first] = partial(sound.delete, ID, base)
         faulty.between[second] = partial(sound.put_back, removed)
-        outcome = bind(faulty, sound.profile).swap(ID, base, doc(n=2))
+        writing = bind(faulty, sound.profile)
+        outcome = writing.swap(ID, base, doc(n=2)) if what == "edit" else writing.delete(ID, base)
         if faulty.between:
             continue  # it was deleted and stays so
         faulty.land()
