@@ -14,7 +14,10 @@ from model.session import Conflict
 
 @dataclass(frozen=True)
 class Standing:
-    """What is decided so far: the merge's decisions, and values typed where no decision was to be made."""
+    """What is decided so far: the merge's decisions, and values typed where no decision was to be made.
+
+    Their places are those in what these very decisions make: another choice can move the elements of an array.
+    """
 
     merge: Merge
     typed: tuple[tuple[Path, Value], ...] = ()
@@ -56,6 +59,8 @@ class Resolution:
 
     def _take(self, title: str, standing: Standing) -> None:
         if standing != self.now:
+            if standing.typed and standing.merge is not self.now.merge:
+                standing = replace(standing, typed=_followed(standing.typed, self.now.merge, standing.merge))
             self._done.append((title, self.now))
             self._undone.clear()
             self.now = standing
@@ -134,15 +139,14 @@ class Resolution:
             except Refused:
                 continue
             kept += 1
-        after.now = Standing(merge, self.now.typed)
+        after.now = Standing(merge, _followed(self.now.typed, self.now.merge, merge) if self.now.typed else ())
         return after, kept
 
     # --- the result
 
     def preview(self) -> bytes:
         """The document as it stands, with a stand-in where nothing is decided."""
-        merge = self.now.merge
-        return self._with_typed(replace(merge, decisions=tuple(map(_stand_in, merge.decisions))).preview())
+        return self._with_typed(_drawn(self.now.merge))
 
     def document(self) -> bytes:
         """The document to save; raises ``Refused`` while anything is open."""
@@ -162,6 +166,22 @@ def _decided(decision: Decision, action: str) -> Decision:
         return decision.chosen(action)
     except Refused:
         return decision
+
+
+def _drawn(merge: Merge) -> bytes:
+    """What a merge makes, with a stand-in where nothing is decided."""
+    return replace(merge, decisions=tuple(map(_stand_in, merge.decisions))).preview()
+
+
+def _followed(typed: tuple[tuple[Path, Value], ...], before: Merge, after: Merge) -> tuple[tuple[Path, Value], ...]:
+    """The typed values where their fields stand after another choice; those whose fields it took away are left out."""
+    changes = Changes(_drawn(before), _drawn(after))
+    gone = {change.old_path for change in changes.all if change.op == "remove"}
+    return tuple(
+        (changes.now(path), value)
+        for path, value in typed
+        if not any(path[:depth] in gone for depth in range(1, len(path) + 1))
+    )
 
 
 def _stand_in(decision: Decision) -> Decision:

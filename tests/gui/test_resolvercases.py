@@ -13,7 +13,7 @@ from gui.look.cells import CELL, Cell
 from gui.merge.resolver import ResolverPanel
 from gui.merge.resolvertable import DECISION, FIELD, MINE, SYMBOL
 from gui.merge.resolving import Resolution
-from model import text
+from model import canonical, text
 from model.canonical import Value
 from model.session import Conflict
 from tests.gui.desk import ID, NS, Desk, shown
@@ -121,3 +121,49 @@ def test_fields_in_another_order_are_still_unchanged_ones(qtbot: QtBot, home: Pa
         told = [model.index(row, column).data(CELL) for column in range(model.columnCount())]
         origin[told[1].text] = told[-1].text
     assert origin == {"d": "unchanged", "a": "from the database", "b": "unchanged", "c": "unchanged"}
+
+
+def tags(*elements: str) -> bytes:
+    return canonical.encode({"tags": list(elements), "n": 1})
+
+
+def two_inserts(home: Path) -> Resolution:
+    """Mine and theirs put an element in front of the same array; the element behind it was typed anew meanwhile."""
+    desk = Desk(home, tags("a", "b"))
+    opened = desk.version(NS, ID)
+    desk.move(lambda _: tags("y", "a", "b"))
+    made = Resolution(desk.conflict(NS, ID, opened, tags("x", "a", "b")))
+    assert made.preview() == tags("x", "a", "b")  # with one of both as a stand-in
+    made.type_value(("tags", 1), Value.of("A"), None)
+    return made
+
+
+def test_a_typed_value_stays_with_its_element_when_a_choice_moves_it(home: Path) -> None:
+    made = two_inserts(home)
+    made.choose(0, "both")
+    assert made.document() == tags("x", "y", "A", "b")
+    made.choose(0, "base")
+    assert made.document() == tags("A", "b")
+    assert made.undo()
+    assert made.document() == tags("x", "y", "A", "b")
+    assert made.undo()
+    assert made.preview() == tags("x", "A", "b")
+
+
+def test_a_typed_value_goes_with_an_element_that_a_choice_takes_away_and_comes_back_with_undo(home: Path) -> None:
+    made = two_inserts(home)
+    made.choose(0, "both")
+    made.type_value(("tags", 1), Value.of("Y"), None)
+    made.choose(0, "mine")
+    assert made.document() == tags("x", "A", "b")
+    assert made.undo()
+    assert made.document() == tags("x", "Y", "A", "b")
+
+
+def test_a_typed_value_stays_with_its_element_when_the_database_moves_again(home: Path) -> None:
+    made = two_inserts(home)
+    desk = Desk(home, tags("a", "b"))
+    opened = desk.version(NS, ID)
+    desk.move(lambda _: tags("a", "b", "z"))
+    after, _ = made.carried(desk.conflict(NS, ID, opened, tags("p", "q", "a", "b")))
+    assert after.document() == tags("p", "q", "A", "b", "z")
