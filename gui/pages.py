@@ -410,7 +410,6 @@ class CollectionPage(Page):
 
     def do_inline(self) -> None:
         self.diff.inline.click()
-        self.changed.emit()
 
     def do_hidden_fields(self) -> None:
         self.diff.show_hidden()

@@ -140,6 +140,32 @@ class DiffModel(CellModel):
             return None
         return node.place.first
 
+    def next_from(self, index: Index) -> int:
+        """The number of the change that follows a row, or stands below it; of one after the current for no row."""
+        return self.current + 1 if self._is_change(index) else self._first_at(index)
+
+    def previous_from(self, index: Index) -> int:
+        """The number of the change before a row."""
+        return (self.current if self._is_change(index) else self._first_at(index)) - 1
+
+    def _is_change(self, index: Index) -> bool:
+        return self.node(index) is None or self.number_of(index) is not None
+
+    def _first_at(self, index: Index) -> int:
+        """How many changes stand above a row that is none itself."""
+        node = here = self.node(index)
+        while node is not None and node is not self._root:
+            place = node.place
+            if place is not None and place.count:
+                own = 0 if node is here or node.op is None else 1 + (place.also is not None)
+                return place.first + own
+            above = node.parent
+            for kid in reversed(above.kids[: node.at] if above is not None else []):
+                if kid.place is not None and kid.place.count:
+                    return kid.place.first + kid.place.count
+            node = above
+        return 0
+
     # --- Qt's side
 
     def node(self, index: Index) -> Node | None:

@@ -43,7 +43,8 @@ class DiffPanel(QWidget):
     """Compares two versions.
 
     ``restore_asked`` carries id, version number, and the paths or None for all of it. ``ab_chosen`` carries the numbers
-    of the versions that were picked for A and B. ``showing`` says that another comparison, or none, is on show.
+    of the versions that were picked for A and B. ``showing`` says that another comparison is on
+    show, none, or the same in another form.
     """
 
     restore_asked = Signal(object, object, object)
@@ -289,12 +290,12 @@ class DiffPanel(QWidget):
     # --- moving among changes
 
     def next_change(self) -> None:
-        """Go to the next change."""
-        self._go(self.model.current + 1)
+        """Go to the next change, from the row that the arrows are at."""
+        self._go(self.model.next_from(self.table.currentIndex()))
 
     def previous_change(self) -> None:
         """Go to the change before."""
-        self._go(self.model.current - 1)
+        self._go(self.model.previous_from(self.table.currentIndex()))
 
     def _go(self, number: int) -> None:
         index = self.model.go(number)
@@ -415,6 +416,7 @@ class DiffPanel(QWidget):
         self.inline.setChecked(on)
         preferences.remember("diff-inline", on)
         self.table.set_inline(on)
+        self.showing.emit()
 
     def hide_path(self, path: Path) -> None:
         """Leave the changes at a path and below it out, in this collection, from now on."""

@@ -284,6 +284,20 @@ def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> No
     assert not panel.value.isVisible()
 
 
+def test_the_next_change_is_the_one_after_the_row_that_the_arrows_are_at(qtbot: QtBot) -> None:
+    old: dict[str, Any] = {"a": 1, "b": {"x": 1, "y": 1, "z": 1}, "c": 1, "d": 1}
+    shown = Shown(qtbot, old, {**old, "a": 2, "b": {"x": 1, "y": 2, "z": 1}, "d": 2})
+    panel, model = shown.panel, shown.panel.model
+    shown.compare(1, 2)
+    panel.only.setChecked(False)
+    at = {str(index.siblingAtColumn(FIELD).data()): index.siblingAtColumn(FIELD) for index in walk(model)}
+    for row, before, after in (("b", "a", "y"), ("x", "a", "y"), ("z", "y", "d"), ("c", "y", "d")):
+        for call, name in ((panel.previous_change, before), (panel.next_change, after)):
+            panel.table.setCurrentIndex(at[row])
+            call()
+            assert shown.bars() == [name], row
+
+
 def actions(menu: QMenu) -> dict[str, Any]:
     return {action.text(): action for action in menu.actions() if action.text()}
 

@@ -25,6 +25,7 @@ from gui.frame.palette import Palette
 from gui.frame.sidebar import RAIL, WIDTH
 from gui.look import preferences, theme
 from gui.messages import Question
+from gui.pages import CollectionPage
 from gui.window import Window
 from model import canonical
 from model.canonical import Value
@@ -174,6 +175,18 @@ def test_f6_goes_from_pane_to_pane_and_back(window: Window, qtbot: QtBot) -> Non
     assert seen == [*range(len(panes)), 0]
     press(window, "Shift+F6")
     assert here() == len(panes) - 1
+
+
+def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, qtbot: QtBot) -> None:
+    page = window.desk.page
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    page.diff.only.setFocus()  # a tick, from which Ctrl+Down would go to the next button
+    qtbot.keyClick(page.diff.only, Qt.Key.Key_Down, Qt.KeyboardModifier.ControlModifier)
+    assert page.diff.model.current == 1
+    page.diff.inline.click()
+    assert window.actions_.by_id["inline"].isChecked()
+    page.diff.inline.click()
 
 
 def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot) -> None:
