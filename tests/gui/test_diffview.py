@@ -284,7 +284,7 @@ def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> No
     assert not panel.value.isVisible()
 
 
-def test_the_next_change_is_the_one_after_the_row_that_the_arrows_are_at(qtbot: QtBot) -> None:
+def test_from_a_row_without_a_change_the_changes_beside_it_are_reached(qtbot: QtBot) -> None:
     old: dict[str, Any] = {"a": 1, "b": {"x": 1, "y": 1, "z": 1}, "c": 1, "d": 1}
     shown = Shown(qtbot, old, {**old, "a": 2, "b": {"x": 1, "y": 2, "z": 1}, "d": 2})
     panel, model = shown.panel, shown.panel.model
