@@ -70,13 +70,14 @@ class ReadOnlyText(QPlainTextEdit):
         self._mark()
 
     def put(self, text: str, marks: tuple[tuple[int, int], ...] = (), strong: str = "chgS") -> None:
-        """Show a text with some stretches marked."""
+        """Show a text with some stretches marked, from one character to another."""
+        marks = _places(text, marks[:MARKS_SEEN])
         self._marks, self._strong = marks, strong
-        self.setPlainText(text[:PIECE])
-        self._rest, self._at = text, PIECE
+        self._rest, self._at = text, _end_of_piece(text, 0)
+        self.setPlainText(text[: self._at])
         self._mark()
         self.moveCursor(QTextCursor.MoveOperation.Start)
-        if len(text) > PIECE:
+        if len(text) > self._at:
             self._timer.start()
         else:
             self._timer.stop()
@@ -94,8 +95,9 @@ class ReadOnlyText(QPlainTextEdit):
             return
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        cursor.insertText(self._rest[self._at : self._at + PIECE])
-        self._at += PIECE
+        end = _end_of_piece(self._rest, self._at)
+        cursor.insertText(self._rest[self._at : end])
+        self._at = end
 
     def _mark(self) -> None:
         if not hasattr(self, "_marks"):
@@ -104,7 +106,7 @@ class ReadOnlyText(QPlainTextEdit):
         last = self.document().characterCount() - 1
         look = QTextCharFormat()
         look.setBackground(theme.colour(self._strong))
-        for start, end in self._marks[:MARKS_SEEN]:
+        for start, end in self._marks:
             if start >= last:
                 break
             one = QTextEdit.ExtraSelection()
@@ -115,6 +117,29 @@ class ReadOnlyText(QPlainTextEdit):
             one.cursor = cursor
             made.append(one)
         self.setExtraSelections(made)
+
+
+def _end_of_piece(text: str, start: int) -> int:
+    """Where a piece ends: never between the two characters of one line break."""
+    end = start + PIECE
+    return end + 1 if text[end - 1 : end + 1] == "\r\n" else end
+
+
+def _places(text: str, marks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """Marks, in order, by Qt's places: a character beyond U+FFFF takes two of them, a line break of two only one."""
+    if text.isascii() and "\r\n" not in text:
+        return marks
+    made = []
+    at = place = 0
+    for mark in marks:
+        both = []
+        for to in mark:
+            place += len(text[at:to].encode("utf-16-le", "surrogatepass")) // 2
+            place -= text.count("\r\n", max(0, at - 1), to)
+            at = to
+            both.append(place)
+        made.append((both[0], both[1]))
+    return tuple(made)
 
 
 class Picture(QWidget):
@@ -187,7 +212,7 @@ class _Side(QWidget):
         """Show a value that has been read; without one, that it is absent."""
         self.value = value
         self.as_hex.setVisible(reading is not None and reading.picture is not None)
-        self.copy.setVisible(value is not None)
+        self.copy.setVisible(value is not None and reading is not None and not reading.broken)
         lead = f"{name}   " if name else ""
         if value is None or reading is None:
             self.caption.setText(f"{lead}absent")
@@ -225,7 +250,7 @@ class ValuePane(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         boxes.ground(self, "surface")
-        self._what: tuple[Value | None, Value | None] = (None, None)
+        self._asked: tuple[str, Value | None, Value | None] = ("", None, None)
         self._names = ("", "")
         self._strong = "chgS"
         self._title = states.words("", "head")
@@ -274,9 +299,7 @@ class ValuePane(QWidget):
         self._show(title, a, b, False)
 
     def _show(self, title: str, a: Value | None, b: Value | None, whole: bool) -> None:
-        self._title.setText(title)
-        self.setAccessibleName(f"Value of {title}")
-        self._what = (a, b)
+        self._asked = (title, a, b)
         zone, pair = preferences.zone(), not self.right.isHidden()
 
         def work(progress: tasks.Progress) -> tuple[Reading | None, Reading | None]:
@@ -287,17 +310,20 @@ class ValuePane(QWidget):
         tasks.run(work, done=self._put, failed=self._failed, owner=self, key="value")
 
     def _whole(self) -> None:
-        self._show(self._title.text(), *self._what, True)
+        self._show(*self._asked, True)
 
     def _put(self, readings: tuple[Reading | None, Reading | None]) -> None:
-        for side, name, value, reading in zip((self.left, self.right), self._names, self._what, readings, strict=True):
+        # Title and values change together: what is read, and copied, is never under the name of another field.
+        title, *values = self._asked
+        self._title.setText(title)
+        self.setAccessibleName(f"Value of {title}")
+        for side, name, value, reading in zip((self.left, self.right), self._names, values, readings, strict=True):
             side.put(name, value, reading, self._strong)
 
     def _failed(self, error: BaseException) -> None:
-        sentence, _ = tasks.describe(error)
-        self.left.caption.setText(sentence)
-        self.left.text.put("")
-        self.right.text.put("")
+        self._asked = (self._asked[0], None, None)
+        self._put((None, None))
+        self.left.caption.setText(tasks.describe(error)[0])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Space):

@@ -38,12 +38,16 @@ _NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMA
 
 @dataclass(frozen=True)
 class Reading:
-    """One value to read. ``marks`` are (from, to) in ``text``; ``large`` means that only the size is there."""
+    """One value to read. ``marks`` are (from, to) in ``text``; ``large`` means that only the size is there.
+
+    ``broken`` values are no BSON; their ``note`` says why.
+    """
 
     text: str
     note: str
     marks: tuple[Range, ...] = ()
     large: bool = False
+    broken: bool = False
     picture: QImage | None = None
 
 
@@ -76,7 +80,9 @@ def read_pair(
 ) -> tuple[Reading | None, Reading | None]:
     """Both values to read, with what differs between them marked."""
     left, right = (None if v is None else read(v, zone, whole, 8) for v in (a, b))
-    if a is None or b is None or left is None or right is None or left.large or right.large:
+    if a is None or b is None or left is None or right is None:
+        return left, right
+    if left.large or right.large or left.broken or right.broken:
         return left, right
     if a.type == b.type == canonical.BINARY:
         marks = _hex_marks(content_bytes(a), content_bytes(b), 8)
@@ -97,7 +103,10 @@ def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> Rea
         if len(data) > HEX_MOST:
             words += f"\n… {wording.size(len(data) - HEX_MOST)} more; copy gives everything"
         return Reading(words, note, picture=picture_of(data))
-    return Reading(_broken(_words(value, zone)), note)
+    try:
+        return Reading(_broken(_words(value, zone)), note)
+    except Refused as error:  # bytes that are no BSON, deep inside
+        return Reading("", f"{note}: {error}", broken=True)
 
 
 def _words(value: Value, zone: str) -> str:

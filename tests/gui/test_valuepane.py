@@ -11,10 +11,10 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
 from gui.tasks import tasks
-from gui.values import valuetext
+from gui.values import valuepane, valuetext
 from gui.values.valuepane import StoredDialog, ValuePane
 from model import text
-from model.canonical import STRING, Value, encode
+from model.canonical import OBJECT, STRING, Value, encode
 from model.errors import NotFound
 
 
@@ -91,6 +91,37 @@ def test_the_longer_binary_differs_in_what_it_has_more() -> None:
 def test_a_date_is_said_in_the_zone_and_in_utc() -> None:
     reading = valuetext.read(Value.of(dt.datetime(2026, 11, 3, 9, 14, tzinfo=dt.UTC)), "Europe/Berlin")
     assert reading.text == "2026-11-03 10:14 CET\n2026-11-03 09:14 UTC"
+
+
+@pytest.mark.parametrize("odd", ["😀😀 ", "one\r\ntwo\r\n", "\r\n😀\r\n", "a\rb\u2028c\x00", "e\u0301", ""])
+def test_marks_lie_on_what_differs_whatever_stands_before_it(pane: ValuePane, qtbot: QtBot, odd: str) -> None:
+    pane.show_pair("t", Value.of(f"{odd}good old {odd}day"), Value.of(f"{odd}good new {odd}night"))
+    settle(qtbot)
+    seen = [[one.cursor.selectedText() for one in side.text.extraSelections()] for side in (pane.left, pane.right)]
+    assert seen == [["old", "day"], ["new", "night"]]
+
+
+def test_a_line_break_between_two_pieces_of_a_long_text_moves_no_mark(pane: ValuePane, qtbot: QtBot) -> None:
+    long = "x" * 99 + "\n"
+    lead = (long * (valuepane.PIECE // 100 + 1))[: valuepane.PIECE - 1] + "\r\n"
+    pane.show_pair("t", Value.of(f"{lead}the old day"), Value.of(f"{lead}the new day"))
+    settle(qtbot)
+    qtbot.waitUntil(lambda: bool(pane.left.text.extraSelections()))
+    assert [one.cursor.selectedText() for one in pane.left.text.extraSelections()] == ["old"]
+
+
+def test_what_cannot_be_read_is_not_shown_or_copied_as_the_value_before(pane: ValuePane, qtbot: QtBot) -> None:
+    broken = Value(OBJECT, b"\x0c\x00\x00\x00\x02s\x00\xe8\x03\x00\x00\x00")
+    pane.show_pair("first", Value.of("one"), Value.of("two"))
+    settle(qtbot)
+    pane.show_pair("second", broken, Value.of("three"))
+    assert pane._title.text() == "first"  # until the values are there too
+    settle(qtbot)
+    assert pane._title.text() == "second"
+    assert "leads out of the document" in pane.left.caption.text()
+    assert not pane.left.copy.isVisible()
+    assert pane.left.text.toPlainText() == ""
+    assert pane.right.text.toPlainText() == "three"
 
 
 def test_containers_are_indented_extended_json() -> None:
