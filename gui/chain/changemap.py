@@ -168,9 +168,10 @@ class ChangeMapPanel(ChainPanel):
 
     # --- saying
 
-    def _preference(self, *_: object) -> None:
-        self.model.put(self.model.chain)  # years are counted in the zone
-        self._say()
+    def _preference(self, name: str) -> None:
+        if name == "zone":
+            self.view.redraw()  # years are counted in it
+            self._say()
 
     def _say_title(self) -> None:
         stopped = bool(self.model.versions) and not self.model.chain.complete and self._task is None

@@ -402,6 +402,12 @@ class MapView(QWidget):
 
     # --- painting
 
+    def redraw(self) -> None:
+        """Draw everything anew; what is chosen and in sight stays."""
+        self.model.revision += 1
+        for one in (self.grid.viewport(), self.head):
+            one.update()
+
     @property
     def _row(self) -> int:
         return self.grid.currentIndex().row()

@@ -18,7 +18,7 @@ from gui.chain.changemap import ChangeMapPanel
 from gui.chain.mapmodel import MapModel, Row
 from gui.chainpages import BlamePage, ChangeMapPage, restorable
 from gui.desk import Desk
-from gui.look import theme
+from gui.look import preferences, theme
 from gui.pages import CollectionPage
 from model import canonical
 from model.canonical import Value
@@ -249,6 +249,21 @@ def test_only_the_crosshair_is_painted_when_it_moves(panel: ChangeMapPanel, qtbo
     panel.zoom_in.click()
     panel.grid.viewport().grab()
     assert panel.grid.painted > painted
+
+
+def test_a_choice_in_settings_leaves_the_crosshair_and_what_is_in_sight(panel: ChangeMapPanel, qtbot: QtBot) -> None:
+    panel.resize(700, 600)
+    go(panel, "premium.gross", 20)
+    seen = panel.grid.horizontalScrollBar().value()
+    qtbot.waitUntil(lambda: panel.grid.painted > 0)
+    drawn = panel.grid.painted
+    for name, value in (("page_size", 25), ("theme", "dark"), ("zone", "Pacific/Auckland"), ("theme", "light")):
+        preferences.put(name, value)
+        assert at(panel) == ("premium.gross", 20)
+        assert "premium.gross" in panel.first.text
+        assert panel.grid.horizontalScrollBar().value() == seen
+    panel.grid.grab()
+    assert panel.grid.painted > drawn  # the years lie elsewhere
 
 
 def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, qtbot: QtBot) -> None:
