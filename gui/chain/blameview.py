@@ -93,6 +93,7 @@ class BlamePanel(ChainPanel):
         self.model = BlameModel()
         self.list = _List(row_height=28)
         self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
+        self.list.setTreePosition(FIELD)  # what the arrows begin at
         self.list.opened.connect(self.compare)
         self.list.doubleClicked.connect(self._double)
         header = self.list.header()
@@ -157,7 +158,7 @@ class BlamePanel(ChainPanel):
         if rows:
             self.stack.show_content()
             if not self.list.currentIndex().isValid():
-                self.list.setCurrentIndex(self.model.index(0, 0))
+                self.list.setCurrentIndex(self.model.index(0, FIELD))
         elif wanted:
             self.stack.show_empty("No field matches", "", [("Show all fields", self.search.clear)])
         else:

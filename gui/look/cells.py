@@ -22,7 +22,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QFont, QFontMetricsF, QHelpEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QHelpEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -400,6 +400,12 @@ class CellTree(QTreeView):
     def narrow_below(self, room: float, narrow: Sequence[float], widths: Sequence[float]) -> None:
         """Give the columns ``widths``, or the ``narrow`` ones where there is less ``room``; the last takes the rest."""
         self._fitting = (room, narrow, widths)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        had = self.currentIndex().isValid()
+        super().focusInEvent(event)
+        if not had and self.currentIndex().isValid():  # Qt makes the first row the current one and leaves it unselected
+            self.setCurrentIndex(self.currentIndex().siblingAtColumn(max(0, self.treePosition())))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -69,6 +69,17 @@ def test_a_refresh_keeps_selection_and_place(qtbot: QtBot) -> None:
     assert view.verticalScrollBar().value() == 500
 
 
+def test_a_list_that_gets_the_focus_before_anything_is_chosen_chooses_its_first_row(qtbot: QtBot) -> None:
+    model = Names()
+    model.fill(["a", "b"])
+    view = tree(qtbot, model)
+    view.setTreePosition(1)
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    assert view.currentIndex() == model.index(0, 1)
+    assert view.selectionModel().isRowSelected(0)
+
+
 def test_the_same_rows_again_do_not_reset_the_list(qtbot: QtBot) -> None:
     model = Names()
     model.fill(["a", "b"])
