@@ -36,7 +36,7 @@ class ChangeMapPanel(ChainPanel):
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
-        self._why_read_only = ""
+        self._reading_value: tasks.Task | None = None
         self.model = MapModel(self)
         self.view = MapView(self.model)
         self.grid = self.view.grid
@@ -283,6 +283,8 @@ class ChangeMapPanel(ChainPanel):
         if current is None:
             return
         row, column = current
+        if self._reading_value is not None:
+            self._reading_value.drop()  # of a cell that the crosshair has left
         title = f"{row.name} in {version_name(self.model, column)}"
         seen = row.seen(column) if self.model.readable(column) else None
         if seen is None or seen.value is not None:
@@ -294,7 +296,7 @@ class ChangeMapPanel(ChainPanel):
         def work(_: tasks.Progress) -> tuple[str, Value | None]:
             return title, value_at(session.version(ns, id, v), key)
 
-        tasks.run(work, done=self._open_value, failed=self._value_failed, owner=self, key="value")
+        self._reading_value = tasks.run(work, done=self._open_value, failed=self._value_failed, owner=self)
 
     def _open_value(self, found: tuple[str, Value | None]) -> None:
         self.values.show_value(*found)
@@ -305,6 +307,8 @@ class ChangeMapPanel(ChainPanel):
         messages.fail(self, error)
 
     def _close_value(self) -> None:
+        if self._reading_value is not None:
+            self._reading_value.drop()
         self.values.hide()
         self._value_line.hide()
         self.grid.setFocus(Qt.FocusReason.OtherFocusReason)

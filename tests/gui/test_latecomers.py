@@ -10,13 +10,16 @@ from typing import Any, cast
 import pytest
 from pytestqt.qtbot import QtBot
 
+from gui.chain.changemap import ChangeMapPanel
 from gui.pages import CollectionPage
 from gui.tasks import tasks
+from model import canonical
 from model.canonical import Value
+from model.chain import Follower
 from model.session import Session
 from tests.gui.test_diffview import Shown
 from tests.gui.test_timeline import Watched
-from tests.gui.told import ID, UNREACHABLE, Told, number, story
+from tests.gui.told import ID, UNREACHABLE, Told, number, story, told
 
 OTHER = Value.of("K-118240")
 
@@ -190,3 +193,38 @@ def test_choosing_another_document_with_a_value_open_leaves_the_keys_in_the_list
     page.diff.clear()
     assert page.browser.list.hasFocus()
     assert not page.diff.value.isVisible()
+
+
+@pytest.mark.parametrize("then", ["go on", "close"])
+def test_a_large_value_of_the_map_that_comes_late_is_not_shown_in_place_of_another(qtbot: QtBot, then: str) -> None:
+    long = "word " * 20_000
+    raw = canonical.encode({"long": long, "short": "s"})
+    versions = [told(1, content=raw, current=True)]
+    source = Told({ID: versions})
+    source.contents[versions[0].v] = raw
+    follower = Follower()
+    follower.take(versions[0])
+    source.chain = lambda *_: follower.chain(True)  # type: ignore[attr-defined]
+    panel = ChangeMapPanel(source.as_session(), "insurance.contracts", ID)
+    qtbot.addWidget(panel)
+    panel.resize(1200, 700)
+    panel.show()
+    qtbot.waitUntil(lambda: not tasks.running and bool(panel.model.rows))
+    names = [row.name for row in panel.model.rows]
+    assert panel.model.rows[names.index("long")].seen(0) is not None
+    panel.grid.go(names.index("short"), 0)
+    panel._show_value()
+    qtbot.waitUntil(lambda: not tasks.running)
+    with Slowly(panel._session) as slow:
+        panel._session = slow
+        panel.grid.go(names.index("long"), 0)
+        if then == "close":
+            panel._close_value()
+        else:
+            panel.grid.go(names.index("short"), 0)
+    qtbot.waitUntil(lambda: not tasks.running)
+    if then == "close":
+        assert panel.values.isHidden()
+    else:
+        assert panel.values._title.text() == "short in v1"
+        assert panel.values.left.text.toPlainText() == "s"
