@@ -43,6 +43,7 @@ from gui.look.states import hair
 TILE = 512  # pixels of the window
 TILES = 48
 COUNTS = 184  # the width of what stands at the right
+YEAR = 48  # the least width of the matrix: a year stands above two versions too
 NAMES = (96, 232)  # the least and the usual width of the names
 
 
@@ -358,17 +359,22 @@ class MapView(QWidget):
             one.update()
         self.corner.update()
 
+    @property
+    def wide(self) -> int:
+        """How wide the whole matrix is with what stands above it."""
+        return max(self.grid.wide, theme.px(YEAR))
+
     def _fit_names(self) -> None:
         metrics = QFontMetricsF(theme.mono(12))
         longest = max((metrics.horizontalAdvance("".join(row.label)) for row in self.model.rows[:2000]), default=0.0)
         least, usual = theme.px(NAMES[0]), theme.px(NAMES[1])
-        spare = self.width() - self.grid.wide - theme.px(COUNTS) - (self.bar.width() if self.bar.isVisible() else 0)
+        spare = self.width() - self.wide - theme.px(COUNTS) - (self.bar.width() if self.bar.isVisible() else 0)
         need = max(least, min(round(longest) + theme.px(28), round(self.width() * 0.26), theme.px(360)))
         wide = min(max(need, spare), max(need, usual))
         for one in (self.corner, self.names):
             one.setFixedWidth(wide)
-        self.grid.setMaximumWidth(max(1, self.grid.wide))
-        self.head.setMaximumWidth(max(1, self.grid.wide))
+        self.grid.setMaximumWidth(self.wide)
+        self.head.setMaximumWidth(self.wide)
         self.grid.updateGeometry()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -439,7 +445,7 @@ class MapView(QWidget):
     def picture(self, ratio: float = 2.0) -> QImage:
         """The whole map, whatever of it is in sight; less sharp where it would be larger than pictures can be."""
         names, counts, head = self.names.width(), self.counts.width(), theme.px(mapink.HEAD)
-        wide, high = names + self.grid.wide + counts, head + self.grid.high + theme.px(8)
+        wide, high = names + self.wide + counts, head + self.grid.high + theme.px(8)
         ratio = max(0.1, min(ratio, 30_000 / max(wide, high), (150_000_000 / (wide * high)) ** 0.5))
         made = QImage(QSize(round(wide * ratio), round(high * ratio)), QImage.Format.Format_RGB32)
         made.setDevicePixelRatio(ratio)
@@ -449,10 +455,10 @@ class MapView(QWidget):
         grid, model, sizes = self.grid, self.model, self.grid.sizes
         painter.save()
         painter.translate(names, 0)
-        mapaxis.head(painter, model, sizes, 0, grid.wide, -1)
+        mapaxis.head(painter, model, sizes, 0, self.wide, -1)
         painter.translate(0, head)
         mapink.matrix(painter, model, sizes, QRectF(0, 0, grid.wide, grid.high))
-        painter.translate(grid.wide, 0)
+        painter.translate(self.wide, 0)
         mapink.counts(painter, model, sizes, 0, counts, grid.high, -1)
         painter.translate(0, -head)
         mapink.counts_head(painter)

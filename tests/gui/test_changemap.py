@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAccessible, QImage, QPainter
+from PySide6.QtGui import QAccessible, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -329,6 +329,21 @@ def test_a_long_map_paints_only_what_is_in_sight(qtbot: QtBot) -> None:
     view.grab()
     assert 0 < view.grid.painted <= 12
     assert "marks" not in model.rows[-1].__dict__  # what is out of sight is not even worked out
+
+
+def test_a_year_is_whole_above_two_versions(qtbot: QtBot) -> None:
+    from gui.chain.mapgrid import MapView
+
+    model = MapModel()
+    model.put(chain(version(2, {"a": 2}, True), version(1, {"a": 1})))
+    view = MapView(model)
+    qtbot.addWidget(view)
+    view.resize(900, 500)
+    view.show()
+    need = QFontMetricsF(theme.font(12, 600)).horizontalAdvance("2026") + 2 * theme.px(5)
+    assert view.head.width() >= need
+    assert view.grid.width() == view.head.width()
+    assert view.names.width() + view.head.width() + view.counts.width() <= view.width()
 
 
 def test_a_row_of_an_element_with_an_object_id_is_named_by_its_end() -> None:
