@@ -338,6 +338,7 @@ def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[O
             edits, coarse = compare(before, after)
             if sum(len(gone) for _, gone, _ in edits) * 3 <= len(before) * 2:
                 return TextEdit(path, to_path, old, new, tuple(edits)), coarse
+            return Replace(path, to_path, old, new), coarse
     return Replace(path, to_path, old, new), False
 
 

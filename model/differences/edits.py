@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from model.differences.arrays import LCS_BITS, lcs
+from model.differences.arrays import LCS_BITS, PIECES, align, lcs
 
 Edit: TypeAlias = tuple[int, str, str]
 
@@ -93,11 +93,16 @@ def _blocks(left: list[str], right: list[str]) -> tuple[list[Edit], bool]:
         tail += 1
     at = sum(map(len, left[:head]))
     left, right = left[head : len(left) - tail], right[head : len(right) - tail]
-    if not left or not right or len(left) * len(right) > LCS_BITS:
+    if not left or not right or max(len(left), len(right)) > PIECES:
         return [(at, "".join(left), "".join(right))], bool(left and right)
+    if len(left) * len(right) <= LCS_BITS:
+        same, coarse = lcs(left, right), False
+    else:
+        aligned = align(left, right)
+        same, coarse = aligned.pairs, aligned.coarse
     found: list[Edit] = []
     i = j = 0
-    for k, m in [*lcs(left, right), (len(left), len(right))]:
+    for k, m in [*same, (len(left), len(right))]:
         gone = "".join(left[i:k])
         if gone or j < m:
             found.append((at, gone, "".join(right[j:m])))
@@ -105,7 +110,7 @@ def _blocks(left: list[str], right: list[str]) -> tuple[list[Edit], bool]:
         if k < len(left):
             at += len(left[k])
         i, j = k + 1, m + 1
-    return found, False
+    return found, coarse
 
 
 def _lines(text: str) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
-from model.differences.arrays import LCS_BITS, lcs
+from model.differences.arrays import LCS_BITS, PIECES, align, lcs
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Hunk:
 def merge_lines(base: str, mine: str, theirs: str) -> tuple[str, bool]:
     """The merged text, and whether both changed the same lines; where they did, it has both, mine first."""
     lines = base.split("\n")
-    left, right = hunks(lines, mine.split("\n")), hunks(lines, theirs.split("\n"))
+    left, right = deque(hunks(lines, mine.split("\n"))), deque(hunks(lines, theirs.split("\n")))
     result: list[str] = []
     at, conflict = 0, False
     while left or right:
@@ -53,28 +54,33 @@ def hunks(old: list[str], new: list[str]) -> list[Hunk]:
     while tail < most and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     left, right = old[head : len(old) - tail], new[head : len(new) - tail]
-    small = len(left) * len(right) <= LCS_BITS
+    same: list[tuple[int, int]] = []
+    if len(left) * len(right) <= LCS_BITS:
+        same = lcs(left, right)
+    elif max(len(left), len(right)) <= PIECES:
+        same = align(left, right).pairs
     found: list[Hunk] = []
     i = j = 0
-    for k, m in [*(lcs(left, right) if small else ()), (len(left), len(right))]:
+    for k, m in [*same, (len(left), len(right))]:
         if i < k or j < m:
             found.append(Hunk(head + i, head + k, tuple(right[j:m])))
         i, j = k + 1, m + 1
     return found
 
 
-def _group(left: list[Hunk], right: list[Hunk]) -> tuple[list[Hunk], list[Hunk]]:
+def _group(left: deque[Hunk], right: deque[Hunk]) -> tuple[list[Hunk], list[Hunk]]:
     """Take the next hunks that overlap or touch off both lists."""
     groups: tuple[list[Hunk], list[Hunk]] = ([], [])
     sides = (left, right)
     first = 0 if not right or (left and left[0].start <= right[0].start) else 1
-    groups[first].append(sides[first].pop(0))
+    groups[first].append(sides[first].popleft())
     growing = True
     while growing:
         growing = False
         for side in (0, 1):
-            while sides[side] and any(_clash(other, sides[side][0]) for other in groups[1 - side]):
-                groups[side].append(sides[side].pop(0))
+            # Hunks of one side do not touch one another, so of the other's only the last can reach this one.
+            while sides[side] and groups[1 - side] and _clash(groups[1 - side][-1], sides[side][0]):
+                groups[side].append(sides[side].popleft())
                 growing = True
     return groups
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 from collections.abc import Hashable, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model import canonical as c
+from model.canonical import Value
+from model.diff import diff
 from model.differences import arrays, edits, orders
 from model.differences.edits import apply_edits, compare, inverse_edits, text_edits
 from model.merging.linemerge import merge_lines
@@ -115,12 +119,47 @@ def test_edits_lead_there_and_back(old: str, new: str) -> None:
 
 
 def test_a_very_large_change_of_text_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.differences.edits.LCS_BITS", 50)
-    old, new = "a b c d e f g h i j k\n" * 5, "a b x d e y g h z j k\n" * 5
+    for bound in ("edits.LCS_BITS", "arrays.LCS_BITS", "arrays.MYERS_BOUND"):
+        monkeypatch.setattr(f"model.differences.{bound}", 3)
+    old, new = "a b c d e f g h i j k\n" * 5, "k a j b i c h d g e f\n" * 5
     found, coarse = compare(old, new)
     assert coarse
+    a, b = (c.document([("text", Value.of(text * 3))]) for text in (old, new))
+    (op,) = changes = diff(a, b)
+    assert op.op == "replace"  # nothing was found to be kept
+    assert changes.coarse
     assert apply_edits(old, found) == new
     assert apply_edits("other", found) is None
+
+
+@pytest.mark.parametrize("between", ["\n", " "])
+def test_edits_far_apart_in_a_long_text_are_found(between: str) -> None:
+    words = [f"w{i}" for i in range(12_000)]
+    changed = ["W0", *words[1:6_000], "more", *words[6_000:-1], "last"]
+    found, coarse = compare(between.join(words), between.join(changed))
+    assert not coarse
+    assert len(found) == 3
+    assert apply_edits(between.join(words), found) == between.join(changed)
+
+
+def test_lines_far_apart_in_a_long_text_merge() -> None:
+    base = [f"line {i}" for i in range(12_000)]
+    mine, theirs = ["first", *base[1:-1], "last"], [*base[:6_000], "theirs", *base[6_000:]]
+    merged = ["first", *theirs[1:-1], "last"]
+    assert merge_lines(*("\n".join(lines) for lines in (base, mine, theirs))) == ("\n".join(merged), False)
+
+
+def test_changes_of_lines_that_overlap_one_another_all_along_are_one_conflict_found_in_time() -> None:
+    base = [f"line {i}" for i in range(9_900)]
+    mine, theirs = (
+        [f"{who} {i}" if (i - shift) % 4 < 3 else line for i, line in enumerate(base)]
+        for who, shift in (("mine", 0), ("theirs", 2))
+    )
+    start = time.process_time()
+    merged, conflict = merge_lines(*("\n".join(lines) for lines in (base, mine, theirs)))
+    assert time.process_time() - start < 1
+    assert conflict
+    assert merged == "\n".join(mine + theirs)
 
 
 @given(few, few, few)
@@ -150,5 +189,5 @@ def test_a_text_that_is_taken_apart_in_pieces_has_the_same_edits(old: str, new: 
 def test_a_word_in_a_line_of_millions_is_found_and_too_many_lines_are_told_as_one_stretch() -> None:
     line, word = "word and word, ", "other, "
     assert compare(line * 200_000, line * 150_000 + word + line * 50_000) == ([(len(line) * 150_000, "", word)], False)
-    old, new = "a line\n" * 30_000, "another line\n" * 30_000
+    old, new = "a\n" * 600_000, "b\n" * 600_000
     assert compare(old, new) == ([(0, old, new)], True)
