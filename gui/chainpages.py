@@ -79,7 +79,7 @@ class _ChainPage(Page):
 
     def do_copy_id(self) -> None:
         QGuiApplication.clipboard().setText(wording.plain(self._id))
-        messages.tell(self, "The id is copied")
+        messages.copied(self, "The id is copied")
 
     def after_write(self, outcome: Outcome) -> None:
         if outcome.ns == self.ns and outcome.id == self._id:

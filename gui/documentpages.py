@@ -205,12 +205,12 @@ class DocumentPage(Page):
 
     def do_copy_id(self) -> None:
         QGuiApplication.clipboard().setText(wording.plain(self._id))
-        messages.tell(self, "The id is copied")
+        messages.copied(self, "The id is copied")
 
     def do_copy_document(self) -> None:
         if self._opened is not None:
             QGuiApplication.clipboard().setText(text.to_text(self._opened.document, 2))
-            messages.tell(self, f"{wording.plain(self._id)} is copied as Extended JSON")
+            messages.copied(self, f"{wording.plain(self._id)} is copied as Extended JSON")
 
     def do_duplicate(self) -> None:
         self.writes.duplicate(self._id)

@@ -32,6 +32,7 @@ MOST = 3  # lines at once; the oldest that may go makes room
 
 _LOOKS = {
     "done": ("check-circle", "acc"),
+    "copied": ("check-circle", "acc"),
     "failed": ("warning-circle", "err"),
     "unknown": ("question", "warn"),
     "note": ("warning", "warn"),
@@ -75,7 +76,7 @@ class Line(QFrame):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._time_is_up)
-        if kind == "done":
+        if kind in ("done", "copied"):
             self._timer.start(SECONDS * 1000)
 
     def leave(self) -> None:
@@ -117,7 +118,7 @@ class MessageArea(QWidget):
     def add(self, kind: str, text: str, choices: Sequence[Choice] = ()) -> Line:
         """Show a message."""
         for old in list(self.lines):
-            if (old.kind, old.text) == (kind, text):
+            if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
                 self.remove(old)
         while len(self.lines) >= MOST:
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
@@ -156,6 +157,11 @@ def area(parent: QWidget) -> MessageArea:
 def tell(parent: QWidget, text: str, undo: Callable[[], object] | None = None, choices: Sequence[Choice] = ()) -> Line:
     """Say what was done; ``undo`` is the way back."""
     return area(parent).add("done", text, [*([("Undo", undo)] if undo is not None else []), *choices])
+
+
+def copied(parent: QWidget, text: str) -> Line:
+    """Say what is on the clipboard now, in place of what was there before."""
+    return area(parent).add("copied", text)
 
 
 def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> Line:

@@ -337,12 +337,12 @@ class CollectionPage(Page):
     def do_copy_id(self) -> None:
         if self._chosen_row is not None:
             QGuiApplication.clipboard().setText(wording.plain(self._chosen_row.id))
-            messages.tell(self, "The id is copied")
+            messages.copied(self, "The id is copied")
 
     def do_copy_document(self) -> None:
         if self._chosen_row is not None and self._chosen_row.readable:
             QGuiApplication.clipboard().setText(text.to_text(self._chosen_row.raw, 2))
-            messages.tell(self, f"{wording.plain(self._chosen_row.id)} is copied as Extended JSON")
+            messages.copied(self, f"{wording.plain(self._chosen_row.id)} is copied as Extended JSON")
 
     def do_export(self) -> None:
         self.exporter.ask(self.browser.ran)

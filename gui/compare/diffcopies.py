@@ -13,20 +13,34 @@ from gui.look import preferences, wording
 from gui.values import valuetext
 from model import text
 from model.diff import Diff, Operation
+from model.errors import Refused
 from model.session import Comparison
 
-FORMS = (("text", "Copy the diff as text"), ("rows", "Copy the diff as JSON rows"), ("patch", "Copy as JSON Patch"))
+FORMS = (
+    ("text", "Copy the diff as text"),
+    ("rows", "Copy the diff as JSON rows"),
+    ("patch", "Copy the diff as JSON Patch"),
+    ("deepdiff", "Copy the diff as DeepDiff has it"),
+)
+MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for one, and cannot be stopped
 
 
 def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> str:
-    """The diff in one of the ``FORMS``; what is hidden is left out, but for JSON Patch, which must apply as a whole."""
-    from model.export import to_json_patch, to_lines  # it brings DeepDiff, which a window need not wait for
+    """The diff in one of the ``FORMS``; what is hidden is left out, but of those two that must apply as a whole."""
+    from model.export import to_deepdiff, to_json_patch, to_lines  # it brings DeepDiff, which no window waits for
 
     found = Diff(tuple(shown), comparison.diff.coarse)
+    a, b = comparison.a.content or b"", comparison.b.content or b""
     if form == "rows":
         return "\n".join(found.row_texts())
     if form == "patch":
-        return to_json_patch(comparison.diff, comparison.a.content or b"", comparison.b.content or b"")
+        return to_json_patch(comparison.diff, a, b)
+    if form == "deepdiff":
+        if len(a) + len(b) > MOST_DEEPDIFF:
+            raise Refused(
+                "DeepDiff would take too long for documents of this size; palimpsest diff --format deepdiff writes it."
+            )
+        return to_deepdiff(a, b)
     return to_lines(found, preferences.zone())
 
 
@@ -57,6 +71,13 @@ class Copies:
         own = tuple(one for one in (op, also) if one is not None)
         add("Copy this change", lambda: "\n".join(Diff(own).row_texts()), bool(own))
 
+    def cell(self, node: Node, side: str) -> None:
+        """Put a value of a row on the clipboard, whole; without a ``side`` (a or b) the row's path."""
+        if side and getattr(node, side) is not None:
+            put(valuetext.safe(node.value(side)))
+        elif not side:
+            put(text.path_text(node.path))
+
     def whole(self, form: str) -> None:
         """Put the whole diff on the clipboard."""
         compared = self._compared()
@@ -74,7 +95,7 @@ class Copies:
 
     def _copied(self, words: str) -> None:
         put(words)
-        messages.tell(self._owner, f"The diff is copied, {wording.size(len(words.encode('utf-8', 'replace')))}")
+        messages.copied(self._owner, f"The diff is copied, {wording.size(len(words.encode('utf-8', 'replace')))}")
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self._owner, error)

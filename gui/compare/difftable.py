@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
 from gui.compare.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
@@ -54,6 +54,7 @@ class DiffTable(CellTree):
     previous_asked = Signal()
     escaped = Signal()
     menu_asked = Signal(QModelIndex, QPoint)
+    copy_asked = Signal(QModelIndex)
 
     def __init__(self, model: DiffModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -190,6 +191,8 @@ class DiffTable(CellTree):
             self.next_asked.emit()
         elif event.key() == Qt.Key.Key_Up and control:
             self.previous_asked.emit()
+        elif event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_asked.emit(self.currentIndex())  # Qt would copy what is drawn, cut to the column
         elif event.key() == Qt.Key.Key_Space:
             self.value_asked.emit()
         elif event.key() == Qt.Key.Key_Escape:

@@ -278,7 +278,7 @@ class PendingPanel(QWidget):
             token = text.shown(row.token)
             lines.append(f"{row.ns}  {wording.plain(row.id)}  {token}  {self.model.verdict(row)[2]}")
         QGuiApplication.clipboard().setText("\n".join(lines))
-        messages.tell(self, "The report is in the clipboard.")
+        messages.copied(self, "The report is in the clipboard.")
 
     # --- writing
 

@@ -323,11 +323,34 @@ def test_path_values_and_changes_can_be_copied(shown: Shown) -> None:
     menu.deleteLater()
 
 
+def test_copy_takes_the_whole_value_under_the_cursor_not_what_is_drawn_of_it(qtbot: QtBot) -> None:
+    old, new = "long " * 200, "long " * 199 + "short"
+    shown = Shown(qtbot, {"said": old, "gone": 1}, {"said": new})
+    shown.compare(1, 2)
+    model, table = shown.panel.model, shown.panel.table
+    rows = {str(index.siblingAtColumn(FIELD).data()): index for index in walk(model)}
+
+    def copied(field: str, column: int) -> str:
+        QGuiApplication.clipboard().setText("what was there before")
+        table.setCurrentIndex(rows[field].siblingAtColumn(column))
+        QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+        return QGuiApplication.clipboard().text()
+
+    assert copied("said", A) == old
+    assert copied("said", B) == new
+    assert copied("said", FIELD) == "said"
+    assert copied("gone", B) == "what was there before"
+    shown.panel.set_inline(True)
+    assert copied("said", A) == new
+    assert json.loads(copied("gone", A)) == {"$numberInt": "1"}
+
+
 @pytest.mark.parametrize(
     ("form", "begins"),
     [
         ("Copy the diff as text", "~ p.net: 1 -> 5\n~ p.gross: 2 -> 6\n- r[1]"),
-        ("Copy as JSON Patch", '[{"op": "replace", "path": "/p/net", "value": 5}, '),
+        ("Copy the diff as JSON Patch", '[{"op": "replace", "path": "/p/net", "value": 5}, '),
+        ("Copy the diff as DeepDiff has it", '{"dictionary_item_added": {"root'),
     ],
 )
 def test_the_whole_diff_is_copied_as_text_and_as_a_patch(shown: Shown, form: str, begins: str) -> None:

@@ -80,6 +80,13 @@ def test_the_same_message_is_not_shown_twice(window: QMainWindow) -> None:
     assert len(lines(window)) == 1
 
 
+def test_what_is_copied_is_said_in_one_line(window: QMainWindow) -> None:
+    messages.tell(window, "v15 is saved")
+    for said in ("The id is copied", "The diff is copied, 301 B", "The diff is copied, 797 B"):
+        messages.copied(window, said)
+    assert [line.text for line in lines(window)] == ["v15 is saved", "The diff is copied, 797 B"]
+
+
 def test_a_question_calls_back_on_yes_only(window: QMainWindow) -> None:
     agreed: list[str] = []
     first = messages.confirm(
