@@ -12,7 +12,8 @@ from model.differences.operations import Diff, Move, Operation, Reorder, TextEdi
 from model.errors import Refused
 from model.exporting.jsonpatch import json_patch
 from model.exporting.leaves import ExactLeaves, KeyOrder, Leaf, Unspeakable, tree
-from model.text import path_text, shown
+from model.notation.display import plain
+from model.text import name_text, path_text, shown
 
 __all__ = ["to_deepdiff", "to_json_patch", "to_lines"]
 
@@ -49,11 +50,12 @@ def to_lines(changes: Diff, zone: str = "UTC") -> str:
 
 
 def _lines(op: Operation, zone: str) -> list[str]:
-    head = f"{_SIGNS[op.op]} {path_text(op.path) or 'the whole document'}"
+    head = f"{_SIGNS[op.op]} {plain(path_text(op.path)) or 'the whole document'}"
     if isinstance(op, Reorder):
-        return [f"{head}: fields in another order", f"    {', '.join(op.names_old)}", f"    {', '.join(op.names_new)}"]
+        orders = (plain(", ".join(map(name_text, names))) for names in (op.names_old, op.names_new))
+        return [f"{head}: fields in another order", *(f"    {order}" for order in orders)]
     if isinstance(op, Move):
-        return [f"{head}: moved to {path_text(op.to_path)}: {shown(op.old, zone, 80)}"]
+        return [f"{head}: moved to {plain(path_text(op.to_path))}: {shown(op.old, zone, 80)}"]
     if isinstance(op, TextEdit):
         return [f"{head}: text changed", *_edits(op, zone)]
     if op.old is None:
@@ -67,7 +69,8 @@ def _lines(op: Operation, zone: str) -> list[str]:
 
 
 def _alike(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
+    """The text without what is not seen of it."""
+    return "".join(x for x in unicodedata.normalize("NFKC", text) if unicodedata.category(x) != "Cf")
 
 
 def _first_bytes(old: Value, new: Value) -> str:

@@ -12,7 +12,8 @@ from model.notation import scalars
 from model.notation.dates import date_text
 from model.notation.paths import name_text
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
+# What moves a terminal's cursor, breaks a line or turns its direction round.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKS = {"\n": "↵", "\t": "⇥"}
 _SIZE_FROM = 1024
 _NOT_SHOWN_FROM = 1 << 20

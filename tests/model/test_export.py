@@ -170,3 +170,25 @@ def test_lines_say_where_values_differ_that_look_alike() -> None:
         '~ name: "caf\u00e9" -> "cafe\u0301"',
         "    ~ at byte 3: c3 a9 -> 65 cc 81",
     ]
+
+
+def test_lines_hold_nothing_that_moves_the_cursor_and_no_name_is_lost_in_them() -> None:
+    odd = "a\n\x1b[31m\x9b2J\u202e"
+
+    def document(*names: str) -> bytes:
+        return c.document([(name, Value.of(f"{names[0]}{odd}")) for name in names])
+
+    lines = to_lines(diff(document("", odd, "b, c"), document(odd, "", "b, c"))).splitlines()
+    assert all(line.isprintable() for line in lines)
+    shown = '"a\\n\\u001b[31m\\u009b2J\\u202e"'
+    assert lines[:3] == [
+        "o the whole document: fields in another order",
+        f'    "", {shown}, b, c',
+        f'    {shown}, "", b, c',
+    ]
+    assert [line.partition(":")[0] for line in lines[3:]] == ['~ ""', f"~ {shown}", "~ b, c"]
+
+
+def test_lines_say_where_texts_differ_in_what_is_not_seen() -> None:
+    a, b = (c.document([("a", Value.of(word))]) for word in ("word", "wo\u200brd"))
+    assert to_lines(diff(a, b)).splitlines()[1] == "    ~ at byte 2: 72 64 -> e2 80 8b 72 64"
