@@ -125,6 +125,7 @@ class CollectionPage(Page):
         self._chosen_row: Row | None = None
         self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
         self._missing_index = ""
+        self._with_strip: list[int] = []
         self._chain_buttons: list[QPushButton] = []
         self.browser = BrowserPanel(session, ns)
         self.timeline = TimelinePanel(session, ns)
@@ -156,6 +157,7 @@ class CollectionPage(Page):
         self.timeline.compared.connect(self._compare)
         self.timeline.cleared.connect(self.diff.clear)
         self.timeline.restore_asked.connect(self._restore)
+        self.timeline.form_changed.connect(self._give_room)
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.restore_asked.connect(self._restore)
         self.diff.showing.connect(self.changed)
@@ -243,6 +245,15 @@ class CollectionPage(Page):
         if self.session.is_sample:
             menu.addSeparator()
             menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
+
+    def _give_room(self, listed: bool) -> None:
+        """A list of versions wants more height than the strip: the comparison gives it, and gets it back."""
+        if not listed:
+            self.split.setSizes(self._with_strip)
+            return
+        self._with_strip = above, own, below = self.split.sizes()
+        more = max(0, min(theme.px(112), below - theme.px(220)))
+        self.split.setSizes([above, own + more, below - more])
 
     def _split_moved(self, *_: object) -> None:
         preferences.keep_shape("split/collection", self.split.saveState())

@@ -29,6 +29,7 @@ from model.canonical import Value
 from model.records import Version
 from model.session import Session
 
+UNBOUNDED = (1 << 24) - 1  # Qt's own word for no maximum
 CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which what has been read is handed on
 
 
@@ -114,7 +115,6 @@ class TimelinePanel(QWidget):
         column = boxes.column(self)
         column.addWidget(self._header())
         column.addWidget(forms, 1)
-        self.setMinimumHeight(theme.px(40 + HEIGHT))
         self.setFocusProxy(self.strip)
 
     def _header(self) -> QWidget:
@@ -391,6 +391,7 @@ class TimelinePanel(QWidget):
         self.as_list.setEnabled(some)
         form = self.list if on else self.strip
         self.setFocusProxy(form)
+        self._fit_height()
         if self._shown_id is not None and self.model.marks:
             self._stack.setCurrentWidget(form)
             self._legend.quiet(False)
@@ -463,4 +464,10 @@ class TimelinePanel(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
-            self.setMinimumHeight(theme.px(40 + HEIGHT))
+            self._fit_height()
+
+    def _fit_height(self) -> None:
+        """The strip has one height, what is beyond it would stay empty; the list is as high as it may be."""
+        least = theme.px(40 + HEIGHT)
+        self.setMinimumHeight(least)
+        self.setMaximumHeight(UNBOUNDED if self.as_list.isChecked() else least)

@@ -189,6 +189,21 @@ def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, 
     page.diff.inline.click()
 
 
+def test_room_that_is_given_away_above_the_strip_goes_to_the_comparison(window: Window, qtbot: QtBot) -> None:
+    page = window.desk.page
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    own, below = page.timeline.height(), page.diff.height()
+    page.split.moveSplitter(page.split.handle(1).y() - 120, 1)
+    qtbot.waitUntil(lambda: page.diff.height() > below)
+    assert page.timeline.height() == own == theme.px(150)
+    sizes = page.split.sizes()
+    page.timeline.as_list.click()
+    assert page.split.sizes()[1] > own
+    page.timeline.as_list.click()
+    assert page.split.sizes() == sizes
+
+
 def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot) -> None:
     press(window, "Ctrl+K")
     palette = sheet(window)
