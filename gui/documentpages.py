@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.edit.editor import EditorPanel
 from gui.look import boxes, preferences, wording
 from gui.look.layoutwords import layout_sentence
@@ -209,8 +209,8 @@ class DocumentPage(Page):
 
     def do_copy_document(self) -> None:
         if self._opened is not None:
-            QGuiApplication.clipboard().setText(text.to_text(self._opened.document, 2))
-            messages.copied(self, f"{wording.plain(self._id)} is copied as Extended JSON")
+            raw, name = self._opened.document, wording.plain(self._id)
+            copying.copy(self, len(raw), lambda: text.to_text(raw, 2), f"{name} is copied as Extended JSON")
 
     def do_duplicate(self) -> None:
         self.writes.duplicate(self._id)

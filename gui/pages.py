@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QShortcut
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.browse.browser import BrowserPanel
 from gui.browse.exporting import Exporter
 from gui.compare.diffview import DiffPanel
@@ -352,8 +352,8 @@ class CollectionPage(Page):
 
     def do_copy_document(self) -> None:
         if self._chosen_row is not None and self._chosen_row.readable:
-            QGuiApplication.clipboard().setText(text.to_text(self._chosen_row.raw, 2))
-            messages.copied(self, f"{wording.plain(self._chosen_row.id)} is copied as Extended JSON")
+            raw, name = self._chosen_row.raw, wording.plain(self._chosen_row.id)
+            copying.copy(self, len(raw), lambda: text.to_text(raw, 2), f"{name} is copied as Extended JSON")
 
     def do_export(self) -> None:
         self.exporter.ask(self.browser.ran)

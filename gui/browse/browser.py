@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
-from gui import tasks
+from gui import copying, tasks
 from gui.browse.documents import WIDTHS, DocumentsModel, as_json
 from gui.browse.querybar import Query, QueryBar, field_names
 from gui.look import boxes, preferences, states, theme, wording
@@ -404,9 +404,12 @@ class BrowserPanel(QWidget):
         copy = QGuiApplication.clipboard().setText
         menu.addAction("Copy the id", partial(copy, wording.plain(row.id)))
         if row.readable:
-            menu.addAction("Copy as Extended JSON", partial(copy, text.to_text(row.raw, 2)))
+            menu.addAction("Copy as Extended JSON", partial(self._copy, row))
         self.menu_asked.emit(menu, row)
         return menu
+
+    def _copy(self, row: Row) -> None:
+        copying.copy(self, len(row.raw), lambda: text.to_text(row.raw, 2))
 
     def _fill_json(self) -> None:
         rows = list(self.model.rows)

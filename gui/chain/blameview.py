@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
 
+from gui import copying
 from gui.chain.chainpanel import ChainPanel
 from gui.chain.mapmodel import WORDS
+from gui.chain.mapwords import value_at
 from gui.look import boxes, preferences, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, Span, plain, value
 from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel, refill
+from gui.values.valuetext import copied
 from model import text
 from model.canonical import Value
 from model.chain import Blame, Chain, key_parts, key_text
+from model.errors import Refused
 from model.session import Session
 
 CHANGE, FIELD, VALUE, SET, WHEN, BY = range(6)
@@ -72,8 +76,12 @@ def set_in(row: Blame) -> str:
 
 class _List(CellTree):
     opened = Signal()
+    copy_asked = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_asked.emit()  # Qt would copy the words shown, which may be cut
+            return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
             return
@@ -95,6 +103,7 @@ class BlamePanel(ChainPanel):
         self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
         self.list.setTreePosition(FIELD)  # what the arrows begin at
         self.list.opened.connect(self.compare)
+        self.list.copy_asked.connect(self._copy)
         self.list.doubleClicked.connect(self._double)
         header = self.list.header()
         header.setStretchLastSection(False)
@@ -167,6 +176,20 @@ class BlamePanel(ChainPanel):
 
     # --- the chosen row
 
+    def _copy(self) -> None:
+        """Put the cell on the clipboard; a value, or a path, whole."""
+        here = self.list.currentIndex()
+        if not 0 <= here.row() < len(self.model.rows):
+            return
+        row = self.model.rows[here.row()]
+        if here.column() == VALUE:
+            session, ns, id = self._session, self.ns, self.id
+            size = row.now.size if row.now.value is not None else None
+            copying.copy(self, size, lambda: _whole(row, session, ns, id))
+        else:
+            said = key_text(row.key) if here.column() == FIELD else self.model.cell(here).text
+            copying.copy(self, 0, lambda: said)
+
     def _pair(self) -> tuple[int, int] | None:
         """The ages of the version that set the chosen field and of the one before it."""
         at = self.list.currentIndex().row()
@@ -196,6 +219,14 @@ class BlamePanel(ChainPanel):
         pair = self._pair()
         if pair is not None and self._chain is not None:
             self.compare_asked.emit(self._chain.versions[pair[0]], self._chain.versions[pair[1]])
+
+
+def _whole(row: Blame, session: Session, ns: str, id: Value) -> str:
+    """A field's value; a long one was not kept while the versions were followed and is read again."""
+    found = row.now.value if row.now.value is not None else value_at(session.version(ns, id), row.key)
+    if found is None:
+        raise Refused(f"{key_text(row.key)} is not there any more; refresh the list.")
+    return copied(found)
 
 
 def _searched(row: Blame) -> str:

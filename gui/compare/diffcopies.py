@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
-from gui import messages, tasks
+from gui import copying
+from gui.compare.diffrows import FIELD, A, B
 from gui.compare.difftree import Node
-from gui.look import preferences, wording
+from gui.look import preferences
 from gui.values import valuetext
 from model import text
 from model.diff import Diff, Operation
@@ -58,25 +58,16 @@ class Copies:
     def row(self, menu: QMenu, node: Node) -> None:
         """Add what can be copied of a row to a menu."""
 
-        def add(words: str, said: Callable[[], str], enabled: bool = True) -> None:
+        def add(words: str, copy: Callable[[], None], enabled: bool = True) -> None:
             action = menu.addAction(words)
-            action.triggered.connect(lambda: put(said()))
+            action.triggered.connect(lambda: copy())
             action.setEnabled(enabled)
 
-        op = node.op
-        add("Copy path", lambda: text.path_text(node.path))
-        add("Copy value of A", lambda: valuetext.safe(node.value("a")), node.a is not None)
-        add("Copy value of B", lambda: valuetext.safe(node.value("b")), node.b is not None)
-        also = node.place.also if node.place is not None else None
-        own = tuple(one for one in (op, also) if one is not None)
-        add("Copy this change", lambda: "\n".join(Diff(own).row_texts()), bool(own))
-
-    def cell(self, node: Node, side: str) -> None:
-        """Put a value of a row on the clipboard, whole; without a ``side`` (a or b) the row's path."""
-        if side and getattr(node, side) is not None:
-            put(valuetext.safe(node.value(side)))
-        elif not side:
-            put(text.path_text(node.path))
+        owner = self._owner
+        add("Copy path", lambda: copy_path(owner, node))
+        add("Copy value of A", lambda: copy_value(owner, node, "a"), node.a is not None)
+        add("Copy value of B", lambda: copy_value(owner, node, "b"), node.b is not None)
+        add("Copy this change", lambda: copy_change(owner, node), node.op is not None)
 
     def whole(self, form: str) -> None:
         """Put the whole diff on the clipboard."""
@@ -84,23 +75,36 @@ class Copies:
         if compared is None:
             return
         comparison, shown = compared
-        tasks.run(
-            lambda _: written(form, comparison, shown),
-            done=self._copied,
-            failed=self._failed,
-            owner=self._owner,
-            key="copy",
-            title="Copying the changes",
-        )
-
-    def _copied(self, words: str) -> None:
-        put(words)
-        messages.copied(self._owner, f"The diff is copied, {wording.size(len(words.encode('utf-8', 'replace')))}")
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._owner, error)
+        copying.copy(self._owner, None, lambda: written(form, comparison, shown), "The diff is copied")
 
 
-def put(words: str) -> None:
-    """Put words on the clipboard."""
-    QGuiApplication.clipboard().setText(words)
+def copy_path(owner: QWidget, node: Node) -> None:
+    """Put a row's path on the clipboard."""
+    copying.copy(owner, 0, lambda: text.path_text(node.path))
+
+
+def copy_value(owner: QWidget, node: Node, side: str) -> None:
+    """Put the whole value of A (``a``) or B on the clipboard, where there is one."""
+    value = node.value(side)
+    if value is not None:
+        copying.copy(owner, len(value.data), lambda: valuetext.copied(value))
+
+
+def copy_change(owner: QWidget, node: Node) -> None:
+    """Put what changed in a row on the clipboard, as JSON rows."""
+    own = tuple(one for one in (node.op, node.place.also if node.place is not None else None) if one is not None)
+    size = sum(slot[3] - slot[2] for slot in (node.a, node.b) if slot is not None)
+    if own:
+        copying.copy(owner, size, lambda: "\n".join(Diff(own).row_texts()))
+
+
+def copy_cell(owner: QWidget, node: Node, column: int, inline: bool) -> None:
+    """Put what a cell stands for on the clipboard, whole: the path, a value, or the change."""
+    if column == FIELD:
+        copy_path(owner, node)
+    elif column == B or (column == A and inline and node.b is not None):
+        copy_value(owner, node, "b")
+    elif column == A:
+        copy_value(owner, node, "a")
+    else:
+        copy_change(owner, node)

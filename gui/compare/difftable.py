@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, 
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
+from gui.compare import diffcopies
 from gui.compare.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
 from gui.look import preferences, symbols, theme
 from gui.look.cells import CELL, Cell, CellDelegate, CellTree, Index
@@ -54,7 +55,6 @@ class DiffTable(CellTree):
     previous_asked = Signal()
     escaped = Signal()
     menu_asked = Signal(QModelIndex, QPoint)
-    copy_asked = Signal(QModelIndex)
 
     def __init__(self, model: DiffModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -192,7 +192,9 @@ class DiffTable(CellTree):
         elif event.key() == Qt.Key.Key_Up and control:
             self.previous_asked.emit()
         elif event.matches(QKeySequence.StandardKey.Copy):
-            self.copy_asked.emit(self.currentIndex())  # Qt would copy what is drawn, cut to the column
+            node = self._rows.node(self.currentIndex())  # Qt would copy what is drawn, cut to the column
+            if node is not None and node.kind not in ("fold", "broken"):
+                diffcopies.copy_cell(self, node, self.currentIndex().column(), self._rows.inline)
         elif event.key() == Qt.Key.Key_Space:
             self.value_asked.emit()
         elif event.key() == Qt.Key.Key_Escape:

@@ -19,7 +19,7 @@ from gui import tasks
 from gui.compare import ignoring
 from gui.compare.diffcopies import Copies
 from gui.compare.diffplan import Plan, plan
-from gui.compare.diffrows import FIELD, A, B, DiffModel
+from gui.compare.diffrows import FIELD, DiffModel
 from gui.compare.difftable import DiffTable
 from gui.compare.difftools import DiffTools
 from gui.compare.difftree import Node
@@ -103,7 +103,6 @@ class DiffPanel(QWidget):
         self.table.previous_asked.connect(self.previous_change)
         self.table.escaped.connect(self.hide_value)
         self.table.menu_asked.connect(self._menu)
-        self.table.copy_asked.connect(self._copy_cell)
         self.table.doubleClicked.connect(self._double_clicked)
         self.table.selectionModel().currentChanged.connect(self._moved)
         self.table.clicked.connect(self._make_current)
@@ -404,15 +403,6 @@ class DiffPanel(QWidget):
     def _open_value(self) -> None:
         if self.value.isHidden():
             self.toggle_value()
-
-    def _copy_cell(self, index: QModelIndex) -> None:
-        node = self.model.node(index)
-        if node is None or node.kind in ("fold", "broken"):
-            return
-        side = {A: "a", B: "b"}.get(index.column(), "")
-        if side and self.model.inline and node.b is not None:
-            side = "b"
-        self.copies.cell(node, side)
 
     def _copied(self) -> tuple[Comparison, Sequence[Operation]] | None:
         if self.comparison is None or self._plan is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, QObject, QPoint, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
+from gui import copying
 from gui.edit import draft
 from gui.edit.draft import Edit, Spot
 from gui.edit.fieldmodel import FIELD, VALUE, FieldModel
@@ -149,19 +150,21 @@ class FieldActions(QObject):
 
     def copy(self, node: Node, what: str = "value") -> None:
         """Put a value (as Extended JSON), a field or a path on the clipboard."""
+        name, value = node.name, node.value
         if what == "path":
             said = self._name(node)
+            copying.copy(self._tree, 0, lambda: said, f"Copied the path {said}")
         elif what == "field":
-            said = text.to_text(canonical.document([(str(node.name), node.value)]))
+            words = lambda: text.to_text(canonical.document([(str(name), value)]))  # noqa: E731 (made when it is wanted)
+            copying.copy(self._tree, len(value.data), words, f"Copied {self._name(node)}")
         else:
-            said = text.value_text(node.value)
-        QGuiApplication.clipboard().setText(said)
-        self.told.emit(f"Copied {self._name(node) or 'the document'}" if what != "path" else f"Copied the path {said}")
+            told = f"Copied {self._name(node) or 'the document'}"
+            copying.copy(self._tree, len(value.data), lambda: text.value_text(value), told)
 
     def copy_document(self) -> None:
         """Put the whole content on the clipboard as canonical Extended JSON."""
-        QGuiApplication.clipboard().setText(text.to_text(self._edit().content, 2))
-        self.told.emit("Copied the document as Extended JSON")
+        content = self._edit().content
+        copying.copy(self._tree, len(content), lambda: text.to_text(content, 2), "Copied the document as Extended JSON")
 
     def expand_all(self) -> None:
         """Open every container, as far as a window can take it."""

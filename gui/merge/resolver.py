@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.edit.fieldmodel import VALUE
 from gui.edit.fieldnodes import Node
 from gui.edit.keeping import Keeper
@@ -422,7 +422,8 @@ class ResolverPanel(QWidget):
 
     def _tree_key(self, node: Node, what: str) -> None:
         if what == "copy":
-            QGuiApplication.clipboard().setText(text.value_text(node.value))
+            value = node.value
+            copying.copy(self, len(value.data), lambda: text.value_text(value))
 
     def _preference(self, name: str) -> None:
         if name == "zone":

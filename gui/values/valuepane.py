@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QGuiApplication,
     QImage,
     QKeyEvent,
     QPainter,
@@ -27,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import tasks
+from gui import copying, tasks
 from gui.look import boxes, icons, preferences, states, theme, wording
 from gui.values import valuetext
 from gui.values.valuetext import Reading
@@ -239,7 +238,9 @@ class _Side(QWidget):
         self.as_hex.setText("Show picture" if pictured else "Show bytes")
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(valuetext.safe(self.value))
+        value = self.value
+        if value is not None:
+            copying.copy(self, len(value.data), lambda: valuetext.copied(value))
 
 
 class ValuePane(QWidget):

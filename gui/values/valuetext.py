@@ -276,11 +276,3 @@ def picture_of(data: bytes) -> QImage | None:
         reader.setScaledSize(size.scaled(QSize(PICTURE, PICTURE), Qt.AspectRatioMode.KeepAspectRatio))
     image = reader.read()
     return None if image.isNull() else image
-
-
-def safe(value: Value | None) -> str:
-    """What copying gives, or why it gives nothing."""
-    try:
-        return "" if value is None else copied(value)
-    except Refused as error:
-        return str(error)

@@ -14,6 +14,7 @@ from gui.browse.browser import BrowserPanel
 from gui.browse.querybar import field_names, sort_words
 from gui.look import preferences
 from gui.look.cells import CELL, Cell
+from model import text
 from model.canonical import Value
 from model.session import Session
 from tests.gui.windows import NS, wait_idle
@@ -242,6 +243,16 @@ def test_the_menu_copies_id_and_document(panel: BrowserPanel) -> None:
     assert QGuiApplication.clipboard().text() == "K-204117"
     by_text["Copy as Extended JSON"].trigger()
     assert '"_id": "K-204117"' in QGuiApplication.clipboard().text()
+
+
+def test_opening_the_menu_writes_no_document_out(panel: BrowserPanel, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = panel.model.rows[row_of(panel, "K-204117")]
+    written: list[bytes] = []
+    monkeypatch.setattr(text, "to_text", lambda raw, *_: written.append(raw) or "it")
+    menu = panel.menu_for(row)
+    assert not written  # one of 15 MB takes two seconds
+    {action.text(): action for action in menu.actions()}["Copy as Extended JSON"].trigger()
+    assert written == [row.raw]
 
 
 def test_a_document_that_does_not_decode_is_listed_and_says_so(qtbot: QtBot, tmp_path: Path, home: Path) -> None:

@@ -1,0 +1,59 @@
+"""What is put on the clipboard: small things at once, large ones in a task, so that the window answers meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, tasks
+from gui.look import wording
+from model.errors import Refused
+
+AT_ONCE = 64 * 1024  # bytes of what is written out; twice as much takes longer than a window may stand still
+
+
+class _Copying(QObject):
+    """One copy under way; a later one, for whatever part of the window, takes its place."""
+
+    latest: tasks.Task | None = None
+
+    def __init__(self, owner: QWidget, said: str) -> None:
+        super().__init__(owner)
+        self._owner, self._said = owner, said
+
+    def done(self, words: str) -> None:
+        QGuiApplication.clipboard().setText(words)
+        size = wording.size(len(words.encode("utf-8", "replace")))
+        messages.copied(self._owner, f"{self._said or 'It is copied'}, {size}")
+        self.deleteLater()
+
+    def failed(self, error: BaseException) -> None:
+        messages.fail(self._owner, error)
+        self.deleteLater()
+
+
+def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str = "") -> None:
+    """Put words on the clipboard and say so, where ``said`` says how.
+
+    ``size`` is of what they are made from, in bytes; None where that has to be read first. What cannot be written out
+    is a message, and the clipboard stays as it was.
+    """
+    if _Copying.latest is not None:
+        _Copying.latest.drop()
+        _Copying.latest = None
+    if size is None or size > AT_ONCE:
+        ends = _Copying(owner, said)
+        title = "Copying" if size is None else f"Copying {wording.size(size)}"
+        _Copying.latest = tasks.run(lambda _: words(), done=ends.done, failed=ends.failed, owner=ends, title=title)
+        return
+    try:
+        made = words()
+    except Refused as refusal:
+        messages.fail(owner, refusal)
+        return
+    QGuiApplication.clipboard().setText(made)
+    if said:
+        messages.copied(owner, said)
