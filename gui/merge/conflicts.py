@@ -5,6 +5,8 @@ The prompt writes nothing; it says what was chosen. Overwriting asks a second ti
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
@@ -18,7 +20,7 @@ from gui.look.sheet import Sheet
 from gui.look.states import Glyph, button, words
 from gui.look.wording import many, version
 from model import text
-from model.canonical import Value
+from model.canonical import Path, Value
 from model.merge import Decision
 from model.session import Conflict
 
@@ -48,12 +50,43 @@ def clashes(conflict: Conflict) -> list[Clash]:
         return []
     theirs, mine = Changes(base, conflict.theirs.content), Changes(base, conflict.mine)
     asked = conflict.merge.conflicts if conflict.merge is not None else ()
+    edited, waiting = _ByPlace([own.old_path for own in mine.all]), _ByPlace([one.path for one in asked])
+    moves: dict[Path, int] = {}
+    for i, own in enumerate(mine.all):
+        if own.op == "move":
+            moves.setdefault(own.old_path[:-1], i)
     found = []
     for change in theirs.all:
-        beside = [own for own in mine.all if _meet(own, change)]
-        beside.sort(key=lambda own: own.old_path != change.old_path)
-        found.append(Clash(change, beside[0] if beside else None, any(_waits(one, change) for one in asked)))
+        near = edited.near(change.old_path)
+        if change.op == "move" and change.old_path[:-1] in moves:
+            near.append(moves[change.old_path[:-1]])
+        beside = [i for i in near if _meet(mine.all[i], change)]
+        at = min(beside, key=lambda i: (mine.all[i].old_path != change.old_path, i), default=None)
+        needs_choice = any(_waits(asked[i], change) for i in waiting.near(change.old_path))
+        found.append(Clash(change, None if at is None else mine.all[at], needs_choice))
     return sorted(found, key=lambda clash: not clash.needs_choice)
+
+
+class _ByPlace:
+    """Which of many paths lie at a path, above or below it, without a look at each: both sides may have thousands."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._at: dict[Path, list[int]] = {}
+        for i, path in enumerate(paths):
+            self._at.setdefault(path, []).append(i)
+        self._sorted = sorted((_steps(path), i) for i, path in enumerate(paths))
+
+    def near(self, path: Path) -> list[int]:
+        """Their numbers."""
+        steps = _steps(path)
+        first, last = (bisect_left(self._sorted, (key, -1)) for key in (steps, (*steps, (2, ""))))
+        below = [i for _, i in self._sorted[first:last]]
+        return [i for depth in range(len(path)) for i in self._at.get(path[:depth], ())] + below
+
+
+def _steps(path: Path) -> tuple[tuple[int, str | int], ...]:
+    """A path that can be sorted among others: names and positions are not compared, and (2, "") is behind them all."""
+    return tuple((int(isinstance(step, str)), step) for step in path)
 
 
 def _meet(a: Change, b: Change) -> bool:

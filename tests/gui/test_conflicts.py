@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui.look.cells import CELL
-from gui.merge.conflicts import ConflictPrompt, clashes
+from gui.merge.conflicts import ConflictPrompt, _ByPlace, clashes
 from model import canonical
 from model.canonical import Value
 from model.session import Conflict
@@ -199,3 +202,28 @@ def test_a_layout_without_versions_is_spoken_of_without_them(window: QMainWindow
     prompt.buttons["ask_overwrite"].click()
     assert "Overwrite what is in the database with your edit?" in said(prompt)
     assert Value.of(12) == conflict.base.v
+
+
+def test_thousands_of_changes_on_both_sides_are_told_apart_without_comparing_each_with_each(home: Path) -> None:
+    many = 4000
+    base = canonical.encode({"n": {f"f{i}": {"a": i, "b": i} for i in range(many)}})
+    mine = canonical.encode({"n": {f"f{i}": {"a": -1, "b": i} for i in range(many)}})
+    desk = Desk(home, base)
+    found = met(desk, lambda _: canonical.encode({"n": {f"f{i}": {"a": i % 2, "b": -1} for i in range(many)}}), mine)
+    begun = time.process_time()
+    rows = clashes(found)
+    assert time.process_time() - begun < 2  # each with each takes 20 s
+    assert len(rows) == 2 * many - 2  # a is 0 and 1 in the first two as it was
+    assert sum(row.needs_choice for row in rows) == sum(row.mine is not None for row in rows) == many - 2
+    assert all(row.mine.old_path == row.theirs.old_path for row in rows if row.mine is not None)
+
+
+def test_what_lies_at_above_or_below_a_place_is_found_as_by_looking_at_each(home: Path) -> None:
+    rnd = random.Random(seed := random.randrange(1 << 32))
+    print(seed)
+    steps: tuple[str | int, ...] = ("", "a", "ab", "b", 0, 1, 10)
+    paths = [tuple(rnd.choice(steps) for _ in range(rnd.randrange(4))) for _ in range(300)]
+    index = _ByPlace(paths)
+    for path in [(), *paths]:
+        near = [i for i, other in enumerate(paths) if other[: len(path)] == path[: len(other)]]
+        assert sorted(index.near(path)) == near
