@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent
@@ -22,6 +23,7 @@ from model.merge import Decision
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 ROW = 36
+NAMED = 60  # names of an order that a cell lists
 
 
 def operation(decision: Decision, taken: Value | None, in_array: bool = False) -> str:
@@ -157,14 +159,18 @@ class DecisionModel(CellModel):
 
     def _order(self, decision: Decision, side: str, value: Value) -> Cell:
         """Names, or what elements are known by, in a side's order; those that changed places are marked."""
-        here = [text.shown(one, self.zone, 40) for one in canonical.items(value)]
-        base = [text.shown(one, self.zone, 40) for one in canonical.items(decision.base)] if decision.base else []
-        together = sorted(here) == sorted(base) and len(set(here)) == len(here)
-        moved = moved_names(base, here) if side != "base" and together else set()
-        spans = [Span("[ ", "text2")]
-        for at, name in enumerate(here):
-            spans.append(Span(name, mark="chgS" if name in moved else ""))
+        here = _names(value, self.zone)
+        moved = _moved(decision.base, value, self.zone) if side != "base" and decision.base else frozenset()
+        start = 0
+        if len(here) > NAMED:  # from the first that changed places on
+            start = max(0, next((at for at, name in enumerate(here) if name in moved), 0) - 1)
+        end = min(len(here), start + NAMED)
+        spans = [Span("[ … " if start else "[ ", "text2")]
+        for at in range(start, end):
+            spans.append(Span(here[at], mark="chgS" if here[at] in moved else ""))
             spans.append(Span(", " if at + 1 < len(here) else " ]", "text2"))
+        if end < len(here):
+            spans.append(Span(f"… {len(here) - end:,} more ]", "text2"))
         return Cell(spans=tuple(spans), mono=True, size=12)
 
     def _decision(self, decision: Decision, row: int) -> Cell:
@@ -196,6 +202,20 @@ class DecisionModel(CellModel):
             "theirs": "The database’s",
             "both": "Both",
         }[decision.action]
+
+
+# An order can be one of thousands of names, and each is asked for at every paint.
+@lru_cache(maxsize=16)
+def _names(value: Value, zone: str) -> tuple[str, ...]:
+    return tuple(text.shown(one, zone, 40) for one in canonical.items(value))
+
+
+@lru_cache(maxsize=16)
+def _moved(base: Value, value: Value, zone: str) -> frozenset[str]:
+    """The names that have another place than in the base; none where not all of them are in both, once each."""
+    before, here = list(_names(base, zone)), list(_names(value, zone))
+    together = sorted(here) == sorted(before) and len(set(here)) == len(here)
+    return frozenset(moved_names(before, here)) if together else frozenset()
 
 
 def renamed(decision: Decision) -> str:
