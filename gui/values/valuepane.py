@@ -5,7 +5,10 @@ Texts are made in a task. Where two values are compared they stand side by side 
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QImage,
     QKeyEvent,
@@ -29,6 +32,7 @@ from PySide6.QtWidgets import (
 from gui import copying, tasks
 from gui.look import boxes, icons, preferences, states, theme, wording
 from gui.values import valuetext
+from gui.values.alignment import Alignment
 from gui.values.valuetext import Reading
 from model.canonical import Value
 
@@ -81,10 +85,35 @@ class ReadOnlyText(QPlainTextEdit):
         else:
             self._timer.stop()
         if marks:
-            cursor = self.textCursor()
-            cursor.setPosition(min(marks[0][0], max(0, self.document().characterCount() - 1)))
-            self.setTextCursor(cursor)
-            self.ensureCursorVisible()
+            self.go(marks[0][0])
+
+    def go(self, place: int) -> None:
+        """Bring a place into sight, in the middle where it was out of it."""
+        cursor = self.textCursor()
+        cursor.setPosition(min(place, max(0, self.document().characterCount() - 1)))
+        self.setTextCursor(cursor)
+        if not self.viewport().rect().contains(self.cursorRect()):
+            self.centerCursor()
+
+    @property
+    def marks(self) -> tuple[tuple[int, int], ...]:
+        """The marked stretches, as places of the view."""
+        return self._marks
+
+    def line_of(self, place: int) -> int:
+        """The number of a place's line."""
+        return self.document().findBlock(place).blockNumber()
+
+    @property
+    def top(self) -> int:
+        """The place of the first character in sight."""
+        return self.cursorForPosition(QPoint(0, 0)).position()
+
+    def scroll_to(self, place: int) -> None:
+        """Put the line of a place at the top."""
+        block = self.document().findBlock(min(place, max(0, self.document().characterCount() - 1)))
+        line = block.layout().lineForTextPosition(place - block.position())
+        self.verticalScrollBar().setValue(block.firstLineNumber() + (line.lineNumber() if line.isValid() else 0))
 
     def _piece(self) -> None:
         if self._at >= len(self._rest):
@@ -187,7 +216,7 @@ class _Side(QWidget):
         self.text, self.picture = ReadOnlyText(), Picture()
         self._large = QWidget()
         column = QVBoxLayout(self._large)
-        column.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
+        column.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
         self.large_words = states.words("", "second", wrap=True)
         self.load = states.button("Load anyway", self.load_asked.emit, "small")
         column.addWidget(self.large_words)
@@ -232,6 +261,11 @@ class _Side(QWidget):
         self._stack.setCurrentWidget(self.text if reading.picture is None else self.picture)
         self.as_hex.setText("Show bytes")
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is shown as text, not as a picture."""
+        return self._stack.currentWidget() is self.text
+
     def _other_form(self) -> None:
         pictured = self._stack.currentWidget() is self.picture
         self._stack.setCurrentWidget(self.text if pictured else self.picture)
@@ -263,9 +297,20 @@ class ValuePane(QWidget):
         close.clicked.connect(self.closed)
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
+        head.setSpacing(theme.px(8))
+        self.count = states.words("", "second")
+        self.up = _arrow("arrow-up", "Previous difference", partial(self._step, -1))
+        self.down = _arrow("arrow-down", "Next difference", partial(self._step, 1))
         head.addWidget(self._title, 1)
+        for part in (self.count, self.up, self.down):
+            head.addWidget(part)
+            part.hide()
+        head.addSpacing(theme.px(8))
         head.addWidget(close)
-        self.left, self.right = _Side(), _Side()
+        self._alignment, self._at = Alignment(), 0
+        self._stops: tuple[tuple[int, int], ...] = ()
+        self._leading = False
+        self.left, self.right = self._both = _Side(), _Side()
         line = QWidget()
         line.setFixedWidth(1)
         line.setObjectName("rule")
@@ -282,6 +327,8 @@ class ValuePane(QWidget):
         column.addLayout(body, 1)
         for side in (self.left, self.right):
             side.load_asked.connect(self._whole)
+            side.as_hex.clicked.connect(self._say)
+            side.text.verticalScrollBar().valueChanged.connect(partial(self._lead, side))
 
     def show_value(self, title: str, value: Value | None) -> None:
         """Show one value."""
@@ -318,8 +365,48 @@ class ValuePane(QWidget):
         title, *values = self._asked
         self._title.setText(title)
         self.setAccessibleName(f"Value of {title}")
+        self._leading = True  # each shows its first difference; until both are there, neither leads the other
         for side, name, value, reading in zip((self.left, self.right), self._names, values, readings, strict=True):
             side.put(name, value, reading, self._strong)
+        self._alignment, self._at = Alignment(self.left.text.marks, self.right.text.marks), 0
+        lines: dict[tuple[int, ...], tuple[int, int]] = {}  # what differs in one line is one step
+        for stop in self._alignment.stops:
+            lines.setdefault(tuple(side.text.line_of(at) for side, at in zip(self._both, stop, strict=True)), stop)
+        self._stops = tuple(lines.values())
+        self._leading = False
+        self._say()
+
+    # --- both as one
+
+    def _lead(self, side: _Side, _: int = 0) -> None:
+        """Scroll the other text to what stands beside the top of this one."""
+        if self._leading or self.right.isHidden():
+            return
+        other = self.right if side is self.left else self.left
+        bar, its = side.text.verticalScrollBar(), other.text.verticalScrollBar()
+        self._leading = True
+        if bar.value() == bar.maximum():
+            its.setValue(its.maximum())
+        else:
+            other.text.scroll_to(self._alignment.across(side.text.top, side is self.left))
+        self._leading = False
+
+    def _step(self, by: int) -> None:
+        stops = self._stops
+        self._at = max(0, min(len(stops) - 1, self._at + by))
+        self._leading = True
+        for side, place in zip(self._both, stops[self._at], strict=True):
+            side.text.go(place)
+        self._leading = False
+        self._say()
+
+    def _say(self) -> None:
+        total = len(self._stops)
+        self.count.setText(f"Difference {self._at + 1:,} of {total:,}")
+        for part in (self.count, self.up, self.down):
+            part.setVisible(total > 1 and self.left.is_text and self.right.is_text)
+        self.up.setEnabled(self._at > 0)
+        self.down.setEnabled(self._at < total - 1)
 
     def _failed(self, error: BaseException) -> None:
         self._asked = (self._asked[0], None, None)
@@ -331,6 +418,18 @@ class ValuePane(QWidget):
             self.closed.emit()
         else:
             super().keyPressEvent(event)
+
+
+def _arrow(icon: str, words: str, call: Callable[[], object]) -> QToolButton:
+    made = QToolButton()
+    made.setIcon(icons.icon(icon))
+    made.setIconSize(QSize(theme.px(14), theme.px(14)))
+    made.setFixedSize(theme.px(26), theme.px(26))
+    made.setProperty("boxed", True)
+    made.setToolTip(words)
+    made.setAccessibleName(words)
+    made.clicked.connect(call)
+    return made
 
 
 class StoredDialog(QDialog):

@@ -223,3 +223,46 @@ def test_the_stored_document_opens_in_a_dialog(qtbot: QtBot) -> None:
     assert '"v": {"$numberInt": "2"}' in dialog.pane.left.text.toPlainText().replace("\n", " ").replace("  ", " ")
     dialog.show_error(NotFound("There is no version 2 any more; refresh the list."))
     assert dialog.stack.state.help == "There is no version 2 any more; refresh the list."
+
+
+def test_two_long_texts_scroll_as_one_with_what_belongs_together_side_by_side(pane: ValuePane, qtbot: QtBot) -> None:
+    old = [f"line {number}" for number in range(200)]
+    new = [*old[:50], *(f"this is new {number}" for number in range(30)), *old[50:120], "here", *old[121:]]
+    pane.show_pair("t", Value.of("\n".join(old)), Value.of("\n".join(new)))
+    settle(qtbot)
+    left, right = pane.left.text, pane.right.text
+
+    def tops() -> tuple[str, str]:
+        found = [side.document().findBlock(side.top).text() for side in (left, right)]
+        return found[0], found[1]
+
+    left.verticalScrollBar().setValue(20)
+    assert tops() == ("line 20", "line 20")
+    left.verticalScrollBar().setValue(100)
+    assert tops() == ("line 100", "line 100")
+    right.verticalScrollBar().setValue(60)
+    assert tops() == ("line 50", "this is new 10")
+    left.verticalScrollBar().setValue(left.verticalScrollBar().maximum())
+    assert right.verticalScrollBar().value() == right.verticalScrollBar().maximum()
+
+
+def test_the_differences_of_a_long_text_are_gone_through(pane: ValuePane, qtbot: QtBot) -> None:
+    old = [f"line {number}" for number in range(200)]
+    new = [*old[:50], "new", *old[50:120], "other", *old[121:]]
+    pane.show_pair("t", Value.of("\n".join(old)), Value.of("\n".join(new)))
+    settle(qtbot)
+    assert pane.count.text() == "Difference 1 of 2"
+    assert not pane.up.isEnabled()
+    pane.down.click()
+    assert pane.count.text() == "Difference 2 of 2"
+    assert not pane.down.isEnabled()
+    for side, word in ((pane.left.text, "line 120"), (pane.right.text, "other")):
+        assert side.textCursor().block().text() == word
+        assert side.viewport().rect().contains(side.cursorRect())
+    data = bytes(range(256))
+    pane.show_pair("t", Value.of(Binary(data)), Value.of(Binary(bytes((9, 9)) + data[2:200] + b"!" + data[201:])))
+    settle(qtbot)
+    assert pane.count.text() == "Difference 1 of 2"  # bytes, and the letters behind them, are one
+    pane.show_pair("t", Value.of("one"), Value.of("two"))
+    settle(qtbot)
+    assert not pane.down.isVisible()
