@@ -424,6 +424,9 @@ class DiffPanel(QWidget):
 
     def show_hidden(self) -> None:
         """List what is hidden."""
+        kept = ignoring.kept(self._session.source, self._ns)
+        if kept != self.ignored:
+            self._ignore(kept)
         found = self.comparison.diff.operations if self.comparison is not None else ()
         sheet = HiddenSheet(self, self._ns, self.ignored, self.ignored.counted(found))
         sheet.shown.connect(self.show_again)
@@ -431,7 +434,9 @@ class DiffPanel(QWidget):
 
     def show_again(self, pattern: Pattern | None) -> None:
         """Hide a pattern no longer, or None: nothing."""
-        self._ignore(Ignored() if pattern is None else self.ignored.without(pattern))
+        # What is kept, and not what this panel knows of it: another tab may have hidden more meanwhile.
+        kept = ignoring.kept(self._session.source, self._ns)
+        self._ignore(Ignored() if pattern is None else kept.without(pattern))
 
     def _ignore(self, ignored: Ignored) -> None:
         ignoring.keep(self._session.source, self._ns, ignored)

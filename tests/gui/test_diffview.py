@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.compare import diffview
+from gui.compare import diffview, ignoring
 from gui.compare.diffplan import Plan
 from gui.compare.diffrows import FIELD, SYMBOL, A, B
 from gui.compare.diffview import DiffPanel, restorable
@@ -612,3 +612,20 @@ def test_versions_without_content_are_no_crash(qtbot: QtBot) -> None:
     shown.panel.show_comparison(broken)
     shown.settle()
     assert shown.panel._stack.state.title == "These versions could not be compared"
+
+
+def test_showing_a_field_again_leaves_what_another_tab_has_hidden_meanwhile(shown: Shown) -> None:
+    panel = shown.panel
+    panel.hide_path(("t",))
+    shown.settle()
+    other = DiffPanel(shown.source.as_session(), "insurance.contracts")
+    shown.qtbot.addWidget(other)
+    other.hide_path(("new",))
+    panel.show_again(("t",))
+    shown.settle()
+    assert ignoring.kept(shown.source.source, "insurance.contracts").patterns == (("new",),)
+    assert panel.counts.words == ["1 removed", "3 changed"]
+    other.show_hidden()
+    (listed,) = other.findChildren(HiddenSheet)
+    assert list(listed.rows) == [("new",)]
+    listed.reject()
