@@ -154,9 +154,7 @@ class Tasks(QObject):
     ) -> Task:
         """Start work; see the module's docstring. ``title`` is shown in the status bar while it runs."""
         if key:
-            for other in self.running:
-                if other.owner is owner and other.key == key:
-                    other.drop()
+            self.drop(owner, key)
         number = next(self._numbers)
         progress = Progress(self._relay, number)
         task = Task(number, title, owner, key, progress)
@@ -164,6 +162,12 @@ class Tasks(QObject):
         self.changed.emit()
         self._pool.start(_Job(work, progress, self._relay, number))
         return task
+
+    def drop(self, owner: QObject, key: str) -> None:
+        """No answer is wanted any more of what runs for this owner under this key."""
+        for task in self.running:
+            if task.owner is owner and task.key == key:
+                task.drop()
 
     @Slot(object, object, object)
     def _progressed(self, number: int, done: int, total: int | None) -> None:
@@ -255,3 +259,4 @@ def describe(error: BaseException) -> tuple[str, str]:
 
 tasks = Tasks()
 run = tasks.run
+drop = tasks.drop

@@ -139,6 +139,7 @@ class Preview(QWidget):
         self.at_stake.setVisible(pair is not None)
         self._note = end.detail if end is not None else item.advice if item is not None else ""
         self._say(self._note if pair is None else "")  # beside fields there is no room to spare; the row has a tooltip
+        tasks.drop(self, "fields")  # of the item before
         if pair is None:
             return
         a, b, titles = pair

@@ -179,6 +179,7 @@ class JournalPanel(QWidget):
         why = "" if entry is None else self._why_not(entry)
         self.undo.setEnabled(entry is not None and not why)
         self.undo.setToolTip(why)
+        tasks.drop(self, "compare")  # of the entry before, whose rows would stand under this one's name
         if entry is None:
             return
         self._what.setText(f"{entry.action.capitalize()} of {_document(entry)}")

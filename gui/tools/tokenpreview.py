@@ -74,6 +74,7 @@ class TokenPreview(QWidget):
         self._token, self._sending = token, None
         self._copy.setEnabled(False)
         self._copy_shell.setEnabled(False)
+        tasks.drop(self, "preview")  # of the token before
         if token is None:
             self.model.fill([])
             self.code.clear()

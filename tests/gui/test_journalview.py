@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -47,6 +48,20 @@ def test_an_edit_stands_in_the_journal_with_what_it_changed(panel: JournalPanel)
     assert [words(panel, at) for at in (2, 3, 4, 5, 6)] == ["Edit", "K-204118", NS, "v1 → v2", "Applied"]
     assert panel.changes.plan is not None
     assert [op.path for op in panel.changes.plan.changes] == [("status",), ("changedBy",)]
+
+
+def test_what_one_write_changed_is_not_shown_under_the_name_of_the_next(
+    panel: JournalPanel, idle: Callable[[], None]
+) -> None:
+    entry = panel.model.rows[0]
+    panel.model.add([replace(entry, id="another", before=None, after=None, detail="Kept no content.")], more=False)
+    panel.list.setCurrentIndex(panel.model.index(1, 0))
+    idle()
+    panel.list.setCurrentIndex(panel.model.index(0, 0))
+    panel.list.setCurrentIndex(panel.model.index(1, 0))  # before the first is compared
+    idle()
+    assert panel._inner.kind == "empty"
+    assert panel._inner.state._title.text() == "This write kept no content"
 
 
 def test_at_1024_the_last_columns_are_still_there(panel: JournalPanel, qtbot: QtBot) -> None:

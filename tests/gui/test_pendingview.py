@@ -221,6 +221,17 @@ def test_the_preview_says_what_finishing_and_dropping_each_do(
     assert "will not be counted" in panel.preview.code.toPlainText()
 
 
+def test_the_preview_of_a_token_does_not_come_back_once_none_is_chosen(
+    panel: PendingPanel, idle: Callable[[], None]
+) -> None:
+    panel.preview.show_token(panel.model.rows[0])
+    panel.preview.show_token(None)  # before the first is worked out
+    idle()
+    assert not panel.preview.model.rows
+    assert panel.preview.code.toPlainText() == ""
+    assert not panel.preview._copy.isEnabled()
+
+
 def test_filters_narrow_the_list_and_what_is_finished(panel: PendingPanel) -> None:
     panel.search.setText("calls")
     assert {str(row.id.python()).split()[1] for row in panel.model.rows} == {"calls"}

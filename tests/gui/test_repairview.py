@@ -106,6 +106,18 @@ def said(panel: RepairPanel, row: int) -> str:
     return panel.model.said(panel.model.rows[row])[2]
 
 
+def test_fields_of_one_item_are_not_shown_under_the_next(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    preview, item = panel.preview, panel.item
+    assert item is not None
+    dry = panel.model.dry[item.no]
+    preview.put(item, dry, 0, 2)
+    preview.put(None, None, 0, 0)  # before they are compared
+    idle(qtbot)
+    assert preview.fields.count == 0
+    assert not preview.at_stake.isVisibleTo(preview)
+
+
 def test_each_item_says_what_its_repair_would_do(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     assert [said(panel, at) for at in range(2)] == ["Would be removed"] * 2
