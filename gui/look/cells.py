@@ -72,6 +72,7 @@ class Cell:
     weight: int = 400
     right: bool = False  # numbers stand right
     middle: bool = False  # elide in the middle: ids and paths
+    wrap: bool = False  # two lines where one is too narrow
     ground: str = ""
     hatch: bool = False  # the absent side
     icon: str = ""
@@ -192,6 +193,8 @@ class CellDelegate(QStyledItemDelegate):
             return rect.right() if cell.right else rect.left()
         look = (cell.mono, cell.size, cell.weight)
         width = sum(_advance(look, span) for span in spans)
+        if cell.wrap and width > rect.width() + 0.5:
+            return _two_lines(painter, rect, cell)
         if width > rect.width() + 0.5:
             behind = spans[-1:] if len(spans) > 1 and spans[-1].sans else ()  # a word behind a value is not cut off
             room = rect.width() - sum(_advance(look, span) for span in behind)
@@ -234,6 +237,27 @@ def full_width(cell: Cell) -> float:
     beside += sum(symbols.badge_width(badge.text, badge.symbol) + theme.px(8) for badge in cell.badges)
     look = (cell.mono, cell.size, cell.weight)
     return theme.px(16) + beside + sum(_advance(look, span) for span in cell.spans)
+
+
+def _two_lines(painter: QPainter, rect: QRectF, cell: Cell) -> float:
+    """Draw a sentence in two lines, broken between words, the second cut where it is too long; all in one colour."""
+    font, metrics = _face(cell.mono, cell.size, cell.weight)
+    said = cell.text
+    cut = next((at for at in _gaps(said) if metrics.horizontalAdvance(said[:at]) <= rect.width()), 0)
+    rest = metrics.elidedText(said[cut:].strip(), Qt.TextElideMode.ElideRight, int(rect.width()))
+    lines = [said[:cut].strip(), rest] if cut else [rest]
+    painter.setFont(font)
+    painter.setPen(theme.colour(cell.spans[0].token))
+    high = metrics.height()
+    top = rect.center().y() - high * len(lines) / 2
+    for at, line in enumerate(lines):
+        painter.drawText(QRectF(rect.left(), top + at * high, rect.width() + 2, high), _ONE_LINE, line)
+    return rect.right()
+
+
+def _gaps(said: str) -> list[int]:
+    """Where a sentence may be broken, last first."""
+    return [at for at in range(len(said) - 1, 0, -1) if said[at] == " "]
 
 
 _ONE_LINE = int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)

@@ -25,6 +25,7 @@ from gui.merge.resolverparts import WAYS, ConflictBar, MergeHead, ResultHead
 from gui.merge.resolvertable import ROW, DecisionModel, DecisionTable
 from gui.merge.resolving import Resolution, Result, drawn
 from gui.merge.resultview import ResultModel, ResultTree
+from gui.values.valuepane import ValuePane
 from model import text
 from model.canonical import Value
 from model.errors import Refused
@@ -81,16 +82,21 @@ class ResolverPanel(QWidget):
         above, below = QWidget(), QWidget()
         _column(above, self.table, hair(), self.bar.bar, stretch=self.table)
         _column(below, self.result_head, hair(), self._views, stretch=self._views)
+        self.value = ValuePane()
+        self.value.hide()
         self.split = boxes.split()
         self.split.setHandleWidth(1)
         self.split.addWidget(above)
-        self.split.addWidget(below)
+        self.split.addWidget(boxes.split(below, self.value, sizes=(220, 180)))
         self.split.setStretchFactor(1, 1)
         _column(self, self.head.bar, hair(), self.split, self.notices, stretch=self.split)
         self.setFocusProxy(self.table)
         self.table.row_changed.connect(self._show_row)
         self.table.taken.connect(self.choose)
         self.table.reopened.connect(self.reopen)
+        self.table.whole_asked.connect(self.toggle_value)
+        self.table.escaped.connect(self.hide_value)
+        self.value.closed.connect(self.hide_value)
         self.tree.value_typed.connect(self._typed)
         self.tree.key_asked.connect(self._tree_key)
         self.tree.clicked.connect(self._follow_tree)
@@ -207,6 +213,7 @@ class ResolverPanel(QWidget):
 
     def _show_row(self) -> None:
         self.bar.show(self._resolution, self.table.row)
+        self._show_value()
         result, row = self._result, self.table.row
         if result is not None and row >= 0:
             path = next((path for path, at in result.places.items() if at == row), None)
@@ -218,6 +225,30 @@ class ResolverPanel(QWidget):
                     above = above.parent()
                 self.tree.setCurrentIndex(index)
                 self.tree.scrollTo(index)
+
+    # --- the whole values below
+
+    def toggle_value(self) -> None:
+        """Show both sides' whole values of the current row below, or hide them."""
+        if self.value.isHidden() and self.table.row >= 0:
+            self.value.show()
+            self._show_value()
+            self.table.scrollTo(self.table.currentIndex())
+        else:
+            self.hide_value()
+
+    def hide_value(self) -> None:
+        """Close the values below."""
+        if not self.value.isHidden():
+            self.value.hide()
+            self.table.setFocus()
+
+    def _show_value(self) -> None:
+        if self.value.isHidden() or self.table.row < 0:
+            return
+        one, conflict = self._resolution.decision(self.table.row), self._resolution.conflict
+        now = wording.version(conflict.theirs.v) if conflict.theirs is not None else ""
+        self.value.show_pair(one.place, one.mine, one.theirs, "chgS", ("Your edit", f"In the database {now}".strip()))
 
     def _follow_tree(self) -> None:
         node = self.model.node(self.tree.currentIndex())

@@ -59,7 +59,7 @@ class MergeHead:
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
         lead = f"You opened {was}. The database is at {now} now." if was and now else "The document changed meanwhile."
         self.title.setText(f"Merge your edit of {name}")
-        self.line.setText(f"{lead} Your edit is kept as a draft; nothing has been written.")
+        self.line.setText(f"{lead} Your edit is kept; nothing was written.")
         self.save.setText(f"Save as {following}" if following else "Save")
 
     def show_state(self, resolution: Resolution, reason: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TypeAlias
 
 from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QMenu, QStyleOptionViewItem, QWidget
 
+from gui.compare import diffcells
 from gui.compare.diffcells import moved_names
 from gui.edit.changes import marked
 from gui.look import theme
@@ -23,6 +25,7 @@ from model.merge import Decision
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 ROW = 36
+Spans: TypeAlias = tuple[Span, ...]
 NAMED = 60  # names of an order that a cell lists
 
 
@@ -48,6 +51,8 @@ class DecisionModel(CellModel):
         super().__init__(parent)
         self.resolution, self.zone = resolution, zone
         self.unchanged: int | None = None
+        self._room = 30  # characters that fit a side
+        self._drawn: dict[tuple[Value, Value, bool], Spans] = {}
         self.headers = self._headers()
 
     headers: tuple[str, ...] = ("", "", "", "", "", "")
@@ -67,6 +72,11 @@ class DecisionModel(CellModel):
         self.resolution = resolution
         self.headers = self._headers()
         self.endResetModel()
+
+    def set_room(self, characters: int) -> None:
+        """Say how many characters fit a side: longer values are cut around what differs."""
+        if characters != self._room:
+            self._room, self._drawn = characters, {}
 
     def count_unchanged(self, number: int) -> None:
         """Say how many fields are the same on all sides."""
@@ -151,11 +161,25 @@ class DecisionModel(CellModel):
         kinds = {v.type for v in (decision.base, decision.mine, decision.theirs) if v is not None}
         behind = (Span(f"  {value.kind}", "text2", sans=True),) if len(kinds) > 1 else ()
         same = side != "base" and value == decision.base and not decision.conflict
-        spans: tuple[Span, ...] = (Span(shown, "text2" if same else "text"),)
+        spans: Spans = (Span(shown, "text2" if same else "text"),)
         merged = taken and not decision.conflict and side != "base" and not value.is_container
-        if merged and decision.base is not None and value.type == decision.base.type:
-            spans = marked(value, decision.base, self.zone, "chgS")
+        other = decision.base if side != "base" else decision.mine if decision.mine != value else decision.theirs
+        alike = other is not None and value.type == other.type and not value.is_container
+        if alike and other is not None and diffcells.HUGE > max(len(value.data), len(other.data)) > self._room:
+            spans = self._around(value, other, decision.conflict or merged)
+            if same:
+                spans = tuple(replace(span, token="text2") for span in spans)
+        elif merged and alike and other is not None:
+            spans = marked(value, other, self.zone, "chgS")
         return Cell(spans=(*spans, *behind), mono=True, size=12)
+
+    def _around(self, value: Value, other: Value, mark: bool) -> Spans:
+        """A long value cut to what is around its first difference from another: else the sides may look the same."""
+        key = (value, other, mark)
+        if key not in self._drawn:
+            spans = diffcells.marked(other, value, None, self.zone, self._room, "chgS")[1]
+            self._drawn[key] = spans if mark else tuple(replace(span, mark="") for span in spans)
+        return self._drawn[key]
 
     def _order(self, decision: Decision, side: str, value: Value) -> Cell:
         """Names, or what elements are known by, in a side's order; those that changed places are marked."""
@@ -175,7 +199,7 @@ class DecisionModel(CellModel):
 
     def _decision(self, decision: Decision, row: int) -> Cell:
         hint = renamed(decision)
-        made = self._decided(decision, row)
+        made = replace(self._decided(decision, row), wrap=True)
         return replace(made, spans=(*made.spans, Span(f"; {hint}", "text2"))) if hint else made
 
     def _decided(self, decision: Decision, row: int) -> Cell:
@@ -254,10 +278,15 @@ class _Delegate(CellDelegate):
 
 
 class DecisionTable(CellTree):
-    """Arrows go from cell to cell, Space and Enter take the cell's side; a click takes it where a choice is due."""
+    """Arrows go from cell to cell, Space and Enter take the cell's side; a click takes it where a choice is due.
+
+    Space beside the sides, and the menu, ask for the whole values.
+    """
 
     taken = Signal(int, str)  # row, side
     reopened = Signal(int)
+    whole_asked = Signal()
+    escaped = Signal()
     row_changed = Signal()
 
     def __init__(self, model: DecisionModel, parent: QWidget | None = None) -> None:
@@ -276,11 +305,13 @@ class DecisionTable(CellTree):
         super().resizeEvent(event)
         room = self.viewport().width() - theme.px(44)
         field = max(theme.px(136), min(theme.px(240), int(room * 0.12)))
-        decision = max(theme.px(180), min(theme.px(300), int(room * 0.21)))
+        decision = max(theme.px(232), min(theme.px(300), int(room * 0.21)))
         side = max(theme.px(60), (room - field - decision) // 3)
         widths = (theme.px(44), field, side, side, side, room - field - 3 * side)
         for column, width in enumerate(widths):
             self.setColumnWidth(column, width)
+        letter = QFontMetricsF(theme.mono(12)).horizontalAdvance("0")
+        self.rows.set_room(int((side - theme.px(40)) / letter))
 
     @property
     def row(self) -> int:
@@ -308,10 +339,28 @@ class DecisionTable(CellTree):
         elif key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.column() in SIDES:
             if self.row >= 0:
                 self.taken.emit(self.row, SIDES[index.column()])
+        elif key == Qt.Key.Key_Space and self.row >= 0:
+            self.whole_asked.emit()
+        elif key == Qt.Key.Key_Escape:
+            self.escaped.emit()
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self.row >= 0:
             self.reopened.emit(self.row)
         else:
             super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        if not self.rows.is_row(index):
+            return
+        self.setCurrentIndex(index)
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Show the whole values", self.whole_asked.emit)
+        if index.column() in SIDES:
+            menu.addAction("Take this side", partial(self.taken.emit, index.row(), SIDES[index.column()]))
+        where = self.visualRect(index).center() if by_key else event.pos()
+        menu.popup(self.viewport().mapToGlobal(where))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)

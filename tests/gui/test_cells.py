@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from gui.look import icons, symbols, theme
-from gui.look.cells import Badge, Cell, CellTree, Index, Span, full_width, plain, value
+from gui.look.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.paging import Pager, RowsModel, refill
 
 MARKS = [("archive", "present", False), ("none", "missing", False)]
@@ -177,3 +177,18 @@ def test_a_mistake_in_the_middle_of_an_id_is_seen_because_both_ends_are_shown(qt
     assert spans[0].text.startswith("aaa")
     assert spans[0].text.endswith("the-end")
     assert "…" in spans[0].text
+
+
+def test_a_sentence_is_broken_between_words_where_one_line_is_too_narrow(qtbot: QtBot) -> None:
+    said = Cell(spans=(Span("you removed it, the database changed it"),), size=12, wrap=True)
+
+    def rows_with_ink(width: int) -> int:
+        image = QImage(width, 36, QImage.Format.Format_RGB32)
+        image.fill(theme.colour("surface"))
+        painter = QPainter(image)
+        CellDelegate()._text(painter, image.rect().toRectF(), said)
+        painter.end()
+        ground = theme.colour("surface").rgb()
+        return sum(any(image.pixel(x, y) != ground for x in range(width)) for y in range(36))
+
+    assert rows_with_ink(400) < 16 < rows_with_ink(140)

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from gui.look.cells import CELL, Cell
 from gui.merge.resolver import ResolverPanel
-from gui.merge.resolvertable import DECISION, FIELD, MINE, SYMBOL
+from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
 from gui.merge.resolving import Resolution
 from model import canonical, text
 from model.canonical import Value
 from model.session import Conflict
 from tests.gui.desk import ID, NS, Desk, shown
 
+CALLED = {"base": "one", "mine": "my", "theirs": "their"}
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent.parent / "cases" / "merge.json").read_text("utf-8"))
 
 
@@ -189,3 +191,28 @@ def test_an_order_of_thousands_of_elements_is_named_where_it_changed(qtbot: QtBo
     for _ in range(10):
         panel.table.viewport().grab()
     assert (time.process_time() - begun) / 10 < 0.05  # the window's beat; every name anew took 0.16 s
+
+
+def test_long_values_are_cut_around_what_differs_or_the_sides_would_look_the_same(qtbot: QtBot, home: Path) -> None:
+    same = "the same words over and over, " * 20
+    case = {side: json.dumps({"said": f"{same}{word} way"}) for side, word in CALLED.items()}
+    panel = panel_of(qtbot, home, case)
+    seen = {side: cell(panel, 0, column).spans for side, column in (("mine", MINE), ("theirs", THEIRS))}
+    assert [[span.text for span in spans if span.mark] for spans in seen.values()] == [["my"], ["their"]]
+    for spans in (*seen.values(), cell(panel, 0, BASE).spans):
+        assert "".join(span.text for span in spans).startswith('"…')
+    assert CALLED["base"] in cell(panel, 0, BASE).text
+
+
+def test_the_whole_values_of_a_row_open_below_and_follow_the_row(qtbot: QtBot, home: Path) -> None:
+    case = {side: json.dumps({"said": f"{word} way", "too": f"{word} time"}) for side, word in CALLED.items()}
+    panel = panel_of(qtbot, home, case)
+    panel.table.go(0, FIELD)
+    qtbot.keyClick(panel.table, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: panel.value.left.text.toPlainText() == "my way")
+    assert panel.value.right.text.toPlainText() == "their way"
+    assert panel.resolution.decision(0).open  # nothing is taken by looking
+    panel.table.go(1, FIELD)
+    qtbot.waitUntil(lambda: panel.value.left.text.toPlainText() == "my time")
+    qtbot.keyClick(panel.table, Qt.Key.Key_Escape)
+    assert not panel.value.isVisible()
