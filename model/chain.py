@@ -250,6 +250,7 @@ class Follower:
         """What is known so far; ``complete`` says that no older version is to come."""
         peopled = {key[:-1] for key in self._courses if key and not _is_identity(key)}
         pairs = len(self._read) - 1
+        courses = ((key, self._courses[key]) for key in self._orders.sorted(self._courses))
         tracks = tuple(
             Track(
                 key,
@@ -260,7 +261,7 @@ class Follower:
                 _is_identity(key) and key[:-1] in peopled,
                 complete and pairs >= OFTEN and len(course.changes) == pairs and course.here is not None,
             )
-            for key, course in sorted(self._courses.items(), key=lambda one: self._orders.place(one[0]))
+            for key, course in courses
         )
         return Chain(tuple(self._versions), tracks, self._start, frozenset(self._read), complete)
 

@@ -5,7 +5,7 @@ A leaf is a field that is not taken apart further; a key says which one, in all 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -73,11 +73,19 @@ class Orders:
             *(one for step in known for one in (step, *after.get(step, ()))),
         ]
 
-    def place(self, key: Key) -> tuple[int, ...]:
-        """What sorts keys as the fields stand; the order of fields comes last."""
-        if not key:
-            return (1 << 62,)
-        return tuple(self._at(key[:i])[step] for i, step in enumerate(key))
+    def sorted(self, keys: Iterable[Key]) -> list[Key]:
+        """The keys as the fields stand; the order of fields comes last."""
+        places: dict[Key, tuple[int, ...]] = {(): ()}
+
+        def place(key: Key) -> tuple[int, ...]:
+            above = len(key)
+            while key[:above] not in places:
+                above -= 1
+            for i in range(above, len(key)):
+                places[key[: i + 1]] = (*places[key[:i]], self._at(key[:i])[key[i]])
+            return places[key]
+
+        return sorted(keys, key=lambda key: place(key) if key else (1 << 62,))
 
     def _at(self, key: Key) -> dict[str | Element, int]:
         found = self._places.get(key)

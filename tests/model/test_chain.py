@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -153,6 +154,21 @@ def test_fields_that_every_version_changes_are_known() -> None:
 def test_fields_stand_as_in_the_document_and_gone_ones_where_they_stood() -> None:
     found = chain(history({"a": 1, "x": {"y": 1, "z": 1}, "b": 1}, {"a": 1, "x": {"z": 1}, "c": 1, "b": 1}))
     assert [key_text(track.key) for track in found.tracks] == ["a", "x.y", "x.z", "c", "b"]
+
+
+def test_fields_of_a_thousand_levels_are_told_in_time() -> None:
+    def deep(number: int) -> bytes:
+        value = Value.of(number)
+        for _ in range(1000):
+            beside = ((f"b{i}", Value.of(i)) for i in range(5))
+            value = Value(canonical.OBJECT, canonical.document([("a", value), *beside]))
+        return value.data
+
+    start = time.process_time()
+    found = chain([version(2, deep(2), current=True), version(1, deep(1))])
+    assert time.process_time() - start < 2
+    assert [track.key for track in found.tracks if track.changes] == [("a",) * 1000]
+    assert len(found.tracks) == 5001
 
 
 @settings(max_examples=60, deadline=None)
