@@ -123,6 +123,9 @@ class ChangeMapPage(_ChainPage):
     def do_refresh(self) -> None:
         self.panel.refresh()
 
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
+
     def do_compare(self) -> None:
         self.panel.compare.click()
 

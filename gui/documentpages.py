@@ -162,6 +162,9 @@ class DocumentPage(Page):
         if outcome.ns == self.ns and outcome.id == self._id:
             self.editor.reload()
 
+    def writes_changed(self) -> None:
+        self.editor.say_writable()
+
     def leave(self) -> None:
         self.editor.keep_now()
 
@@ -273,6 +276,9 @@ class MergePage(Page):
 
     def panes(self) -> Sequence[QWidget]:
         return [self.resolver.table, self.resolver.tree, self.resolver.head.save]
+
+    def writes_changed(self) -> None:
+        self.resolver.say_writable()
 
     def memory(self) -> dict[str, str]:
         # The draft is what survives; it opens in the editor, and meets the conflict again on saving.

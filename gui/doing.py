@@ -84,8 +84,8 @@ class Doing(QObject):
             return
         if not session.read_only:
             session.read_only = True
-            self._window.update_state()
-            messages.tell(self._window, f"{session.name} is read-only now", self._allow)
+            self._writes_changed(session)
+            messages.tell(self._window, f"{session.name} is read-only now", partial(self._allow, session))
             return
         if session.is_local and not session.is_sample:
             messages.confirm(
@@ -102,15 +102,19 @@ class Doing(QObject):
             f"Allow writes to {session.name}?",
             f"Nothing is written until you save or apply, and every write is guarded.{marked}",
             "Allow writes",
-            self._allow,
+            partial(self._allow, session),
             danger=self._window.connecting.production(session),
         )
 
-    def _allow(self) -> None:
-        session = self._window.session
-        if session is not None:
+    def _allow(self, session: Session) -> None:
+        if session in self._window.sessions:
             session.read_only = False
-            self._window.update_state()
+            self._writes_changed(session)
+
+    def _writes_changed(self, session: Session) -> None:
+        for page in self._window.desk.pages_of(session):
+            page.writes_changed()
+        self._window.update_state()
 
     def do_disconnect(self) -> None:
         session = self._window.session

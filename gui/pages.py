@@ -106,6 +106,9 @@ class Page(QWidget):
     def after_write(self, outcome: Outcome) -> None:
         """Something was written through another page of the same connection."""
 
+    def writes_changed(self) -> None:
+        """Writing was allowed, or is not any more: offer what can be done now."""
+
     def leave(self) -> None:
         """The tab closes: keep what must not be lost."""
 
@@ -328,6 +331,10 @@ class CollectionPage(Page):
         info = self.browser.info
         if outcome.ns == self.ns or (info is not None and info.belongs_to == outcome.ns):
             self.browser.refresh()
+
+    def writes_changed(self) -> None:
+        self.diff.say_writable()
+        self._loaded(None)  # whether an index that writing needs is missing was not asked so far
 
     def memory(self) -> dict[str, str]:
         return {"kind": self.kind, "ns": self.ns, "filter": self.browser.bar.query.filter}

@@ -62,6 +62,9 @@ class RepairPage(_PlacePage):
         repaired = sum(end.kind == "applied" for end in self.panel.model.ends.values())
         return max(0, self.panel.pane.total - repaired)
 
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
+
     def leave(self) -> None:
         self.panel.scanner.stop()
 

@@ -62,6 +62,9 @@ class PendingPage(_ToolPage):
     def _closed(self) -> None:
         self.asked.emit(Request("close"))
 
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
+
     def do_refresh(self) -> None:
         self.panel.refresh()
 
@@ -90,6 +93,9 @@ class JournalPage(_ToolPage):
         except Refused:
             return
         self.asked.emit(Request("merge", entry.ns, id, conflict))
+
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
 
     def do_refresh(self) -> None:
         self.panel.refresh()
@@ -161,6 +167,9 @@ class MigratePage(_ToolPage):
     @property
     def tip(self) -> str:
         return f"Moving {self.ns} of {self.session.name} to another layout"
+
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
 
     def _moved(self) -> None:
         self.written.emit(Outcome("applied", self.panel.target.text(), None, "A collection was copied"))

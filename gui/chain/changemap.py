@@ -186,6 +186,10 @@ class ChangeMapPanel(ChainPanel):
         self.zoom_in.setEnabled(self.grid.sizes.zoom < mapink.WIDEST)
         self.save.setEnabled(bool(self.model.rows))
 
+    def say_writable(self) -> None:
+        """Offer to restore, or not, as the connection allows now."""
+        self._say()
+
     def _current(self) -> tuple[Row, int] | None:
         here = self.grid.currentIndex()
         if not here.isValid() or here.row() >= len(self.model.rows):

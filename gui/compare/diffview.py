@@ -262,6 +262,10 @@ class DiffPanel(QWidget):
         self.restore.setEnabled(not why)
         self.restore.setToolTip(why or "Make A, or some of its fields, the content of a new version")
 
+    def say_writable(self) -> None:
+        """Offer to restore, or not, as the connection allows now."""
+        self._say()
+
     def why_not_restore(self) -> str:
         """Why nothing can be restored from A, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:

@@ -229,6 +229,15 @@ class EditorPanel(DraftPanel):
         """Read the document again. An edit stays as it is, on the version it began from."""
         self._load()
 
+    def say_writable(self) -> None:
+        """Let it be edited, or not, as the connection allows now."""
+        if self._opened is None:
+            return
+        self._say_writable()
+        self._show_foot()
+        if not self._session.read_only:
+            self.reload()  # whether an index that writing needs is missing was not asked so far
+
     @property
     def is_behind(self) -> bool:
         """Whether the database has moved on since the draft began, or lost the document."""

@@ -346,6 +346,10 @@ class ResolverPanel(QWidget):
             return "The result is being worked out"
         return "" if self._result.from_theirs.all else "The result is what is in the database already"
 
+    def say_writable(self) -> None:
+        """Offer to save, or not, as the connection allows now."""
+        self._show_state()
+
     def _show_state(self) -> None:
         self.head.show_state(self._resolution, self.save_reason)
 

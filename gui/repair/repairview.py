@@ -369,6 +369,10 @@ class RepairPanel(QWidget):
         self.cancel.setText("Stop" if self.busy else "Close" if self.model.ends else "Cancel")
         self.changed.emit()
 
+    def say_writable(self) -> None:
+        """Offer to repair, or not, as the connection allows now."""
+        self._said()
+
     def _why_not(self, ticked: Sequence[Item]) -> str:
         if self._session.read_only:
             return f"{self._session.name} is open read-only; to repair, allow writes."

@@ -176,9 +176,7 @@ class JournalPanel(QWidget):
         entry = self.model.at(now)
         self.copy.setEnabled(entry is not None)
         self.check.setVisible(entry is not None and entry.kind in ("begun", "unknown"))
-        why = "" if entry is None else self._why_not(entry)
-        self.undo.setEnabled(entry is not None and not why)
-        self.undo.setToolTip(why)
+        self.say_writable()
         tasks.drop(self, "compare")  # of the entry before, whose rows would stand under this one's name
         if entry is None:
             return
@@ -195,6 +193,13 @@ class JournalPanel(QWidget):
 
         self._inner.show_loading("Comparing")
         tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
+
+    def say_writable(self) -> None:
+        """Offer to undo, or not, as the entry and the connection allow now."""
+        entry = self.entry
+        why = "" if entry is None else self._why_not(entry)
+        self.undo.setEnabled(entry is not None and not why)
+        self.undo.setToolTip(why)
 
     def _compared(self, plan: diffplan.Plan) -> None:
         entry = self.entry

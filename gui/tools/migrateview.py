@@ -164,6 +164,10 @@ class MigratePanel(QWidget):
     def _no_toml(self, error: BaseException) -> None:
         self.toml.setPlainText(tasks.describe(error)[0])
 
+    def say_writable(self) -> None:
+        """Offer to copy, or not, as the connection allows now."""
+        self._ready()
+
     def _ready(self) -> None:
         busy = self._task is not None and self._task.running
         why = f"{self._session.name} is open read-only; to copy, allow writes." if self._session.read_only else ""

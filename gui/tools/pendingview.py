@@ -231,6 +231,10 @@ class PendingPanel(QWidget):
         # Young tokens are ticked one by one, and unticked with all others.
         self.model.tick(old if on else self.model.rows, on)
 
+    def say_writable(self) -> None:
+        """Offer to finish and drop, or not, as the connection allows now."""
+        self._said()
+
     def _said(self) -> None:
         ticked, rows = self.model.ticked(), self.model.rows
         old = sum(self.model.can_tick(row) and is_old(row) for row in rows)

@@ -42,6 +42,7 @@ from tests.gui.windows import (
     document,
     new_window,
     open_sample,
+    open_source,
     sheet,
     told,
     wait_idle,
@@ -332,6 +333,46 @@ def test_read_only_is_one_press_and_writing_again_is_asked(own: Window, qtbot: Q
     asked.verb.click()
     assert not session.read_only
     assert own.actions_.by_id["delete"].isEnabled()
+
+
+def test_what_is_open_follows_when_writes_are_allowed_and_forbidden(own: Window, qtbot: QtBot) -> None:
+    session, page = own.sessions[0], collection(own)
+    page.show_document(Value.of(ID))
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    own.desk.document(session, NS, Value.of(ID))
+    editor = document(own).editor
+    wait_idle(qtbot, lambda: editor.is_loaded)
+    for allowed in (False, True, False):
+        _set_writes(own, session, allowed)
+        wait_idle(qtbot)
+        assert page.diff.restore.isEnabled() is allowed
+        assert editor.tree.may_edit is allowed
+
+
+def _set_writes(window: Window, session: Session, allowed: bool) -> None:
+    window.actions_.trigger("allow-writes")
+    if allowed:
+        asked = sheet(window)
+        assert isinstance(asked, Question)
+        asked.verb.click()
+    assert session.read_only is not allowed
+
+
+def test_the_way_back_from_read_only_is_of_that_connection_whatever_is_in_front(
+    own: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    first = own.sessions[0]
+    own.title.badge.click()
+    (line,) = [line for line in own.messages.lines if "is read-only now" in line.text]
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "c.bson").write_bytes(canonical.encode({"_id": 1}))
+    other = open_source(qtbot, own, Opening(str(tmp_path), into_memory=True))
+    other.read_only = True
+    own.desk.collection(other, "db.c")
+    assert own.session is other
+    line.buttons[0].click()
+    assert other.read_only
+    assert not first.read_only
 
 
 # --- writes and the way back
