@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtGui import QGuiApplication
@@ -238,21 +239,20 @@ class JournalPanel(QWidget):
         session, id = self._session, entry.id
         tasks.run(
             lambda _: session.undo(id),
-            done=self._undo_ended,
+            done=partial(self._undo_ended, entry),  # another may be chosen by then
             failed=self._undo_failed,
             owner=self,
             title="Undoing",
             key="undo",
         )
 
-    def _undo_ended(self, outcome: Outcome) -> None:
-        entry = self.entry
+    def _undo_ended(self, entry: Entry, outcome: Outcome) -> None:
         if outcome.kind == "applied":
             messages.tell(self, f"Undone: {outcome.detail}")
         elif outcome.kind == "unknown":
-            messages.doubt(self, outcome.detail, self._look_again, outcome.token or "")
-        elif outcome.kind == "conflict" and entry is not None and entry.before is not None and entry.after is not None:
-            messages.note(self, outcome.detail, [("Review and merge", self._merge)])
+            messages.doubt(self, outcome.detail, partial(self._look_again_at, entry), outcome.token or "")
+        elif outcome.kind == "conflict" and entry.before is not None and entry.after is not None:
+            messages.note(self, outcome.detail, [("Review and merge", partial(self._merge, entry))])
         else:
             messages.fail(self, outcome.detail)
         self.undone.emit(outcome)
@@ -261,10 +261,7 @@ class JournalPanel(QWidget):
     def _undo_failed(self, error: BaseException) -> None:
         messages.fail(self, error)
 
-    def _merge(self) -> None:
-        entry = self.entry
-        if entry is None:
-            return
+    def _merge(self, entry: Entry) -> None:
         session = self._session
 
         def work(_: tasks.Progress) -> object:
@@ -276,17 +273,22 @@ class JournalPanel(QWidget):
         tasks.run(work, done=found, failed=self._undo_failed, owner=self, title="Merging", key="undo")
 
     def _look_again(self) -> None:
-        entry = self.entry
-        if entry is None:
-            return
+        if self.entry is not None:
+            self._look_again_at(self.entry)
+
+    def _look_again_at(self, entry: Entry) -> None:
         session, id = self._session, entry.id
         tasks.run(
-            lambda _: session.look_again(id), done=self._looked, failed=self._undo_failed, owner=self, title="Checking"
+            lambda _: session.look_again(id),
+            done=partial(self._looked, entry),
+            failed=self._undo_failed,
+            owner=self,
+            title="Checking",
         )
 
-    def _looked(self, outcome: Outcome) -> None:
+    def _looked(self, entry: Entry, outcome: Outcome) -> None:
         if outcome.kind == "unknown":
-            messages.doubt(self, outcome.detail, self._look_again, outcome.token or "")
+            messages.doubt(self, outcome.detail, partial(self._look_again_at, entry), outcome.token or "")
         else:
             messages.tell(self, outcome.detail)
         self.refresh()

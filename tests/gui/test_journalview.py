@@ -10,6 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from gui.look.cells import CELL, Cell
+from gui.messages import area
 from gui.tools.draftsview import DraftsPanel
 from gui.tools.journalview import JournalPanel
 from model import canonical, text
@@ -99,9 +100,18 @@ def test_undoing_what_others_changed_since_is_offered_as_a_merge(
     panel.undo.click()
     idle()
     assert session.version(NS, ID).raw == before
+    undone = panel.entry
+    (line,) = area(panel).lines
+    assert session.edit(NS, "K-118240", set={"status": "suspended"}).kind == "applied"
+    panel.refresh()
+    idle()
+    panel.list.setCurrentIndex(panel.model.index(0, 0))  # what is looked at meanwhile is not what is merged
+    assert panel.entry is not None
+    assert panel.entry.document == '"K-118240"'
     with qtbot.waitSignal(panel.conflict_found) as found:
-        panel._merge()
+        line.buttons[0].click()
     assert found.args is not None
+    assert found.args[0] == undone
     assert found.args[1].theirs.raw == before
 
 
