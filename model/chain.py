@@ -121,8 +121,16 @@ class Chain:
     read: frozenset[int]
     complete: bool
 
+    @property
+    def unread(self) -> Version | None:
+        """The current version, where it could not be taken apart into fields."""
+        current = self.versions[self.start] if self.start < len(self.versions) else None
+        return current if current is not None and current.current and self.start not in self.read else None
+
     def blame(self) -> tuple[Blame, ...]:
-        """Each field of the current version with the version that last set it."""
+        """Each field of the current version with the version that last set it; none where it could not be read."""
+        if self.unread is not None:
+            return ()
         return tuple(
             self._blamed(track, track.path, track.now, self.start)
             for track in self.tracks

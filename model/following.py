@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from model import text
-from model.chain import Chain, Follower
-from model.errors import Refused
+from model.chain import Blame, Chain, Follower
+from model.errors import Refused, Unreadable
 from model.local import filters
 from model.local.refusals import CommandError
+from model.names import version_name
 from model.records import Version
 
 _PARTIAL = 0.5  # seconds between two looks at what is known so far
@@ -29,6 +30,20 @@ def follow(
             partial(follower.chain(complete=False))
             due = time.monotonic() + _PARTIAL
     return follower.chain()
+
+
+def blamed(versions: Iterable[Version], keys: Sequence[str]) -> tuple[Blame, ...]:
+    """Each field of the current version with the version that last set it.
+
+    Raises ``Unreadable`` where that version cannot be taken apart: what an earlier one says is not asked for.
+    """
+    chain = follow(versions, None, keys, just_blame=True)
+    if (current := chain.unread) is not None:
+        raise Unreadable(
+            f"The current version, {version_name(current.v)}, has no fields that can be followed "
+            f"({current.detail or current.state}); compare earlier versions with `palimpsest diff`."
+        )
+    return chain.blame()
 
 
 def condition(written: str) -> Callable[[bytes], bool]:

@@ -128,9 +128,10 @@ class Reading:
     ) -> tuple[Blame, ...]:
         """Each field of the current version with the version that last set it.
 
-        Reading stops as soon as that is known of all of them. Raises ``NotFound``.
+        Reading stops as soon as that is known of all of them. Raises ``NotFound``, and ``Unreadable`` where the
+        current version has no fields that could be followed.
         """
-        return following.follow(self._contents(ns, id, checkpoint), None, keys, just_blame=True).blame()
+        return following.blamed(self._contents(ns, id, checkpoint), keys)
 
     def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
         """The versions at which a condition turns: a filter as typed, judged on the content of each version.

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from model import canonical
 from model.canonical import Value
 from model.chain import Chain, Follower, Track, bisect, key_text, locate
-from model.errors import Cancelled, NotFound, Refused
+from model.errors import Cancelled, NotFound, Refused, Unreadable
+from model.following import blamed
 from model.local.sample.decades import CHANGES, MISSING
 from model.records import Version
 from model.session import Session
@@ -144,6 +145,17 @@ def test_a_version_that_cannot_be_read_counts_as_missing_and_is_marked() -> None
     assert [(one.age, one.gap) for one in found.tracks[0].changes] == [(0, 1)]
     assert found.versions[1].state == "damaged"
     assert found.read == {0, 2}
+
+
+def test_an_earlier_version_is_not_blamed_for_a_current_one_that_cannot_be_read() -> None:
+    twice = canonical.document([("a", Value.of(1)), ("a", Value.of(2))])
+    for content, state in ((twice, "present"), (None, "damaged")):
+        current = version(3, content, current=True, state=state, detail="holds the field a twice")
+        versions = [current, version(2, {"a": 2}), version(1, {"a": 1})]
+        assert chain(versions).blame() == ()
+        with pytest.raises(Unreadable, match=r"^The current version, v3, has no fields .*holds the field a twice"):
+            blamed(versions, ("_id",))
+    assert [one.path for one in blamed([version(4, {"b": 1}), *history({"a": 1}, {"a": 2})], ("_id",))] == [("a",)]
 
 
 def test_fields_that_every_version_changes_are_known() -> None:
