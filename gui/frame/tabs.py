@@ -46,7 +46,10 @@ class _Bar(QTabBar):
         return QSize(min(theme.px(WIDEST), text + theme.px(81)), theme.px(HEIGHT) + 1)
 
     def minimumTabSizeHint(self, index: int) -> QSize:
-        return QSize(min(self.tabSizeHint(index).width(), theme.px(NARROWEST)), theme.px(HEIGHT) + 1)
+        wide = [min(self.tabSizeHint(at).width(), theme.px(NARROWEST)) for at in range(self.count())]
+        # Over by one pixel the row could be scrolled, but Qt would not do it: the last tab lost its cross.
+        spare = 1 if index == self.count() - 1 and sum(wide) == self.width() + 1 else 0
+        return QSize(wide[index] - spare, theme.px(HEIGHT) + 1)
 
     def cross(self, index: int) -> QRect:
         """Where a tab is closed."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -23,6 +23,7 @@ from gui.frame.activity import ActivityDialog
 from gui.frame.opening import Opening
 from gui.frame.palette import Palette
 from gui.frame.sidebar import RAIL, WIDTH
+from gui.frame.tabs import Tabs
 from gui.look import preferences, theme
 from gui.messages import Question
 from gui.pages import CollectionPage
@@ -135,6 +136,22 @@ def test_a_tab_s_text_stays_where_it_is_when_it_is_chosen_or_unsaved(window: Win
     bar.dirty[0] = True
     bar.update()
     assert [bar.tabRect(at) for at in range(bar.count())] == before
+
+
+def test_the_chosen_tab_is_whole_however_wide_the_row_is(qtbot: QtBot) -> None:
+    tabs = Tabs()
+    qtbot.addWidget(tabs)
+    tabs.show()
+    for at, title in enumerate(("contracts", *("a rather long title",) * 4, "another long title")):
+        tabs.insert(at, title, "table")
+    tabs.bar.setCurrentIndex(5)
+    need = sum(tabs.bar.minimumTabSizeHint(at).width() for at in range(6))
+    around = tabs.width() - tabs.bar.width()
+    for wide in range(need - 4, need + 5):
+        tabs.resize(wide + around, tabs.height())
+        QApplication.processEvents()
+        arrows = [one.x() for one in tabs.bar.findChildren(QToolButton) if one.isVisible()]
+        assert tabs.bar.tabRect(5).right() <= min([*arrows, tabs.bar.width()]), wide
 
 
 def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
