@@ -168,6 +168,9 @@ class MigratePage(_ToolPage):
     def tip(self) -> str:
         return f"Moving {self.ns} of {self.session.name} to another layout"
 
+    def leave(self) -> None:
+        self.panel.stop()  # copying again goes on where it ended
+
     def writes_changed(self) -> None:
         self.panel.say_writable()
 

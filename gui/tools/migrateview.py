@@ -24,7 +24,8 @@ from gui.look import boxes, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, Span, value
 from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel
-from model.migrate import Migration
+from model.canonical import Value
+from model.migrate import Checked, Migration
 from model.records import Outcome
 from model.session import Session
 
@@ -64,6 +65,7 @@ class MigratePanel(QWidget):
         self._session, self.ns = session, ns
         self._task: tasks.Task | None = None
         self._counts: Counter[str] = Counter()
+        self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
         boxes.ground(self, "surface")
         self.layout_choice = QComboBox()
         self.layout_choice.setAccessibleName("The new layout")
@@ -88,7 +90,10 @@ class MigratePanel(QWidget):
         self.report = words("Nothing has been written yet.", wrap=True)
         self._assemble(now)
         self.layout_choice.currentIndexChanged.connect(self._chosen)
+        self.target.textChanged.connect(self._other)
+        self.newest.toggled.connect(self._other)
         self._chosen()
+        self.report.setText("Nothing has been written yet.")
 
     def _assemble(self, now: str) -> None:
         head = QVBoxLayout()
@@ -143,21 +148,38 @@ class MigratePanel(QWidget):
 
     def _chosen(self, *_: object) -> None:
         name = str(self.layout_choice.currentData())
-        self.target.setText(f"{self.ns}_{name}")
         self.newest.setVisible(name in ("hashed", "plain"))
+        self.target.setText(f"{self.ns}_{name}")
+        self._other()
+
+    def _other(self, *_: object) -> None:
+        """What is asked for is another now: what was found out of the one before does not hold."""
         self.model.fill([])
+        self.report.setText("")
         self._show_toml()
         self._ready()
 
-    def _migration(self) -> Migration:
-        name = str(self.layout_choice.currentData())
-        return self._session.migration(
-            self.ns, name, self.target.text().strip(), None, self.newest.isVisible() and self.newest.isChecked()
-        )
+    def _making(self) -> Callable[[], Migration]:
+        """What is asked for now, to be made in a task, which must not look at the window."""
+        session, ns, name = self._session, self.ns, str(self.layout_choice.currentData())
+        target, newest = self.target.text().strip(), not self.newest.isHidden() and self.newest.isChecked()
+        return lambda: session.migration(ns, name, target, None, newest)
+
+    @property
+    def _misnamed(self) -> str:
+        """Why the new collection's name will not do; "" where it will."""
+        database, _, collection = self.target.text().strip().partition(".")
+        return "" if database and collection else "Name the new collection as database.collection."
 
     def _show_toml(self) -> None:
+        if self._misnamed:
+            tasks.drop(self, "toml")
+            self.toml.clear()
+            return
+        make = self._making()
+
         def work(_: tasks.Progress) -> str:
-            return self._migration().toml
+            return make().toml
 
         tasks.run(work, done=self.toml.setPlainText, failed=self._no_toml, owner=self, key="toml")
 
@@ -171,7 +193,9 @@ class MigratePanel(QWidget):
     def _ready(self) -> None:
         busy = self._task is not None and self._task.running
         why = f"{self._session.name} is open read-only; to copy, allow writes." if self._session.read_only else ""
-        self.dry.setEnabled(not busy)
+        why = self._misnamed or why
+        self.dry.setEnabled(not busy and not self._misnamed)
+        self.dry.setToolTip(self._misnamed)
         for part in (self.go, self.back):
             part.setEnabled(not busy and not why)
             part.setToolTip(why)
@@ -182,34 +206,38 @@ class MigratePanel(QWidget):
 
     def try_it(self) -> None:
         """Say for each document what copying would do."""
-        self._run("Looking at what would be copied", lambda m, p: m.dry_run(p), self._tried)
+        stopped = "Stopped. Nothing has been written."
+        self._run("Looking at what would be copied", lambda m, p: m.dry_run(p), self._tried, stopped)
 
     def copy(self) -> None:
         """Copy until nothing is left to do, then compare."""
-        self._run(f"Moving {self.ns}", lambda m, p: m.run(p), self._copied)
+        make, stopped = self._making(), "Stopped. Copying again goes on where it ended."
+        self._run(f"Moving {self.ns}", lambda m, p: m.run(p), partial(self._copied, make), stopped)
 
     def _run(
         self,
         title: str,
         what: Callable[[Migration, tasks.Progress], Iterator[Outcome]],
         done: Callable[[object], None],
+        stopped: str,
     ) -> None:
-        moving = self._migration()
+        make = self._making()
         self._counts.clear()
+        self.report.setText("")
         self.model.fill([])
         self._show_toml()
 
         def work(progress: tasks.Progress) -> None:
             last = {}
-            for outcome in what(moving, progress):
+            for outcome in what(make(), progress):
                 last[outcome.id] = outcome
             progress.put(list(last.values()))
 
         self._task = tasks.run(
             work,
             done=done,
-            failed=self._failed,
-            cancelled=self._stopped,
+            failed=partial(self._failed, partial(self._run, title, what, done, stopped), title),
+            cancelled=partial(self._stopped, stopped),
             partial=self._found,
             owner=self,
             key="move",
@@ -220,8 +248,14 @@ class MigratePanel(QWidget):
         self.states.show_loading(title, self._task.cancel)
         self._ready()
 
+    def stop(self) -> None:
+        """Stop what is being done; the tab closes."""
+        if self._task is not None:
+            self._task.cancel()
+
     def _found(self, rows: list[Outcome]) -> None:
         self._counts = Counter(each.kind for each in rows)
+        self._stay = {each.id for each in rows if each.kind == "refused"}
         order = ("refused", "conflict", "unknown", "applied", "skipped")
         self.model.fill(sorted(rows, key=lambda each: order.index(each.kind))[:MOST])
 
@@ -233,37 +267,48 @@ class MigratePanel(QWidget):
         said += f", {wording.count(left)} cannot be held and would stay" if left else ""
         self.report.setText(f"{said}. Nothing has been written.")
 
-    def _copied(self, _: object) -> None:
+    def _copied(self, make: Callable[[], Migration], _: object) -> None:
         self.states.show_content()
-        moving = self._migration()
+        title = f"Comparing {self.ns}"
 
-        def work(progress: tasks.Progress) -> tuple[int, int, list[str]]:
-            found = list(moving.verify(progress))
-            return len(found), sum(each.versions for each in found), [each.wrong for each in found if each.wrong]
+        def work(progress: tasks.Progress) -> list[Checked]:
+            return list(make().verify(progress))
 
         self._task = tasks.run(
-            work, done=self._verified, failed=self._failed, cancelled=self._stopped, owner=self, key="move",
-            title=f"Comparing {self.ns}",
-        )  # fmt: skip
+            work,
+            done=self._verified,
+            failed=partial(self._failed, partial(self._copied, make, None), title),
+            cancelled=partial(self._stopped, "Stopped. Everything is copied, and not all of it is compared."),
+            owner=self,
+            key="move",
+            title=title,
+        )
+        self.states.show_loading(title, self._task.cancel)
+        self._task.progressed.connect(self.states.progress)
         self._task.finished.connect(self._ready)
         self._ready()
 
-    def _verified(self, found: tuple[int, int, list[str]]) -> None:
-        documents, versions, wrong = found
-        said = f"{wording.many(versions, 'version')} of {wording.many(documents, 'document')} are equal in both places"
+    def _verified(self, found: list[Checked]) -> None:
+        self.states.show_content()
+        equal = [each for each in found if each.versions and not each.wrong]
+        wrong = [each.wrong for each in found if each.wrong and each.id not in self._stay]
+        stay = sum(bool(each.wrong) and each.id in self._stay for each in found)
+        versions = sum(each.versions for each in equal)
+        said = f"{wording.many(versions, 'version')} of {wording.many(len(equal), 'document')} are equal in both places"
+        said += f", {wording.many(stay, 'document')} cannot be held and stay" if stay else ""
         if wrong:
-            said += f"; {wording.count(len(wrong))} are not: {wrong[0]}"
-        else:
+            said += f"; {wording.count(len(wrong))} are not: {wrong[0].rstrip('.')}"
+        elif not stay:
             messages.tell(self, f"{self.ns} is in {self.target.text()} too, every version equal")
         self.report.setText(f"{said}. The old collection stays as it is.")
         self.moved.emit()
 
-    def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.try_it, "The collection could not be moved")
+    def _failed(self, again: Callable[[], None], title: str, error: BaseException) -> None:
+        self.states.show_failed(error, again, f"{title} did not come to its end")
 
-    def _stopped(self) -> None:
+    def _stopped(self, said: str) -> None:
         self.states.show_content()
-        self.report.setText("Stopped. Copying again goes on where it ended.")
+        self.report.setText(said)
 
     def _ask_back(self) -> None:
         messages.confirm(
@@ -271,7 +316,13 @@ class MigratePanel(QWidget):
             f"Take {self.target.text()} back?",
             "What the migration has put there is removed where it is still exactly that; what somebody changed stays.",
             "Take back",
-            partial(self._run, "Taking back", lambda m, p: m.take_back(p), self._taken),
+            partial(
+                self._run,
+                f"Taking back {self.target.text()}",
+                lambda m, p: m.take_back(p),
+                self._taken,
+                "Stopped. Taking back again goes on where it ended.",
+            ),
             danger=True,
         )
 

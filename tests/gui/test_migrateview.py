@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from PySide6.QtCore import QThread
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -55,7 +57,8 @@ def test_copying_compares_every_version_and_can_be_taken_back(
     with qtbot.waitSignal(panel.moved, timeout=PATIENCE):
         panel.go.click()
     idle(qtbot)
-    assert "are equal in both places" in panel.report.text()
+    assert "versions of 10 documents are equal in both places, 2 documents cannot be held" in panel.report.text()
+    assert "are not" not in panel.report.text()
     old = [v.v for v in session.history(NS, id)]
     session.set_layout("insurance.tariffs_archive", "archive")
     assert [v.v for v in session.history("insurance.tariffs_archive", id)] == old
@@ -77,6 +80,68 @@ def test_a_layout_without_histories_asks_to_leave_the_earlier_versions(qtbot: Qt
     panel.dry.click()
     idle(qtbot)
     assert "10 documents would be copied" in panel.report.text()
+
+
+def test_what_is_compared_is_what_was_copied_whatever_tab_is_in_front_by_then(qtbot: QtBot, session: Session) -> None:
+    tabs = QStackedWidget()
+    qtbot.addWidget(tabs)
+    made = MigratePanel(session, NS)
+    tabs.addWidget(made)
+    tabs.addWidget(QWidget())
+    tabs.show()
+    made.layout_choice.setCurrentIndex(made.layout_choice.findData("plain"))
+    made.newest.setChecked(True)
+    idle(qtbot)
+    made.go.click()
+    tabs.setCurrentIndex(1)
+    idle(qtbot)
+    assert "10 versions of 10 documents are equal in both places" in made.report.text()
+
+
+def test_another_name_is_another_profile_and_no_name_is_none(qtbot: QtBot, panel: MigratePanel) -> None:
+    panel.dry.click()
+    idle(qtbot)
+    panel.target.setText("insurance.other")
+    idle(qtbot)
+    assert 'ns = "insurance.other"' in panel.toml.toPlainText()
+    assert panel.report.text() == ""
+    assert not panel.model.rows
+    for wrong in ("", "other", "insurance."):
+        panel.target.setText(wrong)
+        idle(qtbot)
+        assert not panel.dry.isEnabled()
+        assert not panel.go.isEnabled()
+        assert panel.go.toolTip() == "Name the new collection as database.collection."
+        assert panel.toml.toPlainText() == ""
+    panel.target.setText("insurance.other")
+    assert panel.go.isEnabled()
+
+
+def test_a_dry_run_that_is_stopped_has_written_nothing(qtbot: QtBot, panel: MigratePanel) -> None:
+    panel.dry.click()
+    panel.stop()
+    idle(qtbot)
+    assert panel.report.text() == "Stopped. Nothing has been written."
+
+
+def test_the_window_is_not_looked_at_from_a_task(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[QThread] = []
+    for widget, name in ((QComboBox, "currentData"), (QLineEdit, "text"), (QCheckBox, "isChecked")):
+        asked = getattr(widget, name)
+
+        def look(self: QWidget, *all: object, asked: Callable[..., object] = asked) -> object:
+            threads.append(QThread.currentThread())
+            return asked(self, *all)
+
+        monkeypatch.setattr(widget, name, look)
+    made = MigratePanel(session, NS)
+    qtbot.addWidget(made)
+    idle(qtbot)
+    made.dry.click()
+    idle(qtbot)
+    assert set(threads) == {made.thread()}
 
 
 def test_a_read_only_connection_can_look_and_not_copy(qtbot: QtBot, session: Session) -> None:
