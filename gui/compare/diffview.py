@@ -234,7 +234,8 @@ class DiffPanel(QWidget):
                 help = f"{wording.many(ready.hidden, 'change is', 'changes are')} hidden."
                 show_all = [("Show the hidden fields…", self.show_hidden), *show_all]
             elif self._alone:
-                words, help = f"{name_of(b)} is the only version", "There is nothing to compare it with."
+                words = f"{name_of(b)} is the only version" if b.v is not None else "This is the only version"
+                help = "There is nothing to compare it with."
             else:
                 words, help = f"{name_of(a)} and {name_of(b)} are the same", "Their contents are equal, byte for byte."
             self._stack.show_empty(words, help, show_all, icon="git-diff")

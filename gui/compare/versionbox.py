@@ -158,6 +158,7 @@ class VersionBox(QComboBox):
         self.setCurrentIndex(-1 if version is None else self._choices.row_of(version.v))
         self.setToolTip("" if version is None else f"{name_of(version)}, {wording.moment(version.at) or 'no date'}")
         self.setAccessibleDescription("" if version is None else name_of(version))
+        self.setEnabled(version is not None or len(self._choices.versions) > 1)  # else there is nothing to choose
         self.updateGeometry()
         self.update()
 
@@ -177,7 +178,7 @@ class VersionBox(QComboBox):
                 self.picked.emit(chosen)
 
     def _words(self) -> str:
-        return "" if self._shown is None else name_of(self._shown)
+        return "none" if self._shown is None else name_of(self._shown)
 
     def sizeHint(self) -> QSize:
         words = QFontMetricsF(theme.mono(12)).horizontalAdvance(self._words() or "v1")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -69,14 +69,31 @@ class _Operation(QWidget):
 
 
 class _Badges(QWidget):
-    def sizeHint(self) -> QSize:
-        return QSize(theme.px(400), theme.px(22))
+    """The badges, in as many lines as the width asks for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lay_out()
+
+    def _lay_out(self) -> list[tuple[float, float]]:
+        """Where each stands: its left edge and its middle."""
+        x, middle, places = 0.0, float(theme.px(11)), []
+        for text, _, _, symbol in BADGES:
+            wide = symbols.badge_width(text, symbol)
+            if x and x + wide > self.width():
+                x, middle = 0.0, middle + theme.px(24)
+            places.append((x, middle))
+            x += wide + theme.px(8)
+        self.setFixedHeight(round(middle) + theme.px(11))
+        return places
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._lay_out()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        x = 0.0
-        for text, ink, ground, symbol in BADGES:
-            x = symbols.badge(painter, x, self.height() / 2, text, ink, ground, symbol) + theme.px(8)
+        for (x, middle), (text, ink, ground, symbol) in zip(self._lay_out(), BADGES, strict=True):
+            symbols.badge(painter, x, middle, text, ink, ground, symbol)
 
 
 class _Ringed(QWidget):
@@ -173,22 +190,27 @@ class Gallery(QWidget):
         card, column = _card("Controls", "32 high, 26 in tool rows")
         disabled = button("Disabled")
         disabled.setEnabled(False)
-        column.addLayout(_row([button("Normal"), _Ringed(button("Focus")), disabled]))
+        hovered = button("Hover")
+        hovered.setProperty("drawn", "hover")  # as under the pointer, which a picture has none of
+        column.addLayout(_row([button("Normal"), hovered, _Ringed(button("Focus")), disabled]))
         danger = button("Remove 14", None, "danger", icon="trash", token="surface")
         quiet = button("Quiet", None, "quiet", icon="plus")
         column.addLayout(_row([button("Primary", None, "main"), danger, button("Overwrite…", None, "warnText"), quiet]))
-        good, bad = QLineEdit("hb-117"), QLineEdit("12,50")
+        good, focused, bad = QLineEdit("hb-117"), QLineEdit("hb-117"), QLineEdit("12,50")
+        focused.setProperty("drawn", "focus")
         bad.setProperty("bad", True)
-        for field in (good, bad):
+        for field in (good, focused, bad):
             field.setProperty("mono", True)
+            field.setMinimumWidth(theme.px(90))
         wrong = QWidget()
         under = QVBoxLayout(wrong)
         under.setContentsMargins(0, 0, 0, 0)
         under.setSpacing(theme.px(2))
         under.addWidget(bad)
         under.addWidget(words("Not a Decimal128: use a point", "error"))
-        fields = _row([good, wrong])
-        fields.setAlignment(good, Qt.AlignmentFlag.AlignTop)
+        fields = _row([good, focused, wrong])
+        for field in (good, focused):
+            fields.setAlignment(field, Qt.AlignmentFlag.AlignTop)
         column.addLayout(fields)
         ticks = []
         for said, state in (

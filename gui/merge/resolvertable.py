@@ -17,6 +17,7 @@ from gui.look import theme
 from gui.look.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, plain
 from gui.look.wording import many, version
 from gui.merge.resolving import Resolution
+from gui.values import valuetext
 from model import canonical, text
 from model.canonical import Value
 from model.diff import same_value
@@ -25,6 +26,7 @@ from model.merge import Decision
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 ROW = 36
+LEAST = 8  # characters of what differs that are to be in sight
 Spans: TypeAlias = tuple[Span, ...]
 NAMED = 60  # names of an order that a cell lists
 
@@ -165,13 +167,20 @@ class DecisionModel(CellModel):
         merged = taken and not decision.conflict and side != "base" and not value.is_container
         other = decision.base if side != "base" else decision.mine if decision.mine != value else decision.theirs
         alike = other is not None and value.type == other.type and not value.is_container
-        if alike and other is not None and diffcells.HUGE > max(len(value.data), len(other.data)) > self._room:
+        if alike and other is not None and self._is_cut(value, other):
             spans = self._around(value, other, decision.conflict or merged)
             if same:
                 spans = tuple(replace(span, token="text2") for span in spans)
         elif merged and alike and other is not None:
             spans = marked(value, other, self.zone, "chgS")
         return Cell(spans=(*spans, *behind), mono=True, size=12)
+
+    def _is_cut(self, value: Value, other: Value) -> bool:
+        """Whether what differs would stand beyond the column's edge."""
+        if not self._room < max(len(value.data), len(other.data)) < diffcells.HUGE:
+            return False
+        shown = [diffcells.shown(one, self.zone) for one in (value, other)]
+        return valuetext.common(*shown) + LEAST > self._room or value.type == canonical.BINARY
 
     def _around(self, value: Value, other: Value, mark: bool) -> Spans:
         """A long value cut to what is around its first difference from another: else the sides may look the same."""

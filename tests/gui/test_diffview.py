@@ -201,6 +201,8 @@ def test_the_only_version_has_nothing_to_be_compared_with(qtbot: QtBot) -> None:
     shown = Shown(qtbot, {"a": 1})
     shown.compare(None, 1)
     assert shown.panel._stack.state.title == "v1 is the only version"
+    assert shown.panel.box_b.isEnabled()
+    assert not shown.panel.box_a.isEnabled()  # an empty box that offers nothing
     assert not shown.panel.swap.isEnabled()
     assert not shown.panel.restore.isEnabled()
     shown.panel.only.setChecked(False)

@@ -9,6 +9,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.frame.gallery import BADGES, Gallery, _Badges
+from gui.look import symbols, theme
 from gui.look.states import BusyLine, StateStack
 from model.errors import Unreachable
 
@@ -127,3 +129,19 @@ def test_empty_has_at_most_two_ways_out(stack: StateStack) -> None:
     stack.show_empty("Nothing", "Because.", [("One", lambda: None), ("Two", lambda: None), ("Three", lambda: None)])
     assert buttons(stack) == ["One", "Two"]
     assert stack.state.accessibleName() == "Nothing"
+
+
+def test_the_page_of_states_draws_hovered_and_focused_controls_and_every_badge(qtbot: QtBot) -> None:
+    page = Gallery()
+    qtbot.addWidget(page)
+    page.resize(1024, 640)
+    page.show()
+    field = next(one for one in page.findChildren(QLineEdit) if one.property("drawn") == "focus")
+    hovered = next(one for one in page.findChildren(QPushButton) if one.text() == "Hover")
+    assert field.grab().toImage().pixelColor(field.width() // 2, 1).name() == theme.colour("acc").name()
+    assert hovered.grab().toImage().pixelColor(8, 8).name() == theme.colour("hover").name()
+    badges = page.findChildren(_Badges)[0]
+    places = badges._lay_out()
+    ends = [x + symbols.badge_width(text, symbol) for (x, _), (text, _, _, symbol) in zip(places, BADGES, strict=True)]
+    assert max(ends) <= badges.width()
+    assert max(middle for _, middle in places) < badges.height()

@@ -33,7 +33,7 @@ THINGS = (
     ),
     Thing(
         "See who changed what, and when",
-        "The change map of K-118240, 30 fields by 60 versions",
+        "Change map of K-118240: 30 fields, 60 versions",
         "insurance.contracts",
         "K-118240",
         "map",
