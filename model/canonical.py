@@ -258,37 +258,50 @@ def put(raw: bytes, path: Path, value: Value) -> bytes:
 
     Missing parents become documents. Raises ``Unreadable`` where a parent is neither.
     """
-    return _change(Value(OBJECT, raw), path, 0, value).data
+    return _change(Value(OBJECT, raw), path, value).data
 
 
 def drop(raw: bytes, path: Path) -> bytes:
     """The document without the value at a path; the elements behind it in an array move up."""
-    return _change(Value(OBJECT, raw), path, 0, None).data
+    return _change(Value(OBJECT, raw), path, None).data
 
 
-def _change(parent: Value, path: Path, depth: int, value: Value | None) -> Value:
-    step, last = path[depth], depth == len(path) - 1
-    if parent.type != (ARRAY if isinstance(step, int) else OBJECT):
-        where = ".".join(map(str, path[:depth])) or "the document"
-        raise Unreadable(f"{where} is a value of type {parent.kind} and has no {step!r} inside.")
-    pairs = fields(parent.data)
-    at = step if isinstance(step, int) else next((i for i, p in enumerate(pairs) if p[0] == step), len(pairs))
-    if at > len(pairs) or at < 0:
-        many = f"{len(pairs)} element{'' if len(pairs) == 1 else 's'}"
+def _change(top: Value, path: Path, value: Value | None) -> Value:
+    """The container with the value at a path set, or taken out where it is None."""
+    frames: list[tuple[int, list[tuple[str, Value]], int]] = []  # from the outermost: type, fields, which of them
+    here = top
+    for depth, step in enumerate(path):
+        if here.type != (ARRAY if isinstance(step, int) else OBJECT):
+            where = ".".join(map(str, path[:depth])) or "the document"
+            raise Unreadable(f"{where} is a value of type {here.kind} and has no {step!r} inside.")
+        pairs = fields(here.data)
+        at = step if isinstance(step, int) else next((i for i, p in enumerate(pairs) if p[0] == step), len(pairs))
+        _check_position(at, len(pairs))
+        frames.append((here.type, pairs, at))
+        if at == len(pairs):
+            if value is None:
+                return top
+            break
+        here = pairs[at][1]
+    missing = path[len(frames) :]
+    for step in missing:
+        if isinstance(step, int):
+            _check_position(step, 0)
+    inner = value
+    for step in reversed(missing):
+        assert inner is not None  # what is missing is not looked for to be taken out
+        inner = Value(ARRAY if isinstance(step, int) else OBJECT, document([(str(step), inner)]))
+    for (kind, pairs, at), step in zip(reversed(frames), reversed(path[: len(frames)]), strict=True):
+        name = pairs[at][0] if at < len(pairs) else str(step)
+        pairs[at : at + 1] = [(name, inner)] if inner is not None else []
+        inner = array(v for _, v in pairs) if kind == ARRAY else Value(OBJECT, document(pairs))
+    return inner or top
+
+
+def _check_position(at: int, count: int) -> None:
+    if at > count or at < 0:
+        many = f"{count} element{'' if count == 1 else 's'}"
         raise Unreadable(f"The array has {many}, so there is no position {at} to set.")
-    if at == len(pairs):
-        if value is None:
-            return parent
-        missing = OBJECT if last or isinstance(path[depth + 1], str) else ARRAY
-        inner = value if last else _change(Value(missing, EMPTY), path, depth + 1, value)
-        pairs.append((str(step), inner))
-    elif last and value is None:
-        del pairs[at]
-    else:
-        pairs[at] = (pairs[at][0], value if last and value else _change(pairs[at][1], path, depth + 1, value))
-    if parent.type == ARRAY:
-        return array(v for _, v in pairs)
-    return Value(OBJECT, document(pairs))
 
 
 def without(raw: bytes, names: Collection[str]) -> bytes:

@@ -124,3 +124,12 @@ def test_the_hash_is_of_the_bytes() -> None:
 def test_names_that_bson_cannot_hold_are_refused(name: str) -> None:
     with pytest.raises(Unreadable, match="field name"):
         c.name_bytes(name)
+
+
+def test_a_value_is_set_and_taken_out_below_thousands_of_levels() -> None:
+    path = ("a", 0) * 2000
+    raw = c.put(c.EMPTY, (*path, "b"), Value.of(1))
+    assert c.get(raw, (*path, "b")) == Value.of(1)
+    assert c.get(c.put(raw, (*path, "b"), Value.of(2)), (*path, "b")) == Value.of(2)
+    assert c.get(c.drop(raw, (*path, "b")), path) == Value.of({})
+    assert c.drop(raw, (*path, "c", "d")) == raw
