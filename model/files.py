@@ -1,7 +1,7 @@
 """One document in a file: BSON or Extended JSON, and the form it is written in, so that it can be kept.
 
 The form of a text is canonical or relaxed, on one line or indented, with or without blanks, with the line ends and the
-byte order mark that it has.
+byte order mark that it has. What a changed document has left as it was keeps its very text.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import codecs
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from model import canonical, text
 from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
-from model.notation import writing
+from model.notation import keeping, writing
 from model.text import Style
 
 # Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
@@ -24,7 +25,6 @@ _TIMESTAMP = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
 _CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
 _INDENT = re.compile(r"\{\r?\n([ \t]+)\S")
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 _SPREAD = re.compile(r'\{\r?\n[ \t]+"\$(?:oid|date|number\w+|binary|uuid|timestamp|regularExpression|code|symbol)"')
 _ESCAPED = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
 
@@ -39,6 +39,7 @@ class Form:
     lines: str = "\n"
     spread: bool = False  # typed values are indented like documents
     marked: bool = False  # with a byte order mark
+    source: tuple[str, bytes] | None = None  # the text and the document that it stands for
 
 
 def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
@@ -62,9 +63,10 @@ def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
     except UnicodeDecodeError:
         raise Unreadable(f"{path} is neither BSON nor text in UTF-8; give a file with one document.") from None
     try:
-        return text.from_text(written), form_of(written, data.startswith(codecs.BOM_UTF8))
+        raw = text.from_text(written)
     except Unreadable as error:
         raise Unreadable(f"{path}: {error}") from None
+    return raw, replace(form_of(written, data.startswith(codecs.BOM_UTF8)), source=(written, raw))
 
 
 def _binary(path: str, data: bytes, length: int) -> bytes:
@@ -100,20 +102,43 @@ def written(raw: bytes, form: Form) -> bytes:
     """A document as a file of this form."""
     if form.binary:
         return raw
-    laid_out = writing.write(Value.document(raw), form.style)
-    if form.style.compact:
-        laid_out = "".join(_TOKEN.findall(laid_out))
-    elif form.spread and form.style.indent is not None:
-        laid_out = _spread(laid_out, form.style.indent)
-    whole = ("\ufeff" if form.marked else "") + laid_out.replace("\n", form.lines) + form.end
-    return whole.encode("utf-8", "surrogatepass")
+    whole = _whole(raw, form)
+    if form.source is not None and _whole(form.source[1], form) != form.source[0]:  # it was laid out by hand
+        before, was = form.source
+        fresh = partial(_laid_out, form=form)
+        kept = keeping.rewritten(before, Value.document(was), Value.document(raw), form.style, fresh)
+        if _says(kept, raw):  # else something cannot be said as its neighbours are
+            whole = kept
+    return (("\ufeff" if form.marked else "") + whole).encode("utf-8", "surrogatepass")
+
+
+def _says(written: str, raw: bytes) -> bool:
+    try:
+        return text.from_text(written) == raw
+    except Unreadable:
+        return False
+
+
+def _whole(raw: bytes, form: Form) -> str:
+    return _laid_out(Value.document(raw), None if form.style.indent is None else "", form) + form.end
+
+
+def _laid_out(value: Value, indent: str | None, form: Form) -> str:
+    """A value as text of this form, its lines indented by so much, or on one line."""
+    style = form.style if indent is not None else replace(form.style, indent=None)
+    found = writing.write(value, style)
+    if style.compact:
+        found = "".join(keeping.TOKEN.findall(found))
+    elif form.spread and style.indent is not None:
+        found = _spread(found, style.indent)
+    return found.replace("\n", form.lines + (indent or ""))
 
 
 def _spread(written: str, indent: str) -> str:
     """The same text with every field and element on a line of its own."""
     out: list[str] = []
     depth, opened = 0, False
-    for token in _TOKEN.findall(written):
+    for token in keeping.TOKEN.findall(written):
         if token in "}]":
             depth -= 1
         if (opened and token not in "}]") or (not opened and token in "}]"):

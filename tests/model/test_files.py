@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from pathlib import Path
 
 import pytest
 from bson import Decimal128, Int64, ObjectId, Timestamp
+from bson_strategies import related
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from model import canonical, files
+from model import canonical, files, text
 from model.errors import Refused, Unreadable
 
 DOCUMENT = canonical.encode(
@@ -50,6 +54,7 @@ def test_a_text_is_written_again_as_it_was(tmp_path: Path, written: str) -> None
     path.write_bytes(written.encode())
     raw, form = files.read(str(path))
     assert files.written(raw, form).decode() == written
+    assert files.written(raw, dataclasses.replace(form, source=None)).decode() == written
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -101,3 +106,69 @@ def test_an_empty_base_is_an_empty_document_where_that_is_asked_for(tmp_path: Pa
     assert files.read(str(tmp_path / "base"), empty=True)[0] == canonical.EMPTY
     with pytest.raises(Unreadable):
         files.read(str(tmp_path / "base"))
+
+
+BY_HAND = """{
+  "tags": ["a", "b"],  "ratio": 1.50,
+  "when" : {"$date": "2020-01-01T00:00:00.000Z"}, "n": {"$numberInt": "1"},
+  "url": "http:\\/\\/x",
+  "rows": [
+    {"_id": 1, "q": [ 1,2 ]},
+    {"_id": 2, "q": []}
+  ],
+  "none": {}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "line", "becomes"),
+    [
+        ("{$.n: 2}", '"n": {"$numberInt": "1"},', '"n": 2,'),
+        ("{$.tags: ['a', 'x', 'b']}", '["a", "b"]', '["a", "x", "b"]'),
+        ("{$.tags: []}", '["a", "b"]', "[]"),
+        ("{$.url: {a: 1}}", '"http:\\/\\/x"', '{\n    "a": 1\n  }'),
+        ("{$.rows: [{_id: 2, q: []}]}", '    {"_id": 1, "q": [ 1,2 ]},\n', ""),
+        ("{$.rows: [{_id: 2, q: []}, {_id: 1, q: [2]}]}",
+         '{"_id": 1, "q": [ 1,2 ]},\n    {"_id": 2, "q": []}', '{"_id": 2, "q": []},\n    {"_id": 1, "q": [ 2 ]}'),
+        ("{$.rows: [{_id: 1, q: [1, 2]}, {_id: 2, q: [3, [4]], r: 5}]}", '"q": []}', '"q": [3, [4]], "r": 5}'),
+        ("{$.none: {a: {b: 1}}}", '"none": {}', '"none": {\n    "a": {\n      "b": 1\n    }\n  }'),
+        ("{$.more: 'é'}", '"none": {}', '"none": {},\n  "more": "é"'),
+    ],
+)  # fmt: skip
+def test_what_did_not_change_keeps_its_very_text(tmp_path: Path, changed: str, line: str, becomes: str) -> None:
+    path = tmp_path / "by hand.json"
+    for lines in ("\n", "\r\n"):
+        path.write_bytes(BY_HAND.replace("\n", lines).encode())
+        raw, form = files.read(str(path))
+        name, value = next(iter(canonical.fields(text.loose(changed.replace("$.", "")))))
+        pairs = dict(canonical.fields(raw)) | {name: value}
+        found = files.written(canonical.document(list(pairs.items())), form).decode()
+        assert found == BY_HAND.replace(line, becomes).replace("\n", lines)
+        assert BY_HAND.count(line) == 1
+
+
+@given(related(), st.sampled_from([None, 2]), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_a_kept_text_stands_for_the_changed_document(
+    both: tuple[bytes, bytes], indent: int | None, exact: bool
+) -> None:
+    a, b = both
+    written = text.to_text(a, indent) if exact else text.relaxed(a, indent)
+    was = text.from_text(written)
+    form = dataclasses.replace(files.form_of(written), source=(written, was))
+    assert text.from_text(files.written(b, form).decode("utf-8", "surrogatepass")) == b
+
+
+def test_commas_at_the_beginning_of_lines_stay_there() -> None:
+    written = '{ "a": 1\n, "b": [2\n  ,3]\n, "c": {}\n}'
+    form = dataclasses.replace(files.form_of(written), source=(written, text.from_text(written)))
+    found = files.written(text.from_text('{"a": 1, "b": [2, 4, [5]], "c": {}, "d": [6]}'), form).decode()
+    assert found == '{ "a": 1\n, "b": [2\n  ,4\n  ,[5]]\n, "c": {}\n, "d": [6]\n}'
+
+
+def test_a_text_of_any_depth_is_kept() -> None:
+    written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
+    form = dataclasses.replace(files.form_of(written), source=(written, text.from_text(written)))
+    now = text.from_text(written.replace("1", "2"))
+    assert files.written(now, form).decode() == written.replace("1", "2")
