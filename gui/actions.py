@@ -85,6 +85,7 @@ TABLE: tuple[Item, ...] = (
     _item("View", "toggle-sidebar", "Sidebar", "F9", "session", checked="sidebar"),
     _item("View", "next-pane", "Next pane", "F6"),
     _item("View", "previous-pane", "Previous pane", "Shift+F6"),
+    _item("View", "context-menu", "Menu of what has the focus", "Shift+F10"),
     _line("View"),
     _item("View", "drafts", "Drafts", "", "session", icon="note-pencil"),
     _item("View", "journal", "Journal", "", "session", icon="notebook"),

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.actions import MENUS, TABLE, keys_text
@@ -134,6 +135,14 @@ class Doing(QObject):
 
     # --- edit and view
 
+    def do_context_menu(self) -> None:
+        """Open the menu of the focused cell or text: many keyboards have no key of its own for that."""
+        here = QApplication.focusWidget()
+        if here is not None:
+            where = here.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center()
+            by_key = QContextMenuEvent.Reason.Keyboard
+            QApplication.sendEvent(here, QContextMenuEvent(by_key, where, here.mapToGlobal(where)))
+
     def do_palette(self) -> None:
         """Find a command or a collection by its name."""
         Palette(self._window, [*self._commands(), *self._collections()], "Find a command or collection").open()
@@ -143,7 +152,7 @@ class Doing(QObject):
         return [
             Hit(action.text().rstrip("…"), partial(trigger, item.id), item.icon, item.menu, keys_text(item))
             for item, action in self._window.actions_.enabled()
-            if item.id not in ("palette", "next-pane", "previous-pane")
+            if item.id not in ("palette", "next-pane", "previous-pane", "context-menu")
         ]
 
     def _collections(self, anew: bool = False) -> list[Hit]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMenu, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -152,6 +152,23 @@ def test_the_chosen_tab_is_whole_however_wide_the_row_is(qtbot: QtBot) -> None:
         QApplication.processEvents()
         arrows = [one.x() for one in tabs.bar.findChildren(QToolButton) if one.isVisible()]
         assert tabs.bar.tabRect(5).right() <= min([*arrows, tabs.bar.width()]), wide
+
+
+def test_the_menu_of_what_has_the_focus_opens_by_key(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    for part, words in (
+        (page.browser.list, "Copy the id"),
+        (page.diff.table, "Copy path"),
+        (page.timeline.strip, "Set"),
+    ):
+        part.setFocus()
+        qtbot.waitUntil(part.hasFocus)
+        press(window, "Shift+F10")
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        assert any(words in action.text() for action in menu.actions())
+        assert part.mapFromGlobal(menu.pos()).y() < part.height()
+        menu.close()
 
 
 def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
