@@ -111,6 +111,20 @@ def test_git_shows_what_changed_as_operations(git: Git) -> None:
     assert not git("diff", "--ext-diff", "mine", "mine").stdout
 
 
+def test_git_names_each_file_that_it_compares_and_goes_on_where_one_cannot_be_read(git: Git) -> None:
+    path = _change(git, "mine", ("412.80", "420.00"))
+    for name, written in (("an other.ejson", '{"a": 1}'), ("broken.ejson", "{")):
+        (path.parent / name).write_text(written)
+    git("add", ".")
+    done = git("diff", "--cached", "--ext-diff", "main")
+    assert [line for line in done.stdout.splitlines() if ".ejson:" in line] == [
+        "an other.ejson:", "broken.ejson:", "contract.ejson:",
+    ]  # fmt: skip
+    assert done.stdout.index("+ a: 1") < done.stdout.index("broken.ejson:")
+    assert "420.00" in done.stdout
+    assert "broken.ejson: Line 1" in done.stderr
+
+
 def test_git_shows_a_document_that_is_new_or_gone(git: Git) -> None:
     git("checkout", "-q", "-b", "gone")
     git("rm", "-q", "contract.ejson")
