@@ -57,7 +57,7 @@ def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
     for key in keys:
         first = span[2] + 5
         end = first + len(key) + 1
-        if raw[first:end] == key + b"\x00":  # where it nearly always is
+        if raw[first:end] == key + b"\x00" and end < span[3]:  # where it nearly always is
             kind = raw[first - 1]
             return key, kind, raw[end : c.element_end(raw, kind, end)]
         if inner is None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from model import canonical as c
 from model import text
 from model.canonical import Value
-from model.diff import Add, Remove, diff
+from model.diff import Add, Remove, diff, patch
 from model.errors import Refused, Unreadable
 from model.merge import Merge, merge
 from tests.laws import wide
@@ -206,6 +206,13 @@ def test_other_keys_than_id_recognise_elements() -> None:
     assert _merge(base, mine, theirs).unresolved
     found = merge(text.loose(base), text.loose(mine), text.loose(theirs), keys=("_id", "k"))
     assert text.relaxed(found.document()) == '{"a": [{"k": 2}, {"k": 3}, {"k": 1, "x": 2}]}'
+
+
+@pytest.mark.parametrize(("old", "new"), [("{a: [{}]}", "{a: [{'': 1}]}"), ("{a: [1, {}]}", "{a: [{'': 2}, 2]}")])
+def test_an_empty_document_has_no_key_even_where_the_key_has_no_name(old: str, new: str) -> None:
+    a, b = text.loose(old), text.loose(new)
+    assert patch(a, diff(a, b, ("",))) == b
+    assert merge(a, b, a, ("",)).document() == b
 
 
 def test_what_is_no_document_is_unreadable() -> None:
