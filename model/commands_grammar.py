@@ -64,6 +64,7 @@ def parser() -> Parser:
     made = command("diff", "the changes between two versions, or between two files", source=False)
     made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
     made.add_argument("--format", choices=FORMATS, help="text unless said otherwise")
+    _keys(made)
     _options(made)
 
     made = command("merge", "three files as one document, or the conflicts", source=False)
@@ -71,9 +72,11 @@ def parser() -> Parser:
         made.add_argument(name, metavar=name.upper())
     made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
     made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
+    _keys(made)
 
     made = command("blame", "each field with the version that last set it")
     _document(made)
+    _keys(made)
     _options(made)
 
     made = command("bisect", "the versions at which a condition turns")
@@ -199,6 +202,17 @@ def parser() -> Parser:
 def _document(made: Parser, id: str = "ID") -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("id", metavar=id, help="plain text where only one stored id matches it, else Extended JSON")
+
+
+def _keys(made: Parser) -> None:
+    made.add_argument(
+        "--key",
+        metavar="FIELD",
+        action="append",
+        default=["_id"],
+        dest="keys",
+        help="the field by which elements of arrays without an _id are recognised; may be given again",
+    )
 
 
 def _options(made: Parser) -> None:

@@ -182,6 +182,31 @@ def test_merge_keeps_bson(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == canonical.encode({"a": 2, "b": Int64(3)})
 
 
+def test_elements_are_recognised_by_another_field_where_that_is_named(run: Run, rows: Rows, tmp_path: Path) -> None:
+    old, new = '{"l": [{"id": 1, "q": 1}, {"id": 2, "q": 2}]}', '{"l": [{"id": 2, "q": 2}, {"id": 1, "q": 7}]}'
+    files = write(tmp_path, old=old, new=new)
+    moved = ["move", "replace"]
+    assert [row["op"] for row in rows("diff", *files)[1]] == ["remove", "add"]
+    assert [row["op"] for row in rows("diff", *files, "--key", "id")[1]] == moved
+    added = write(tmp_path, none='{"l": []}', left='{"l": [{"id": 1}]}', right='{"l": [{"id": 2}]}')
+    assert run("merge", *added)[0] == 1
+    assert run("merge", *added, "--key", "none", "--key", "id") == (0, '{"l": [{"id": 1}, {"id": 2}]}\n', "")
+
+    dump = tmp_path / "dump" / "shop"
+    dump.mkdir(parents=True)
+    contents = enumerate(map(canonical.decode, map(text.from_text, (old, new))), 1)
+    versions = [{"_id": n, "docId": "A", "v": n, **content} for n, content in contents]
+    (dump / "lists.bson").write_bytes(b"".join(map(canonical.encode, versions)))
+    blame = ("blame", str(dump.parent), "shop.lists", "A", "--layout", "versions")
+    where = [["l", i, name] for i in (0, 1) for name in ("id", "q")]
+    for key, found in (([], [(["l"], 2)]), (["--key", "id"], list(zip(where, (1, 1, 1, 2), strict=True)))):
+        assert [(row["path"], int(row["v"]["$numberInt"])) for row in rows(*blame, *key)[1]] == found
+    assert [row["op"] for row in rows("diff", *blame[1:4], "1", "2", *blame[4:], "--key", "id")[1]] == [
+        "move",
+        "replace",
+    ]
+
+
 # --- writing
 
 
