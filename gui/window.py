@@ -24,7 +24,7 @@ from gui.frame.statusline import StatusLine
 from gui.frame.titlebar import TitleBar
 from gui.frame.watching import LostLine
 from gui.frame.welcome import WelcomePanel
-from gui.look import boxes, logo, preferences, theme, wording
+from gui.look import boxes, focus, logo, preferences, theme, wording
 from gui.messages import MessageArea
 from gui.pages import CollectionPage
 from gui.repairpages import RepairPage
@@ -226,6 +226,9 @@ class Window(QMainWindow):
         page = self.desk.page
         wanted = self.width() < theme.px(NARROW) or (page is not None and page.wants_rail)
         self.sidebar.fold(wanted if self._fold_choice is None else self._fold_choice, at_once)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return focus.step(self, forward)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

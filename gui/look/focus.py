@@ -98,6 +98,28 @@ def paint(painter: QPainter, box: QRectF) -> None:
     painter.drawRoundedRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2), radius, radius)
 
 
+def step(window: QWidget, forward: bool) -> bool:
+    """Focus the next control of a window; False where there is none.
+
+    Qt's own way leads into a panel at the part that has the focus for it, past everything that stands before that.
+    """
+    now = window.focusWidget() or window
+    here: QWidget | None = now
+    while here is not None:
+        here = here.nextInFocusChain() if forward else here.previousInFocusChain()
+        if here is None or here == now:
+            break
+        if here.window() == window and takes(here) and here.focusProxy() is None:
+            here.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+            return True
+    return False
+
+
+def takes(widget: QWidget) -> bool:
+    """Whether Tab stops at a widget."""
+    return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+
+
 def install(app: QApplication) -> None:
     """Draw the ring in every window of the application."""
     global _ring

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from shiboken6 import isValid
 
-from gui.look import theme
+from gui.look import focus, theme
 
 DIM = 0.34
 DIM_DARK = 0.55
@@ -105,7 +105,7 @@ class Sheet(QDialog):
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab stays inside the dialog."""
-        there = [w for w in self.findChildren(QWidget) if _takes_focus(w)]
+        there = [w for w in self.findChildren(QWidget) if focus.takes(w)]
         if not there:
             return True
         there.sort(
@@ -123,7 +123,3 @@ class Sheet(QDialog):
         painter.setPen(QPen(theme.colour("btn" if theme.is_dark() else "border"), 1))
         painter.setBrush(theme.colour("surface"))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme.px(10), theme.px(10))
-
-
-def _takes_focus(widget: QWidget) -> bool:
-    return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)

@@ -154,6 +154,7 @@ class TimelinePanel(QWidget):
         self.as_list.toggled.connect(self._show_form)
         self.as_list.toggled.connect(self.form_changed)
         row.addWidget(self.as_list)
+        self._last_tool: QWidget = self.as_list
         self._tools = row
         return header
 
@@ -166,6 +167,8 @@ class TimelinePanel(QWidget):
     def add_tool(self, button: QWidget) -> None:
         """Put a further button at the right end of the header."""
         self._tools.addWidget(button)
+        self.setTabOrder(self._last_tool, button)
+        self._last_tool = button
 
     # --- reading
 

@@ -24,7 +24,7 @@ from gui.frame.opening import Opening
 from gui.frame.palette import Palette
 from gui.frame.sidebar import RAIL, WIDTH
 from gui.frame.tabs import Tabs
-from gui.look import preferences, theme
+from gui.look import focus, preferences, theme
 from gui.messages import Question
 from gui.pages import CollectionPage
 from gui.window import Window
@@ -169,6 +169,25 @@ def test_the_menu_of_what_has_the_focus_opens_by_key(window: Window, qtbot: QtBo
         assert any(words in action.text() for action in menu.actions())
         assert part.mapFromGlobal(menu.pos()).y() < part.height()
         menu.close()
+
+
+def test_tab_goes_to_every_control_of_a_page_in_the_order_they_stand(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    first = page.browser.bar.input
+    first.setFocus()
+    seen: list[QWidget] = []
+    while first not in seen:
+        qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
+        seen.append(window.focusWidget())
+    wanted = [page.browser.bar.run_button, page.browser.list, *page._chain_buttons, page.timeline.strip]
+    wanted += [page.diff.box_a, page.diff.box_b, page.diff.down, page.diff.only, page.diff.restore, page.diff.table]
+    assert [one for one in seen if one in wanted] == wanted
+    assert {one for one in page.findChildren(QWidget) if focus.takes(one) and one.focusProxy() is None} <= {*seen}
+    back = [first]
+    while len(back) < len(seen):
+        qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
+        back.append(window.focusWidget())
+    assert back == seen[::-1]
 
 
 def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
