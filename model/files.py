@@ -21,7 +21,8 @@ from model.text import Style
 
 # Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_TIMESTAMP = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}')
+# What has bare numbers in canonical notation, too.
+_NUMBERED = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}|"\$(?:min|max)Key"\s*:\s*1')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
 _CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
 _INDENT = re.compile(r"\{\r?\n([ \t]+)\S")
@@ -84,7 +85,7 @@ def _binary(path: str, data: bytes, length: int) -> bytes:
 
 def form_of(written: str, marked: bool = False) -> Form:
     """The form of a document's text; ``marked`` says that a byte order mark stood before it."""
-    bare = _STRING.sub('""', _TIMESTAMP.sub("", written))
+    bare = _STRING.sub('""', _NUMBERED.sub("", written))
     relaxed = bool(_BARE_NUMBER.search(bare)) or not _CANONICAL.search(written)
     indent = _INDENT.search(written)
     style = Style(

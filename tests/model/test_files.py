@@ -40,6 +40,7 @@ TEXTS = [
     '{\n\t"n": 1099511627776\n}\n',
     '{\n    "s": "J\\u00f6rg"\n}\n',
     '{"t": {"$timestamp": {"t": 1, "i": 2}}, "n": {"$numberInt": "1"}}',
+    '{"least": {"$minKey": 1}, "n": {"$numberInt": "1"}, "most": [{"$maxKey": 1}]}',
     '{"s": "only text"}\n',
     '{"n":{"$numberInt":"1"},"t":{"$timestamp":{"t":1,"i":2}},"s":"a: b, {c}"}',
     '{\n  "n": {\n    "$numberLong": "1"\n  },\n  "list": [\n    {},\n    [],\n    "},{:"\n  ]\n}\n',
