@@ -33,6 +33,7 @@ MOST = 3  # lines at once; the oldest that may go makes room
 _LOOKS = {
     "done": ("check-circle", "acc"),
     "copied": ("check-circle", "acc"),
+    "why not": ("warning", "warn"),
     "failed": ("warning-circle", "err"),
     "unknown": ("question", "warn"),
     "note": ("warning", "warn"),
@@ -76,7 +77,7 @@ class Line(QFrame):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._time_is_up)
-        if kind in ("done", "copied"):
+        if kind in ("done", "copied", "why not"):
             self._timer.start(SECONDS * 1000)
 
     def leave(self) -> None:
@@ -162,6 +163,11 @@ def tell(parent: QWidget, text: str, undo: Callable[[], object] | None = None, c
 def copied(parent: QWidget, text: str) -> Line:
     """Say what is on the clipboard now, in place of what was there before."""
     return area(parent).add("copied", text)
+
+
+def why_not(parent: QWidget, text: str) -> Line:
+    """Say why what was asked for cannot be done as things are; goes by itself."""
+    return area(parent).add("why not", text)
 
 
 def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> Line:

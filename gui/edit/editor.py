@@ -372,7 +372,7 @@ class EditorPanel(DraftPanel):
         self.json.flush()
         reason, base = self.save_reason, self._base
         if reason or base is None:
-            self.tell(reason)
+            messages.why_not(self, reason)
             return
         self.notices.clear("refused")
         if self.is_behind:

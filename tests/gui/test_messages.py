@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
+from gui.look.states import Glyph
 from gui.messages import Line, MessageArea
 from model.errors import Refused
 
@@ -78,6 +79,13 @@ def test_the_same_message_is_not_shown_twice(window: QMainWindow) -> None:
     for _ in range(3):
         messages.tell(window, "The id is copied")
     assert len(lines(window)) == 1
+
+
+def test_what_cannot_be_done_has_no_tick_and_goes_by_itself(window: QMainWindow) -> None:
+    told, line = messages.tell(window, "v15 is saved"), messages.why_not(window, "Nothing is changed")
+    glyphs = [one.findChildren(Glyph)[0].grab().toImage() for one in (told, line)]
+    assert glyphs[0] != glyphs[1]
+    assert line._timer.isActive()
 
 
 def test_what_is_copied_is_said_in_one_line(window: QMainWindow) -> None:
