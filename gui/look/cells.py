@@ -433,6 +433,7 @@ class CellTree(QTreeView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._keep_current(event.oldSize().height())
         if self._fitting is None:
             return
         room, narrow, widths = self._fitting
@@ -440,6 +441,14 @@ class CellTree(QTreeView):
         if is_narrow != self._narrow:
             self._narrow = is_narrow
             self._resize_columns(narrow if is_narrow else widths)
+
+    def _keep_current(self, before: int) -> None:
+        """Keep the current row in sight where the view has become lower than it was."""
+        current = self.currentIndex()
+        if current.isValid() and self.viewport().height() < before:
+            row = self.visualRect(current)
+            if row.bottom() >= self.viewport().height() and row.top() < before:
+                self.scrollTo(current)
 
     def _resize_columns(self, widths: Iterable[float]) -> None:
         for at, width in enumerate(widths):

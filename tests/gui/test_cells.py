@@ -80,6 +80,18 @@ def test_a_list_that_gets_the_focus_before_anything_is_chosen_chooses_its_first_
     assert view.selectionModel().isRowSelected(0)
 
 
+def test_the_chosen_row_stays_in_sight_in_a_lower_list(qtbot: QtBot) -> None:
+    model = Names()
+    model.fill([f"K-{number}" for number in range(100)])
+    view = tree(qtbot, model)
+    view.setCurrentIndex(model.index(4, 0))
+    view.resize(400, 100)
+    assert view.viewport().rect().contains(view.visualRect(model.index(4, 0)).center())
+    view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
+    view.resize(400, 90)
+    assert view.verticalScrollBar().value() > 1000  # what was out of sight before is not run after
+
+
 def test_the_same_rows_again_do_not_reset_the_list(qtbot: QtBot) -> None:
     model = Names()
     model.fill(["a", "b"])
