@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from itertools import groupby
 from typing import Literal, TypeAlias
 
@@ -86,9 +87,9 @@ def newest_first(versions: Iterable[Version]) -> Iterator[Version]:
 
     A server sorts every text above every number; the few of a wrong type are put where they count.
     """
-    waiting: list[tuple[int, Version]] = []
+    waiting: list[tuple[int, int, Version]] = []  # a heap, the highest number first, of equal ones the first to come
     odd: list[Version] = []
-    for version in versions:
+    for come, version in enumerate(versions):
         number = number_of(version.v)
         if number is None:
             if version.v is not None and not version.detail.startswith("version is"):
@@ -96,13 +97,13 @@ def newest_first(versions: Iterable[Version]) -> Iterator[Version]:
             else:
                 odd.append(version)
         elif version.detail.startswith("version is"):
-            waiting.append((number, version))
-            waiting.sort(key=lambda pair: -pair[0])
+            heappush(waiting, (-number, come, version))
         else:
-            while waiting and waiting[0][0] > number:
-                yield waiting.pop(0)[1]
+            while waiting and -waiting[0][0] > number:
+                yield heappop(waiting)[2]
             yield version
-    yield from (version for _, version in waiting)
+    while waiting:
+        yield heappop(waiting)[2]
     yield from odd
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from model import canonical as c
 from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts.fields import number_of, place_of, unreadable
-from model.layouts.gaps import with_gaps
+from model.layouts.gaps import newest_first, with_gaps
+from model.records import Version
 from model.resilient import Server, Write
 from tests.model.layout_ground import doc, layout_of, v
 
@@ -416,8 +418,6 @@ def test_times_come_from_the_field_named_else_from_the_token(server: Server, dat
 
 
 def test_a_gap_of_millions_is_one_entry() -> None:
-    from model.records import Version
-
     versions = [
         Version(v(number), None, None, "document", "present", number > 9, None, None) for number in (5_000_000, 3)
     ]
@@ -449,3 +449,16 @@ def test_documents_that_would_not_survive_are_told_apart() -> None:
     assert unreadable(c.document([("o", Value.document(twice))])) == "holds the field a twice"
     odd = c.document([("s", Value(c.SYMBOL, b"\x02\x00\x00\x00x\x00")), ("u", Value(c.UNDEFINED, b"")), ("n", v(1))])
     assert unreadable(odd) == "", "bytes are never decoded to be written"
+
+
+def test_a_long_history_of_versions_of_a_wrong_type_is_put_in_order_in_time() -> None:
+    wrong = [
+        Version(Value.of(str(n)), None, None, "document", "damaged", False, None, None, "version is text")
+        for n in sorted(range(1, 20_001), key=str, reverse=True)
+    ]
+    right = Version(Value.of(9), None, None, "document", "present", False, None, None)
+    start = time.process_time()
+    found = list(newest_first([*wrong, right]))
+    assert time.process_time() - start < 3
+    assert [number_of(version.v) for version in found] == [*range(20_000, 9, -1), 9, *range(9, 0, -1)]
+    assert found[-10] is right
