@@ -231,8 +231,9 @@ class StateView(QWidget):
         if total:
             self._bar.setRange(0, total)
             self._bar.setValue(min(done, total))
+            # It stands in place of the content: nothing of that can be used, as in the line above content it can.
             self._help.setText(
-                f"{wording.count(done)} of about {wording.count(total)}. What has arrived can be used already."
+                f"{wording.count(done)} of about {wording.count(total)}. All else can be used meanwhile."
             )
         else:
             self._help.setText(f"{wording.count(done)} so far.")
