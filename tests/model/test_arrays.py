@@ -118,6 +118,41 @@ def test_edits_lead_there_and_back(old: str, new: str) -> None:
     assert all(x[1] < y[0] for x, y in itertools.pairwise(ends))
 
 
+NAME = "A name and an address, long enough to be compared by its words: "
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone", "come"),
+    [
+        ("Cafe\u0301 noir", "Cafe\u0300 noir", "e\u0301", "e\u0300"),
+        ("Cafe noir", "Cafe\u0301 noir", "e", "e\u0301"),
+        ("Cafe\u0301 noir", "Caf\u0301 noir", "fe\u0301", "f\u0301"),
+        ("हिन्दी में", "हिन्दु में", "दी", "दु"),
+        ("the \U0001f469\u200d\U0001f469\u200d\U0001f467.", "the \U0001f469\u200d\U0001f469\u200d\U0001f466.",
+         "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f469\u200d\U0001f469\u200d\U0001f466"),
+        ("\U0001f44d\U0001f3fb yes", "\U0001f44d\U0001f3ff yes", "\U0001f44d\U0001f3fb", "\U0001f44d\U0001f3ff"),
+        ("naïve", "naive", "ï", "i"),
+        ("end\r\n", "end\n", "\r", ""),
+    ],
+)  # fmt: skip
+def test_no_edit_parts_a_letter_from_its_mark(old: str, new: str, gone: str, come: str) -> None:
+    found, _ = compare(NAME + old, NAME + new)
+    assert [(removed, inserted) for _, removed, inserted in found] == [(gone, come)]
+    assert apply_edits(NAME + old, found) == NAME + new
+
+
+def test_lines_that_all_changed_are_not_all_compared_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.differences.edits._MOST_BITS", 2000)
+    blocks = [" ".join(f"{i}w{k}" for k in range(10)) for i in range(20)]
+    old, new = ("\nsame\n".join(one.replace("w1", w).replace("w8", w) for one in blocks) for w in ("w", "changed"))
+    found, coarse = compare(old, new)
+    assert apply_edits(old, found) == new
+    assert coarse
+    assert found[0][1:] == ("0w", "0changed")
+    assert found[-1][1] == "19w 19w2 19w3 19w4 19w5 19w6 19w7 19w"
+    assert not compare(old[:100], new[:100])[1]
+
+
 def test_a_very_large_change_of_text_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for bound in ("edits.LCS_BITS", "arrays.LCS_BITS", "arrays.MYERS_BOUND"):
         monkeypatch.setattr(f"model.differences.{bound}", 3)
