@@ -120,6 +120,9 @@ class ChangeMapPage(_ChainPage):
     def _refused(self, error: BaseException) -> None:
         messages.fail(self, error)
 
+    def leave(self) -> None:
+        self.panel.stop()
+
     def do_refresh(self) -> None:
         self.panel.refresh()
 
@@ -151,6 +154,9 @@ class BlamePage(_ChainPage):
 
     def do_blame(self) -> None:
         self.do_change_map()
+
+    def leave(self) -> None:
+        self.panel.stop()
 
     def do_refresh(self) -> None:
         self.panel.refresh()

@@ -62,6 +62,10 @@ class ChainPanel(QWidget):
     def _say_reading(self) -> None:
         self.stack.show_loading(f"Reading the versions of {wording.plain(self.id)}", self._stop)
 
+    def stop(self) -> None:
+        """Stop reading; the tab closes."""
+        self._stop()
+
     def _stop(self) -> None:
         if self._task is not None:
             self._task.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,11 +11,13 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from gui.chain.changemap import ChangeMapPanel
+from gui.chainpages import BlamePage, ChangeMapPage
 from gui.pages import CollectionPage
 from gui.tasks import tasks
 from model import canonical
 from model.canonical import Value
-from model.chain import Follower
+from model.chain import Chain, Follower
+from model.errors import NotFound
 from model.session import Session
 from tests.gui.test_diffview import Shown
 from tests.gui.test_timeline import Watched
@@ -71,6 +73,10 @@ def shown(qtbot: QtBot) -> Shown:
     made = Shown(qtbot, {"a": 1, "b": 1}, {"a": 2, "b": 2})
     made.compare(1, 2)
     return made
+
+
+def _nowhere(ns: str) -> object:
+    raise NotFound(f"There is no {ns}.")
 
 
 def _wait(gate: threading.Event) -> None:
@@ -228,3 +234,28 @@ def test_a_large_value_of_the_map_that_comes_late_is_not_shown_in_place_of_anoth
     else:
         assert panel.values._title.text() == "short in v1"
         assert panel.values.left.text.toPlainText() == "s"
+
+
+@pytest.mark.parametrize("kind", [ChangeMapPage, BlamePage])
+def test_a_document_is_not_followed_further_once_its_tab_is_closed(
+    qtbot: QtBot, kind: type[ChangeMapPage | BlamePage]
+) -> None:
+    followed, gate = threading.Event(), threading.Event()
+
+    def follow(ns: str, id: Value, progress: Callable[[int, int | None], None], *_: object) -> Chain:
+        while not gate.wait(0.005):
+            progress(1, None)
+            followed.set()
+        return Follower().chain(True)
+
+    source = Told()
+    source.chain = follow  # type: ignore[attr-defined]
+    source.info = _nowhere  # type: ignore[attr-defined]
+    made = kind(source.as_session(), "insurance.contracts", ID)
+    qtbot.addWidget(made)
+    assert followed.wait(10)
+    made.leave()
+    try:
+        qtbot.waitUntil(lambda: not any(task.title for task in tasks.running))
+    finally:
+        gate.set()
