@@ -13,7 +13,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
 
-from gui.edit.changes import Change, Changes
+from gui.edit.changes import Change, Changes, around
 from gui.look import boxes, preferences, theme
 from gui.look.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
 from gui.look.sheet import Sheet
@@ -25,6 +25,7 @@ from model.merge import Decision
 from model.session import Conflict
 
 WIDTH = 784
+LONGEST = 4000  # characters of a text in which the difference is looked for
 ROWS = 8  # more than these scroll
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -156,8 +157,16 @@ class ClashModel(CellModel):
             word = change.new.kind
         spans: tuple[Span, ...] = ()
         if change.new is not None:
-            spans = (Span(text.shown(change.new, self._zone, 120)),)
+            spans = (Span(self._worded(change)),)
         return Cell(spans=(*spans, Span(f"  {word}", "text2", sans=True)) if word else spans, mono=True, size=12)
+
+    def _worded(self, change: Change) -> str:
+        """The new value; a long text by the words that differ, else both sides would begin and end alike."""
+        assert change.new is not None
+        shown = text.shown(change.new, self._zone, LONGEST)
+        if change.old is None or change.old.type != change.new.type or change.new.is_container:
+            return shown[:120]
+        return around(shown, text.shown(change.old, self._zone, LONGEST))
 
 
 class ConflictPrompt(Sheet):

@@ -88,6 +88,14 @@ def test_fields_in_another_order_are_not_said_to_be_each_of_these_fields(window:
     assert "You changed two of these fields as well. Review and merge asks you about those two" in said(prompt)
 
 
+def test_long_texts_are_told_by_what_differs_in_them(window: QMainWindow, desk: Desk) -> None:
+    long = "the same words over and over, " * 20
+    desk.content = put(OPENED, notes=f"{long}one way")
+    conflict = met(desk, lambda content: put(content, notes=f"{long}their way"), put(OPENED, notes=f"{long}my way"))
+    prompt, _ = asked(window, conflict)
+    assert cells(prompt)[0] == ["notes", '"… my …"', '"… their …"', "Both changed"]
+
+
 def test_enter_reviews_and_escape_writes_nothing(window: QMainWindow, desk: Desk) -> None:
     conflict = met(desk)
     prompt, chosen = asked(window, conflict)
