@@ -60,6 +60,7 @@ class DiffPanel(QWidget):
         self._alone = False
         self._task: tasks.Task | None = None
         self.comparison: Comparison | None = None
+        self._rows_of: Comparison | None = None
         self._plan: Plan | None = None
         self.ignored = ignoring.kept(session.source, ns)
         self.copies = Copies(self, self._copied)
@@ -225,7 +226,8 @@ class DiffPanel(QWidget):
             return
         a, b, ready = self.comparison.a, self.comparison.b, self._plan
         only, number = self.only.isChecked(), max(0, self.model.current)
-        again = self.model.plan is ready
+        again = self._rows_of is self.comparison  # in another form, or with other fields hidden
+        self._rows_of = self.comparison
         if not ready.changes and only:
             self.model.show(ready, (_title(a), _title(b)), True)
             show_all: list[states.Choice] = [("Show all fields", lambda: self.only.setChecked(False))]
@@ -243,7 +245,7 @@ class DiffPanel(QWidget):
             self.model.show(ready, (_title(a), _title(b)), only)
             self._stack.show_content()
             if ready.changes:
-                self._go(number if again and number < len(ready.changes) else 0)
+                self._go(min(number, len(ready.changes) - 1) if again else 0)
         self._say()
         if not self.value.isHidden():
             self._show_value()

@@ -286,6 +286,21 @@ def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> No
     assert not panel.value.isVisible()
 
 
+def test_after_a_change_is_hidden_the_one_behind_it_is_the_next(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, dict.fromkeys("abcd", 1), dict.fromkeys("abcd", 2))
+    shown.compare(1, 2)
+    for _ in range(2):
+        shown.panel.next_change()
+    assert shown.bars() == ["c"]
+    shown.panel.hide_path(("c",))
+    shown.settle()
+    assert shown.bars() == ["d"]
+    shown.panel.show_again(None)
+    shown.settle()
+    shown.compare(2, 1)
+    assert shown.bars() == ["a"]  # another comparison begins at its first change
+
+
 def test_from_a_row_without_a_change_the_changes_beside_it_are_reached(qtbot: QtBot) -> None:
     old: dict[str, Any] = {"a": 1, "b": {"x": 1, "y": 1, "z": 1}, "c": 1, "d": 1}
     shown = Shown(qtbot, old, {**old, "a": 2, "b": {"x": 1, "y": 2, "z": 1}, "d": 2})
