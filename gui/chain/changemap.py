@@ -325,7 +325,17 @@ class ChangeMapPanel(ChainPanel):
 
     def save_to(self, path: str) -> None:
         """Write the whole map as a PNG, and say so."""
-        if self.view.picture().save(path):
-            messages.tell(self, f"The map is saved as {path}")
-        else:
-            messages.fail(self, Refused(f"{path} cannot be written; choose another place."))
+        draw = self.view.picture()
+
+        def work(_: tasks.Progress) -> str:
+            if not draw().save(path):
+                raise Refused(f"{path} cannot be written; choose another place.")
+            return path
+
+        tasks.run(work, done=self._saved, failed=self._not_saved, owner=self, title="Saving the map")
+
+    def _saved(self, path: str) -> None:
+        messages.tell(self, f"The map is saved as {path}")
+
+    def _not_saved(self, error: BaseException) -> None:
+        messages.fail(self, error)

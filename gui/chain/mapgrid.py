@@ -35,7 +35,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.chain import mapaxis, mapink
+from gui.chain import mapaxis, mapink, mappicture
 from gui.chain.mapmodel import MapModel
 from gui.look import theme
 from gui.look.states import hair
@@ -442,31 +442,8 @@ class MapView(QWidget):
     def _draw_counts_head(self, painter: QPainter, side: QWidget) -> None:
         mapink.counts_head(painter)
 
-    def picture(self, ratio: float = 2.0) -> QImage:
-        """The whole map, whatever of it is in sight; less sharp where it would be larger than pictures can be."""
-        names, counts, head = self.names.width(), self.counts.width(), theme.px(mapink.HEAD)
-        wide, high = names + self.wide + counts, head + self.grid.high + theme.px(8)
-        ratio = max(0.1, min(ratio, 30_000 / max(wide, high), (150_000_000 / (wide * high)) ** 0.5))
-        made = QImage(QSize(round(wide * ratio), round(high * ratio)), QImage.Format.Format_RGB32)
-        made.setDevicePixelRatio(ratio)
-        made.fill(theme.colour("surface"))
-        painter = QPainter(made)
-        mapaxis.scale(painter, self.model, names)
-        grid, model, sizes = self.grid, self.model, self.grid.sizes
-        painter.save()
-        painter.translate(names, 0)
-        mapaxis.head(painter, model, sizes, 0, self.wide, -1)
-        painter.translate(0, head)
-        mapink.matrix(painter, model, sizes, QRectF(0, 0, grid.wide, grid.high))
-        painter.translate(self.wide, 0)
-        mapink.counts(painter, model, sizes, 0, counts, grid.high, -1)
-        painter.translate(0, -head)
-        mapink.counts_head(painter)
-        painter.restore()
-        painter.save()
-        painter.translate(0, head)
-        mapink.fields(painter, model, sizes, 0, names, grid.high, -1)
-        painter.restore()
-        painter.fillRect(QRect(0, head - 1, wide, 1), theme.colour("border"))
-        painter.end()
-        return made
+    def picture(self, ratio: float = 2.0) -> Callable[[], QImage]:
+        """How to draw the whole map as it is now, whatever of it is in sight; for a task, because that takes seconds."""
+        model, sizes, wide = self.model.still(), self.grid.sizes, self.wide
+        names, counts = self.names.width(), self.counts.width()
+        return lambda: mappicture.whole(model, sizes, names, wide, counts, ratio)

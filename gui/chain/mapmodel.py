@@ -155,6 +155,13 @@ class MapModel(QAbstractTableModel):
             self._fill()
             self.endResetModel()
 
+    def still(self) -> MapModel:
+        """The same as it is now, which no longer changes; for a picture that is drawn beside the window."""
+        made = MapModel()
+        made.chain, made.versions, made.rows, made.most = self.chain, self.versions, self.rows, self.most
+        made.order, made.unfolded, made.folded = self.order, self.unfolded, self.folded
+        return made
+
     def _fill(self) -> None:
         count = len(self.versions)
         oldest = count - 1 - max(self.chain.read, default=0)

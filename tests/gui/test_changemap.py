@@ -19,6 +19,7 @@ from gui.chain.mapmodel import MapModel, Row
 from gui.chainpages import BlamePage, ChangeMapPage, restorable
 from gui.desk import Desk
 from gui.look import preferences, theme
+from gui.messages import area
 from gui.pages import CollectionPage
 from model import canonical
 from model.canonical import Value
@@ -280,10 +281,18 @@ def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, q
     assert panel.grid.currentIndex().row() == top
 
 
-def test_the_whole_map_is_saved_as_a_picture(panel: ChangeMapPanel, tmp_path: Path) -> None:
+def test_the_whole_map_is_saved_as_a_picture(panel: ChangeMapPanel, tmp_path: Path, idle: Idle) -> None:
     panel.resize(700, 400)
+    drawn = panel.view.picture()()
     panel.save_to(str(tmp_path / "map.png"))
+    assert not (tmp_path / "map.png").exists()  # drawing thousands of versions or fields takes seconds
+    panel.model.arrange("most", True)  # what is drawn is what was there when it was asked for
+    idle()
     made = QImage(str(tmp_path / "map.png"))
+    assert made.convertToFormat(drawn.format()) == drawn
+    panel.save_to(str(tmp_path / "nowhere" / "map.png"))
+    idle()
+    assert [line.kind for line in area(panel).lines] == ["done", "failed"]
     assert made.width() >= 2 * panel.grid.wide
     assert made.height() >= 2 * panel.grid.high
 
