@@ -443,7 +443,7 @@ class MapView(QWidget):
         mapink.counts_head(painter)
 
     def picture(self, ratio: float = 2.0) -> Callable[[], QImage]:
-        """How to draw the whole map as it is now, whatever of it is in sight; for a task, because that takes seconds."""
+        """How to draw the whole map as it is now, in sight or not; for a task, because that takes seconds."""
         model, sizes, wide = self.model.still(), self.grid.sizes, self.wide
         names, counts = self.names.width(), self.counts.width()
         return lambda: mappicture.whole(model, sizes, names, wide, counts, ratio)
