@@ -203,9 +203,8 @@ class Deltas(Inserted):
         any_version: bool = False,
     ) -> Iterator[Row]:
         """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
-        states = ((id, raw) for id, raw in self._looked_through(filter, any_version) if raw is not None)
-        listed = foldedpage.ordered(states, sort, self.profile.id)
-        for place, (_, raw) in enumerate(listed):
+        states = (raw for raw in self._looked_through(filter, any_version) if raw is not None)
+        for place, raw in enumerate(foldedpage.ordered(states, sort, self.profile.id)):
             if place >= skip + limit:
                 return
             if place >= skip:
@@ -217,14 +216,14 @@ class Deltas(Inserted):
             return super().count(None, any_version, max_ms)
         until = time.monotonic() + max_ms / 1000
         total = 0
-        for _, raw in self._looked_through(filter, any_version):
+        for raw in self._looked_through(filter, any_version):
             total += raw is not None
             if time.monotonic() > until:
                 return None
         return total
 
-    def _looked_through(self, filter: Terms | None, any_version: bool) -> Iterator[tuple[Value, bytes | None]]:
-        """Every document with its newest state, None where that, or any of its states, does not match."""
+    def _looked_through(self, filter: Terms | None, any_version: bool) -> Iterator[bytes | None]:
+        """Every document's newest state, None where that, or any of its states, does not match."""
         matches = foldedpage.matcher(filter)
         for key in Heads(self.server, self.profile, self._newest).heads(None):
             id = c.get(key, (self.profile.id,))
@@ -235,11 +234,11 @@ class Deltas(Inserted):
             except NotFound:
                 continue
             looked_at = versions if any_version else versions[:1]
-            if any(matches(v.content or c.EMPTY, id, self.profile.id) for v in looked_at):
-                own = versions[0].raw or c.EMPTY
-                yield id, compose(own, self.own.names, versions[0].content or c.EMPTY, {})
-            else:
-                yield id, None
+            yield self._whole(versions[0]) if any(matches(self._whole(v)) for v in looked_at) else None
+
+    def _whole(self, version: Version) -> bytes:
+        """A state as it is listed: the layout's own fields of the stored version, and the content."""
+        return compose(version.raw or c.EMPTY, self.own.names, version.content or c.EMPTY, {})
 
     # --- writing
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from bson import Decimal128, Int64, ObjectId
+from bson import Decimal128, Int64, ObjectId, Regex
 
 from model import canonical as c
 from model.canonical import Value
@@ -303,6 +303,36 @@ def test_a_filter_looks_at_the_newest_version_and_at_earlier_ones_only_when_aske
     (row,) = layout.page(filter={"n": 3}, projection={"n": 1})
     assert row.version == v(2)
     assert b"price" not in row.raw
+
+
+def test_a_filter_and_an_order_mean_of_states_that_are_folded_what_they_mean_to_a_server(
+    server: Server, database_name: str
+) -> None:
+    folded, whole = (layout_of(server, database_name, name) for name in ("deltas", "versions"))
+    contents: list[dict[str, Any]] = [
+        {"a": 1, "sub": {"x": 1, "y": 2}, "tags": [3, 9]},
+        {"a": True, "sub": {"y": 2, "x": 1}, "tags": [5]},
+        {"a": Int64(1), "pattern": Regex("(?<name>x)(?#PCRE)"), "tags": [4, 4]},
+        {"a": Decimal128("sNaN"), "items": [{"n": 7}, {"n": 2}]},
+        {"a": 2.0, "items": [{"n": 3}], "tags": []},
+    ]
+    for n, content in enumerate(contents):
+        document = {"docId": f"K-{n}", "v": 1, **content}
+        put(server, folded.ns, document, {**document, "v": 2, "n": n})
+
+    def ids(layout: Any, **how: Any) -> list[object]:
+        return [row.id.python() for row in layout.page(**how)]
+
+    filters: list[dict[str, Any]] = [
+        {"a": 1}, {"a": True}, {"a": {"$type": "long"}}, {"a": {"$lte": 1}}, {"sub": {"x": 1, "y": 2}}, {"sub.x": 1},
+        {"tags": 4}, {"items.n": {"$lt": 3}}, {"v": 2, "n": {"$gte": 3}}, {"v": 1}, {"docId": {"$ne": "K-1"}},
+    ]  # fmt: skip
+    for filter in filters:
+        assert ids(folded, filter=filter) == ids(whole, filter=filter), filter
+        assert folded.count(filter) == len(ids(whole, filter=filter)), filter
+    for sort in ({"tags": 1}, {"tags": -1}, {"items.n": 1, "docId": -1}, {"n": -1}):
+        assert ids(folded, sort=sort)[-1] == ids(whole, sort=sort)[-1], sort
+    assert ids(folded, filter={"v": 1}, any_version=True) == [f"K-{n}" for n in range(5)]
 
 
 def test_a_list_leaps_over_long_histories_and_meets_every_type_of_id(server: Server, database_name: str) -> None:
