@@ -60,6 +60,8 @@ def patch(a: bytes, d: Diff) -> bytes:
         frame = stack[-1]
         if frame.todo:
             slot, value, left, right = frame.todo.pop()
+            # What is under way is not kept here too: each level would hold all that is below it.
+            frame.pairs[slot] = (frame.pairs[slot][0], None)
             finished = _start(value, left, right, slot, stack)
             if finished is not None:
                 frame.pairs[slot] = (frame.pairs[slot][0], finished)

@@ -86,7 +86,7 @@ class _Writer:
 
     def write(self, value: Value) -> str:
         stack: list[_Frame] = []
-        self.value(value.type, value.data, stack, "")
+        self.value(value.type, value.data, 0, len(value.data), stack, "")
         out, comma = self.out, self.comma
         while stack:
             frame = stack[-1]
@@ -106,21 +106,23 @@ class _Writer:
             elif frame.kind == "pairs":
                 out.append(f"[{self.name(name)}{',' if self.style.compact else ', '}")
                 tail = "]"
-            self.value(kind, frame.raw[a:b], stack, tail)
+            self.value(kind, frame.raw, a, b, stack, tail)
         return "".join(out)
 
     def name(self, name: bytes) -> str:
         return scalars.quoted(c.name_of(name), self.style.ascii_only)
 
-    def value(self, kind: int, data: bytes, stack: list[_Frame], tail: str) -> None:
+    def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_Frame], tail: str) -> None:
+        """Write what stands between two offsets: copied at each level, a deep document would fill the memory."""
         if kind in (c.OBJECT, c.ARRAY):
-            self.container(kind, data, stack, tail)
+            self.container(kind, raw, start, end, stack, tail)
             return
+        data = raw[start:end]
         scope = scalars.scope_parts(data) if kind == c.SCOPED_CODE else None
         if scope is not None:
             code = scalars.quoted(scope[0], self.style.ascii_only)
             self.out.append(f'{{"$code": {code}, "$scope": ')
-            self.container(c.OBJECT, scope[1], stack, "}" + tail)
+            self.container(c.OBJECT, scope[1], 0, len(scope[1]), stack, "}" + tail)
             return
         text = scalars.relaxed_text(kind, data) if self.relax else None
         if text is not None and self.style.mode == "exact" and kind == c.INT64:
@@ -131,12 +133,12 @@ class _Writer:
             text = scalars.scalar_text(kind, data, self.style.ascii_only)
         self.out.append(text + tail)
 
-    def container(self, kind: int, data: bytes, stack: list[_Frame], tail: str) -> None:
-        parts = list(c.elements(data))
-        if scalars.int32.unpack_from(data, 0)[0] != len(data):
-            raise Unreadable(f"There are {len(data)} bytes, and the document ends before the last of them.")
+    def container(self, kind: int, raw: bytes, start: int, end: int, stack: list[_Frame], tail: str) -> None:
+        parts = list(c.elements(raw, start))
+        if scalars.int32.unpack_from(raw, start)[0] != end - start:
+            raise Unreadable(f"There are {end - start} bytes, and the document ends before the last of them.")
         shape, opening, close = ("document", "{", "}") if kind == c.OBJECT else ("array", "[", "]")
-        if kind == c.OBJECT and needs_fields(data, parts):
+        if kind == c.OBJECT and needs_fields(raw, parts):
             shape, opening, close = "pairs", f'{{"$fields"{self.colon}[', "]}"
         elif kind == c.ARRAY and needs_elements(parts):
             shape, opening, close = "pairs", f'{{"$elements"{self.colon}[', "]}"
@@ -144,7 +146,7 @@ class _Writer:
         inner = ""
         if self.style.indent is not None:
             inner = "\n" + self.style.indent * (len(stack) + 1)
-        stack.append(_Frame(data, shape, iter(parts), close, tail, inner))
+        stack.append(_Frame(raw, shape, iter(parts), close, tail, inner))
 
 
 def write(value: Value, style: Style = Style()) -> str:

@@ -69,6 +69,19 @@ def test_a_change_below_1000_levels_is_found_there(wrap: Callable[[Value], Value
     assert text.from_text(text.to_text(b)) == b
 
 
+def test_the_memory_for_a_deep_document_does_not_grow_with_its_depth_squared() -> None:
+    one = WRAPS["documents of one name"]
+    a, b = _deep(5000, Value.of(1), one), _deep(5000, Value.of("two"), one)
+    tracemalloc.start()
+    try:
+        assert patch(a, diff(a, b)) == b
+        assert text.from_text(text.to_text(a)) == a
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 30_000_000
+
+
 def test_a_change_at_each_of_1000_levels_is_found() -> None:
     def wrap(count: int) -> Callable[[Value], Value]:
         return lambda v: Value(c.OBJECT, c.document([("n", Value.of("x" * count)), ("a", v)]))
