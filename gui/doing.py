@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import messages, tasks
-from gui.actions import MENUS, TABLE, keys_text
+from gui.actions import keys_text
 from gui.frame.activity import ActivityDialog
+from gui.frame.keysheet import KeySheet
 from gui.frame.palette import Hit, Palette
 from gui.frame.settings import SettingsDialog
 from gui.look import preferences, theme
-from gui.look.sheet import Sheet
-from gui.look.states import button, words
 from gui.pages import CollectionPage, Request
 from model.canonical import Value
 from model.records import ServerFacts
@@ -285,7 +284,7 @@ class Doing(QObject):
 
     def do_shortcuts(self) -> None:
         """List the keys."""
-        _Keys(self._window).open()
+        KeySheet(self._window).open()
 
     def do_about(self) -> None:
         messages.confirm(
@@ -296,35 +295,3 @@ class Doing(QObject):
             "Close",
             lambda: None,
         ).cancel.hide()
-
-
-class _Keys(Sheet):
-    """Every key of the table, by menu."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, 760)
-        self.setAccessibleName("Keyboard")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
-        column.setSpacing(theme.px(12))
-        column.addWidget(words("Keyboard", "title"))
-        rows = []
-        for menu in MENUS:
-            lines = [item for item in TABLE if item.menu == menu and item.keys]
-            rows += [f"<tr><td style='padding-top:8px'><b>{menu}</b></td></tr>"] if lines else []
-            pairs = [lines[at : at + 2] for at in range(0, len(lines), 2)]
-            for pair in pairs:
-                cells = "".join(
-                    f"<td style='padding-right:14px'>{item.text.rstrip('…')}</td>"
-                    f"<td style='padding-right:28px'><b>{keys_text(item)}</b></td>"
-                    for item in pair
-                )
-                rows.append(f"<tr>{cells}</tr>")
-        label = QLabel(f"<table cellspacing='2'>{''.join(rows)}</table>")
-        label.setTextFormat(Qt.TextFormat.RichText)
-        column.addWidget(label)
-        self._close = button("Close", self.accept, "main")
-        column.addWidget(self._close, 0, Qt.AlignmentFlag.AlignRight)
-
-    def first(self) -> QWidget | None:
-        return self._close

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -20,6 +20,7 @@ from gui.documentpages import DocumentPage
 from gui.edit.fieldmodel import LAST_SET
 from gui.edit.newdocument import NewDocument
 from gui.frame.activity import ActivityDialog
+from gui.frame.keysheet import KeySheet
 from gui.frame.opening import Opening
 from gui.frame.palette import Palette
 from gui.frame.sidebar import RAIL, WIDTH
@@ -347,6 +348,24 @@ def test_at_1024_by_640_nothing_is_wider_than_the_window(window: Window, qtbot: 
     assert page.mapTo(window, page.rect().topRight()).x() < 1024
     assert page.diff.height() >= 100
     assert page.browser.list.height() >= 80
+
+
+@pytest.mark.parametrize("size", [(1024, 640), (1440, 900)])
+def test_every_key_can_be_read_whole_and_by_key(own: Window, qtbot: QtBot, size: tuple[int, int]) -> None:
+    own.resize(*size)
+    press(own, "F1")
+    sheet = own.findChildren(KeySheet)[0]
+    labels = sheet.area.widget().findChildren(QLabel)
+    assert {"Ctrl+Shift+PgDown", "Ctrl+R, F5", "Space"} <= {one.text() for one in labels}
+    room = sheet.area.viewport().rect()
+    for one in labels:
+        assert one.width() >= one.sizeHint().width(), one.text()
+        assert one.mapTo(sheet.area.viewport(), one.rect().topRight()).x() <= room.right()
+    while (bar := sheet.area.verticalScrollBar()).value() < bar.maximum():
+        qtbot.keyClick(own.focusWidget(), Qt.Key.Key_Down)
+    last = labels[-1]
+    assert room.contains(last.mapTo(sheet.area.viewport(), last.rect().center()))
+    sheet.reject()
 
 
 def test_every_control_has_a_name_for_screen_readers(window: Window) -> None:
