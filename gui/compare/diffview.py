@@ -401,7 +401,7 @@ class DiffPanel(QWidget):
                 add(f"Hide {named}", lambda: self.hide_path(node.path))
         if not node.is_hidden and (node.op is not None or node.kind == "parent"):
             menu.addSeparator()
-            path = restorable(node)
+            path = restorable(node, self.comparison is None or self.comparison.b.current)
             name = text.path_text(path) if path else "everything"
             why = self.why_not_restore()
             add(f"Restore {name} from A…", lambda: self._restore(path), not why, why)
@@ -474,8 +474,8 @@ def planned(comparison: Comparison, progress: tasks.Progress, ignored: Ignored) 
     return plan(a, b, comparison.diff, progress, ignored.hides if ignored else None)
 
 
-def restorable(node: Node) -> Path:
-    """The path to restore for a row; () is everything.
+def restorable(node: Node, onto_b: bool = True) -> Path:
+    """The path to restore for a row; () is everything. ``onto_b``: it is restored onto B, not onto a later version.
 
     Positions mean nothing in a version whose elements have moved since, so such arrays are restored as a whole.
     """
@@ -487,6 +487,8 @@ def restorable(node: Node) -> Path:
     if a is not None and b is not None:
         alike = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(path))
         path = path[: min(alike, len(path))]
+    if not onto_b:
+        path = path[: next((i for i, step in enumerate(path) if isinstance(step, int)), len(path))]
     return path
 
 

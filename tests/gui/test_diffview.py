@@ -492,6 +492,22 @@ def test_a_hidden_field_of_elements_is_hidden_in_all_of_them_and_nothing_else_sh
         assert model.number_of(index) is None
 
 
+def test_an_element_is_restored_with_its_array_where_the_current_version_was_not_compared(qtbot: QtBot) -> None:
+    riders = [{"_id": 1, "x": 1}, {"_id": 2, "x": 2}]
+    later = [{"_id": 9, "x": 0}, {"_id": 1, "x": 1}, {"_id": 2, "x": 5}]  # at the old place stands another one now
+    shown = Shown(qtbot, {"r": riders, "n": 1}, {"r": later[1:], "n": 2}, {"r": later, "n": 2})
+    asked: list[object] = []
+    shown.panel.restore_asked.connect(lambda *all: asked.append(all[2]))
+    for a, b in ((1, 2), (1, 3)):
+        shown.compare(a, b)
+        for row in walk(shown.panel.model):
+            node = shown.panel.model.node(row)
+            if node is not None and node.op is not None and node.path[-1] in ("x", "n"):
+                found = actions(shown.panel.menu(node))
+                next(each for name, each in found.items() if name.startswith("Restore ")).trigger()
+    assert asked == [[("r",)], [("n",)], [("r",)], [("n",)]]
+
+
 def test_restore_asks_for_all_of_a_or_for_one_field(shown: Shown) -> None:
     asked: list[tuple[object, object, object]] = []
     shown.panel.restore_asked.connect(lambda *all: asked.append(all))
