@@ -7,9 +7,12 @@ from typing import Any
 
 from model import canonical as c
 from model.canonical import Value
+from model.errors import Refused
 from model.resilient import Terms
 
 LOGICAL = ("$and", "$or", "$nor")
+ALTERNATIVES = 100
+"""Ways to meet one filter, as which it is sent."""
 
 
 def renamed(terms: Terms | None, name_of: Callable[[str], str]) -> dict[str, Any]:
@@ -23,13 +26,32 @@ def renamed(terms: Terms | None, name_of: Callable[[str], str]) -> dict[str, Any
     return moved
 
 
-def parted(terms: Terms, names: Collection[str]) -> tuple[list[Terms], list[Terms]]:
-    """The clauses that all have to hold: those on fields of these names alone, and the others."""
-    these: list[Terms] = []
-    others: list[Terms] = []
+def parted(terms: Terms, names: Collection[str]) -> list[tuple[list[Terms], list[Terms]]]:
+    """What has to hold, in alternatives: of each the clauses on fields of these names alone, and the others."""
+    found: list[tuple[list[Terms], list[Terms]]] = [([], [])]
     for name, value in _all_of(terms):
-        (these if _only(name, value, names) else others).append({name: value})
-    return these, others
+        whole: list[Terms] = [{name: value}]
+        if _only(name, value, names):
+            ways: list[tuple[list[Terms], list[Terms]]] = [(whole, [])]
+        elif name not in LOGICAL or not _some(name, value, names):
+            ways = [([], whole)]
+        elif name == "$or":
+            ways = [way for part in _parts(value) for way in parted(_terms_of(part) or {}, names)]
+        else:  # $nor of one: one of its clauses does not hold
+            ways = [way for each in _all_of(_terms_of(_parts(value)[0]) or {}) for way in _without(*each, names)]
+        found = [(these + some, others + more) for these, others in found for some, more in ways]
+        if len(found) > ALTERNATIVES:
+            raise Refused("This filter has too many alternatives on both the id and other fields; split it.")
+    return found
+
+
+def _without(name: str, value: Any, names: Collection[str]) -> list[tuple[list[Terms], list[Terms]]]:
+    """The alternatives in which a clause does not hold."""
+    if name == "$nor":
+        return parted({"$or": value}, names)
+    if name == "$or":
+        return parted({"$nor": value}, names)
+    return [([{"$nor": [{name: value}]}], [])] if _only(name, value, names) else [([], [{"$nor": [{name: value}]}])]
 
 
 def together(clauses: Sequence[Terms]) -> Terms:
@@ -42,12 +64,15 @@ def together(clauses: Sequence[Terms]) -> Terms:
 
 def _all_of(terms: Terms) -> Iterator[tuple[str, Any]]:
     for name, value in terms.items():
-        parts = _parts(value) if name == "$and" else []
-        if parts and all(_terms_of(part) is not None for part in parts):
+        parts = _parts(value) if name in ("$and", "$nor") else []
+        if not parts or any(_terms_of(part) is None for part in parts):
+            yield name, value
+        elif name == "$and":
             for part in parts:
                 yield from _all_of(_terms_of(part) or {})
         else:
-            yield name, value
+            for part in parts:
+                yield name, [part]
 
 
 def _only(name: str, value: Any, names: Collection[str]) -> bool:
@@ -55,6 +80,13 @@ def _only(name: str, value: Any, names: Collection[str]) -> bool:
         parts = [_terms_of(part) for part in _parts(value)]
         return bool(parts) and all(part and all(_only(*each, names) for each in part.items()) for part in parts)
     return name.partition(".")[0] in names
+
+
+def _some(name: str, value: Any, names: Collection[str]) -> bool:
+    """Whether a clause has anything to do with fields of these names."""
+    if name not in LOGICAL:
+        return name.partition(".")[0] in names
+    return any(_some(*each, names) for part in _parts(value) for each in (_terms_of(part) or {}).items())
 
 
 def _parts(value: Any) -> list[Any]:

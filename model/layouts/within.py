@@ -47,11 +47,11 @@ class HoldsItsPast(CurrentDocument):
         inner = self._inner(filter)
         if not (filter and inner and any_version):
             return inner
-        of_document, of_version = parted(filter, (self.profile.id, "_id"))
-        if not of_version:
-            return inner
-        earlier = {self.profile.prev: {"$elemMatch": together(of_version)}}
-        return {"$or": [inner, {"$and": [*of_document, earlier]}]}
+        ways: list[Terms] = [inner]
+        for of_document, of_version in parted(filter, (self.profile.id, "_id")):
+            if of_version:  # else the same holds of the current version
+                ways.append({"$and": [*of_document, {self.profile.prev: {"$elemMatch": together(of_version)}}]})
+        return {"$or": ways} if len(ways) > 1 else inner
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 import time
 from typing import Any
 
@@ -14,6 +15,7 @@ from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts.fields import number_of, place_of, unreadable
 from model.layouts.gaps import newest_first, with_gaps
+from model.local import filters
 from model.records import Version
 from model.resilient import Server, Write
 from tests.model.layout_ground import doc, layout_of, v
@@ -333,6 +335,44 @@ def test_a_filter_and_an_order_mean_of_states_that_are_folded_what_they_mean_to_
     for sort in ({"tags": 1}, {"tags": -1}, {"items.n": 1, "docId": -1}, {"n": -1}):
         assert ids(folded, sort=sort)[-1] == ids(whole, sort=sort)[-1], sort
     assert ids(folded, filter={"v": 1}, any_version=True) == [f"K-{n}" for n in range(5)]
+
+
+def _random_filter(chance: random.Random, id_name: str, depth: int) -> dict[str, Any]:
+    terms: dict[str, Any] = {}
+    for _ in range(chance.randrange(1, 3)):
+        if depth and chance.random() < 0.6:
+            parts = [_random_filter(chance, id_name, depth - 1) for _ in range(chance.randrange(1, 3))]
+            terms[chance.choice(["$and", "$or", "$nor"])] = parts
+        elif chance.random() < 0.5:
+            terms[id_name] = chance.choice([f"K-{chance.randrange(4)}", {"$ne": f"K-{chance.randrange(4)}"}])
+        else:
+            terms[chance.choice("xy")] = chance.choice([chance.randrange(3), {"$gt": chance.randrange(3)}])
+    return terms
+
+
+@pytest.mark.parametrize("name", ["versions", "flagged", "deltas", "archive", "embedded", "nested"])
+def test_a_filter_on_id_and_content_finds_each_document_of_which_some_version_meets_all_of_it(
+    name: str, server: Server, database_name: str
+) -> None:
+    chance = random.Random(7)
+    layout = layout_of(server, database_name, name)
+    contents: dict[str, list[dict[str, Any]]] = {}
+    for n in range(4):
+        versions = [{"x": chance.randrange(3), "y": chance.randrange(3), "n": at} for at in range(3)]
+        contents[f"K-{n}"] = versions
+        layout.create(c.encode(versions[0]), Value.of(f"K-{n}"))
+        for content in versions[1:]:
+            layout.swap(Value.of(f"K-{n}"), layout.version(Value.of(f"K-{n}")), c.encode(content))
+    for _ in range(150):
+        terms = _random_filter(chance, layout.profile.id, 2)
+        meets = filters.compile_filter(c.encode(terms)).matches
+        expected = [
+            id
+            for id, versions in contents.items()
+            if any(meets(c.encode({layout.profile.id: id, **content})) for content in versions)
+        ]
+        found = [str(row.id.python()) for row in layout.page(terms, any_version=True)]
+        assert sorted(found) == expected, terms
 
 
 def test_a_list_leaps_over_long_histories_and_meets_every_type_of_id(server: Server, database_name: str) -> None:
