@@ -224,7 +224,8 @@ class CollectionPage(Page):
         pass  # a write says it again, with the reason
 
     def _restore(self, id: Value, v: Value, paths: Sequence[Path] | None) -> None:
-        self.writes.restore(id, v, paths)
+        shown = self.diff.comparison
+        self.writes.restore(id, v, paths, shown.b.v if shown is not None and shown.b.current else None)
 
     def _merge(self, id: Value, conflict: Conflict) -> None:
         self.asked.emit(Request("merge", self.ns, id, conflict))

@@ -57,12 +57,18 @@ class Writes(QObject):
 
     # --- restore
 
-    def restore(self, id: Value, v: Value, paths: Sequence[Path] | None = None) -> None:
-        """Make an earlier state, or some of its fields, a new version, once it is seen and agreed to."""
+    def restore(self, id: Value, v: Value, paths: Sequence[Path] | None = None, seen: Value | None = None) -> None:
+        """Make an earlier state, or some of its fields, a new version, once it is seen and agreed to.
+
+        ``seen`` is the version in which the paths were found: their positions mean nothing in a later one.
+        """
         session, ns, zone = self._session, self._ns, preferences.zone()
+        placed = seen is not None and any(isinstance(step, int) for path in paths or () for step in path)
 
         def work(_: tasks.Progress) -> _Restoring:
             base = session.version(ns, id)
+            if placed and base.v != seen:
+                raise Refused(f"{wording.plain(id)} changed since it was compared; refresh, then restore.")
             content = session.restored(ns, id, v, paths, base)
             return _Restoring(id, v, paths, base, change_lines(base.content or canonical.EMPTY, content, zone))
 
@@ -91,7 +97,7 @@ class Writes(QObject):
         session, ns = self._session, self._ns
         self._run(
             lambda _: session.restore(ns, plan.id, plan.v, plan.paths, plan.base),
-            partial(self.ended, again=partial(self.restore, plan.id, plan.v, plan.paths)),
+            partial(self.ended, again=partial(self.restore, plan.id, plan.v, plan.paths, plan.base.v)),
             f"Restoring {wording.version(plan.v)}",
         )
 

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.chain.changemap import ChangeMapPanel
 from gui.chainpages import BlamePage, ChangeMapPage
+from gui.messages import Question, area
 from gui.pages import CollectionPage
 from gui.tasks import tasks
 from model import canonical
@@ -259,3 +260,26 @@ def test_a_document_is_not_followed_further_once_its_tab_is_closed(
         qtbot.waitUntil(lambda: not any(task.title for task in tasks.running))
     finally:
         gate.set()
+
+
+def test_an_element_is_not_restored_by_its_place_once_somebody_has_written(qtbot: QtBot, home: Path) -> None:
+    with Session.open("sample:", home=home) as own:
+        page = CollectionPage(own, "insurance.contracts")
+        qtbot.addWidget(page)
+        page.resize(1400, 900)
+        page.show()
+        page.show_document(ID)
+        qtbot.waitUntil(lambda: not tasks.running and page.diff.comparison is not None, timeout=20_000)
+        assert own.edit("insurance.contracts", ID, set={"status": "suspended"}).kind == "applied"
+        shown = page.diff.comparison
+        assert shown is not None
+        assert shown.a.v is not None
+        page.diff.restore_asked.emit(ID, shown.a.v, [("riders", 1)])
+        qtbot.waitUntil(lambda: not tasks.running)
+        assert [line.text for line in area(page).lines] == [
+            "K-204117 changed since it was compared; refresh, then restore."
+        ]
+        assert not page.findChildren(Question)
+        page.diff.restore_asked.emit(ID, shown.a.v, [("status",)])  # a field is found by its name
+        qtbot.waitUntil(lambda: not tasks.running)
+        assert page.findChildren(Question)
