@@ -27,6 +27,7 @@ from model.layouts.base import Layout
 from model.layouts.fields import place_of
 from model.layouts.listed import bind, has_archive, info_of, stated
 from model.names import id_name, version_name
+from model.notation.scalars import quoted
 from model.plan import digest as _digest
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.repairs.steps import Ground, Step, physical
@@ -411,11 +412,14 @@ class Migration:
 
 
 def _table(p: CollectionProfile) -> str:
-    lines = ["[[collection]]", f'ns = "{p.ns}"', f'layout = "{p.layout}"']
-    lines += [f'{role} = "{name}"' for role, name in info_of(p, None, 1.0, "").fields.items()]
+    told = {"ns": p.ns, "layout": p.layout, **info_of(p, None, 1.0, "").fields}
     if p.numbering != "next":
-        lines.append(f'numbering = "{p.numbering}"')
-    return "\n".join(lines)
+        told["numbering"] = p.numbering
+    return "\n".join(["[[collection]]", *(f"{role} = {_quoted(name)}" for role, name in told.items())])
+
+
+def _quoted(name: str) -> str:
+    return quoted(name).replace("\x7f", "\\u007f")  # TOML wants this one written as JSON may write it
 
 
 def target_profile(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import tomllib
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from model.canonical import Value
 from model.errors import Unreachable
 from model.layouts.listed import LAYOUTS
 from model.migrate import Checked, Migration
+from model.profile import Profile
 from model.resilient import Reply, Server, Write
 from model.session import Session
 from tests.migrating.ground import PAIRS, START, Dying, Killed, _version, place
@@ -57,6 +60,20 @@ def test_a_layout_reads_back_what_it_is_said_to_keep(
             outcome = here.source.swap(id, here.source.version(id), b"\x05\x00\x00\x00\x00")
             if name != "deltas":  # which cannot say that fields are gone
                 assert outcome.kind == "applied", outcome.detail
+
+
+@pytest.mark.parametrize("name", ["at", 'at "noon"', "C:\\new", "a'b", "two\nlines", "\x7f", "días"])
+def test_what_to_put_into_a_profile_reads_back_whatever_the_fields_are_called(
+    name: str, local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("versions", "archive"), 3, home)
+        migration = here.migration()
+        for layout in (migration.source, migration.target):
+            layout.profile = replace(layout.profile, at=name)
+        read = Profile.read(tomllib.loads(migration.toml), "profile.toml")
+        found = [read.get(layout.profile.ns) for layout in (migration.source, migration.target)]
+        assert [each and each.at for each in found] == [name, name]
 
 
 def test_what_somebody_changed_in_the_new_place_is_never_overwritten(
