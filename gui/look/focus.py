@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from gui.look import theme
@@ -116,7 +116,9 @@ def step(window: QWidget, forward: bool) -> bool:
 
 
 def takes(widget: QWidget) -> bool:
-    """Whether Tab stops at a widget."""
+    """Whether Tab stops at a widget; not at one that only scrolls to others, where nothing would show it."""
+    if isinstance(widget, QScrollArea) and any(takes(inside) for inside in widget.viewport().findChildren(QWidget)):
+        return False
     return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 

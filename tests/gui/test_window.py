@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -189,6 +189,18 @@ def test_tab_goes_to_every_control_of_a_page_in_the_order_they_stand(window: Win
         qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
         back.append(window.focusWidget())
     assert back == seen[::-1]
+
+
+def test_tab_stops_only_where_the_focus_is_seen_on_the_first_page(qtbot: QtBot) -> None:
+    made = new_window(qtbot)
+    made.show_welcome()
+    stops: list[QWidget] = []
+    while made.focusWidget() not in stops:
+        stops.append(made.focusWidget())
+        qtbot.keyClick(made.focusWidget(), Qt.Key.Key_Tab)
+    assert made.welcome.sample in stops
+    assert made.welcome.uri in stops
+    assert not [one for one in stops if isinstance(one, QScrollArea)]
 
 
 def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
