@@ -135,6 +135,8 @@ def plan(
             shown.append(op)
     root = places.root
     unchanged = _locate(root, (a, OBJECT, 0, len(a)), (b, OBJECT, 0, len(b)), checkpoint)
+    if root.op is not None and not isinstance(root.op, Reorder):
+        unchanged = 0  # it is told as a whole
     hidden = len(diff.operations) - len(shown)
     counts = dict(Counter(op.op for op in shown))
     return Plan(a, b, root, tuple(shown), counts, unchanged, diff.coarse, hidden)

@@ -11,7 +11,7 @@ from gui.compare.diffplan import Plan
 from gui.compare.difftree import Node, kids_of, open_root
 from gui.look import preferences, symbols, wording
 from gui.look.cells import Cell, CellModel, Index, Span, plain
-from model.diff import Move
+from model.diff import Move, Reorder
 
 SYMBOL, FIELD, A, B, TYPE = range(5)
 
@@ -279,7 +279,8 @@ class DiffModel(CellModel):
         if node.kind == "broken":
             return plain(node.label, "err", size=12)
         if node.parent is self._root and not node.path:
-            return plain("order of the fields", "text2", size=12)
+            words = "order of the fields" if isinstance(node.op, Reorder) else "the whole document"
+            return plain(words, "text2", size=12)
         token = "text3" if node.is_hidden else "text2" if node.kind == "same" else "text"
         spans = [Span(node.label, token)]
         if node.kind == "hidden":

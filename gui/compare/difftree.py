@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TypeAlias
 
 from gui.compare.diffplan import Place, Plan, Slot
@@ -130,9 +130,13 @@ def open_root(ready: Plan, only_changes: bool) -> Node:
 
 
 def _root_rows(root: Node, ready: Plan, only_changes: bool) -> Iterator[Node]:
-    if ready.root.op is not None:  # the document's own fields stand in another order; this is never hidden
+    if isinstance(ready.root.op, Reorder):  # the document's own fields stand in another order; this is never hidden
         order = Place((), (), ready.root.op, None, 0, 1)
         yield Node(root, "change", "", (), (), None, None, order)
+    elif ready.root.op is not None:  # names that occur twice tell nobody which field became which
+        whole = Place((), (), ready.root.op, None, 0, 1, a=ready.root.a, b=ready.root.b)
+        yield _place_node(root, whole, 0)
+        return
     if only_changes:
         yield from _changed_rows(root, ready.root)
         if ready.unchanged:
@@ -329,15 +333,26 @@ def _inner_rows(node: Node) -> Iterator[Node]:
     kind = "same" if node.kind == "same" else "inside"
     containers = [slot is not None and slot[1] in (OBJECT, ARRAY) for slot in (node.a, node.b)]
     label: Callable[[str | int], str] = lambda step: text.path_text((step,))  # noqa: E731
-    if all(containers) and node.kind != "same" and not isinstance(node.op, Move):
-        left = list(_steps(node.a)) if node.a is not None else []
-        right = dict(_steps(node.b)) if node.b is not None else {}
-        for step, slot in left:
-            yield _inner(node, kind, label(step), step, slot, right.pop(step, None))
-        for step, new in right.items():
-            yield _inner(node, kind, label(step), step, None, new)
+    alike = node.a is not None and node.b is not None and node.a[1] == node.b[1]
+    if all(containers) and node.kind != "same" and not isinstance(node.op, Move) and alike:
+        assert node.a is not None
+        assert node.b is not None
+        if node.a[1] == ARRAY:
+            for x, y in zip_longest(_steps(node.a), _steps(node.b)):
+                step = (x or y)[0]
+                yield _inner(node, kind, label(step), step, x and x[1], y and y[1])
+            return
+        right: dict[str | int, list[Slot]] = {}  # a name can occur more than once
+        for step, slot in _steps(node.b):
+            right.setdefault(step, []).append(slot)
+        for step, slot in _steps(node.a):
+            there = right.get(step)
+            yield _inner(node, kind, label(step), step, slot, there.pop(0) if there else None)
+        for step, rest in right.items():
+            for new in rest:
+                yield _inner(node, kind, label(step), step, None, new)
         return
-    if all(containers) and node.a is not None and node.b is not None:
+    if all(containers) and node.a is not None and node.b is not None and alike:
         for (step, x), (_, y) in zip(_steps(node.a), _steps(node.b), strict=False):
             yield _inner(node, kind, label(step), step, x, y)
         return

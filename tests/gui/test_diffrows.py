@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -344,3 +345,33 @@ def test_the_columns_are_named_after_the_versions() -> None:
     model = differing({"n": 1}, {"n": 2})
     titles = [model.headerData(n, Qt.Orientation.Horizontal) for n in range(5)]
     assert titles == ["", "Field", "A   v1", "B   v2", "Type"]
+
+
+def twice(*pairs: tuple[str, object]) -> bytes:
+    return canonical.document([(name, each if isinstance(each, Value) else Value.of(each)) for name, each in pairs])
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_a_document_with_a_name_twice_is_shown_as_a_whole_and_no_field_of_it_as_unchanged(only: bool) -> None:
+    model = rows_of(compared_bytes(twice(("x", 1)), twice(("x", 1), ("x", 2))), only, watched=True)
+    shown = [[str(index.siblingAtColumn(column).data()) for column in (FIELD, A, B)] for index in walk(model)]
+    assert shown[0] == ["the whole document", "{ x: 1 }", "{ x: 1, x: 2 }"]
+    assert shown[1:] == [["x", "1", "1"], ["x", "", "2"]]
+    assert model.node(model.go(0)) is model.node(model.index(0, 0))
+
+
+def test_each_field_of_a_name_that_stands_twice_is_listed() -> None:
+    a, b = (Value.document(twice(("x", 1), ("x", last), ("y", 0))) for last in (5, 2))
+    model = rows_of(compared_bytes(twice(("o", a)), twice(("o", b))))
+    shown = [[str(index.siblingAtColumn(column).data()) for column in (FIELD, A, B)] for index in walk(model)]
+    assert shown[1:] == [["x", "1", "1"], ["x", "5", "2"], ["y", "0", "0"]]
+
+
+def test_a_large_array_that_became_a_document_opens_without_a_walk_to_its_end() -> None:
+    many = 300_000
+    model = differing({"a": list(range(many))}, {"a": {"x": many}})
+    top = model.index(0, 0)
+    begun = time.process_time()
+    model.fetchMore(top)
+    assert model.rowCount(top) == CHUNK
+    assert time.process_time() - begun < 0.05
