@@ -27,7 +27,8 @@ def _text(value: Value | None, name: str, example: str) -> str:
 
 def _sole(pairs: _Pairs, example: str) -> Value:
     if len(pairs) != 1:
-        other = next(name for name, _ in pairs if name not in example)
+        typed = example.split('"')[1]
+        other = next(name for name, _ in pairs if name != typed)
         raise Unreadable(f"{scalars.quoted(other)} cannot stand beside a typed value; it is written {example}.")
     return pairs[0][1]
 

@@ -13,6 +13,7 @@ from model import canonical as c
 from model import text
 from model.canonical import Value
 from model.errors import Refused, Unreadable
+from model.notation.wrappers import WRAPPERS
 
 
 def _deep(levels: int) -> bytes:
@@ -141,6 +142,15 @@ def test_what_does_not_read_is_said_with_its_place_and_what_to_do(given: str, pl
 def test_strict_reading_takes_documents_in_json_only(given: str) -> None:
     with pytest.raises(Unreadable, match="Line "):
         text.from_text(given)
+
+
+@pytest.mark.parametrize("name", sorted(WRAPPERS))
+@pytest.mark.parametrize("other", ["a", "n", "", "$", "t", '"', "other", "$ref"])
+def test_what_stands_beside_a_typed_value_is_named(name: str, other: str) -> None:
+    for pairs in ([(name, "x"), (other, 1)], [(other, 1), (name, "x")]):
+        with pytest.raises(Unreadable) as refused:
+            text.from_text(json.dumps({"d": dict(pairs)}))
+        assert name == "$code" or json.dumps(other) in str(refused.value)
 
 
 def test_relaxed_input_gets_the_types_that_servers_give_it() -> None:
