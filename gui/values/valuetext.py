@@ -273,6 +273,7 @@ def picture_of(data: bytes) -> QImage | None:
     reader = QImageReader(buffer)
     size = reader.size()
     if size.isValid() and max(size.width(), size.height()) > PICTURE:
-        reader.setScaledSize(size.scaled(QSize(PICTURE, PICTURE), Qt.AspectRatioMode.KeepAspectRatio))
+        scaled = size.scaled(QSize(PICTURE, PICTURE), Qt.AspectRatioMode.KeepAspectRatio)
+        reader.setScaledSize(scaled.expandedTo(QSize(1, 1)))  # a line of one pixel would be none
     image = reader.read()
     return None if image.isNull() else image

@@ -95,7 +95,7 @@ def test_a_date_is_said_in_the_zone_and_in_utc() -> None:
 
 @pytest.mark.parametrize("odd", ["😀😀 ", "one\r\ntwo\r\n", "\r\n😀\r\n", "a\rb\u2028c\x00", "e\u0301", ""])
 def test_marks_lie_on_what_differs_whatever_stands_before_it(pane: ValuePane, qtbot: QtBot, odd: str) -> None:
-    pane.show_pair("t", Value.of(f"{odd}good old {odd}day"), Value.of(f"{odd}good new {odd}night"))
+    pane.show_pair("t", Value.of(f"{odd} good old {odd} day"), Value.of(f"{odd} good new {odd} night"))
     settle(qtbot)
     seen = [[one.cursor.selectedText() for one in side.text.extraSelections()] for side in (pane.left, pane.right)]
     assert seen == [["old", "day"], ["new", "night"]]
@@ -199,6 +199,12 @@ def test_huge_pictures_are_scaled_down() -> None:
     image = valuetext.picture_of(picture(5000, 1000, "teal"))
     assert image is not None
     assert (image.width(), image.height()) == (2048, 409)
+
+
+def test_a_picture_that_is_one_long_line_is_one_too() -> None:
+    image = valuetext.picture_of(picture(1, 5000, "teal"))
+    assert image is not None
+    assert (image.width(), image.height()) == (1, valuetext.PICTURE)
 
 
 def test_the_absent_side_is_named(pane: ValuePane, qtbot: QtBot) -> None:
