@@ -19,6 +19,7 @@ from model.canonical import Value, name_bytes
 from model.errors import Refused
 
 LINES = 6  # rows that an editor of several lines covers
+HINT = "Ctrl+Enter keeps what is typed, Esc leaves it"
 
 
 @dataclass
@@ -42,6 +43,7 @@ class CellEditor(QObject):
     def __init__(self, tree: QTreeView, fields: FieldModel) -> None:
         super().__init__(tree)
         self._tree, self._fields = tree, fields
+        self._had_text = False
         self.typing: Typing | None = None
         self.widget: QLineEdit | QPlainTextEdit | None = None
         self._line = QLabel(tree.viewport())
@@ -82,11 +84,11 @@ class CellEditor(QObject):
             widget = QPlainTextEdit(parent)
             widget.setPlainText(here.start if whole is None else whole)
             here.start = _raw(widget)
-            widget.textChanged.connect(self.clear_line)
+            widget.textChanged.connect(self._edited)
             widget.moveCursor(QTextCursor.MoveOperation.Start)
         else:
             widget = QLineEdit(here.start, parent)
-            widget.textEdited.connect(self.clear_line)
+            widget.textEdited.connect(self._edited)
             widget.selectAll()
         widget.setFont(theme.mono(12))
         widget.setProperty("cell", True)
@@ -94,8 +96,16 @@ class CellEditor(QObject):
         widget.setAccessibleName(f"Name of {name}" if here.column == FIELD else f"Value of {name}, {here.kind}")
         self.widget = widget
         if isinstance(widget, QPlainTextEdit):
-            self._say("Ctrl+Enter keeps what is typed, Esc leaves it", "hint")
+            self._say(HINT, "hint")
         return widget
+
+    def _edited(self) -> None:
+        self.clear_line()
+        if isinstance(self.widget, QPlainTextEdit):
+            self._say(HINT, "hint")  # Enter, which ends typing elsewhere, breaks the line here
+        if self.has_text != self._had_text:  # from now on, or no longer, there is something to save
+            self._had_text = self.has_text
+            self.changed.emit()
 
     def place(self, cell: QRect) -> None:
         """Lie over a cell, with several lines over the rows below it as well."""
@@ -158,6 +168,7 @@ class CellEditor(QObject):
     def close(self) -> None:
         """Close; what was typed is taken already, or not wanted."""
         widget, self.widget, self.typing = self.widget, None, None
+        self._had_text = False
         self._line.hide()
         if widget is not None:
             self._tree.closeEditor(widget, QAbstractItemDelegate.EndEditHint.NoHint)

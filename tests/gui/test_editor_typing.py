@@ -51,6 +51,22 @@ def test_what_is_no_value_of_its_type_stays_open_with_the_reason_below(opened: O
     assert text.shown(get(panel.content, "premium", "net")) == "12.50"
 
 
+def test_what_is_being_typed_can_be_saved_at_once(opened: Open, desk: Desk, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    told: list[bool] = []
+    panel.dirty_changed.connect(told.append)
+    type_into(panel, ("status",), '"lapsed"', end=False)
+    assert told == [True]  # or the window's Ctrl+S would not be there to be pressed
+    assert panel.foot.save.isEnabled()
+    assert panel.foot.said.text() == "Unsaved: 1 field, from v12"
+    panel.save()
+    qtbot.waitUntil(lambda: len(desk.sent) == 1)
+    assert desk.sent[0][1] == put(OPENED, status="lapsed")
+    type_into(panel, ("status",), '"gone"', end=False)
+    QTest.keyClick(panel.tree.editor.widget, Qt.Key.Key_Escape)
+    assert not panel.foot.save.isEnabled()
+
+
 def test_escape_leaves_a_field_as_it_was(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     type_into(panel, ("status",), "gone", end=False)
