@@ -378,7 +378,9 @@ class ConflictPrompt(Sheet):
             "warning",
             "err",
             f"Overwrite {now} with your edit?" if now else "Overwrite what is in the database with your edit?",
-            f"{many(len(lost), 'change')} made in the database since you opened it would be lost:",
+            f"{many(len(lost), 'change')} made in the database since you opened it would be lost:"
+            if lost
+            else "Your edit has everything that was changed in the database since you opened it; nothing would be lost.",
         )
         self._list(column, lost)
         kept = f"{now} stays in the history where the layout keeps one. " if now else ""
@@ -390,7 +392,7 @@ class ConflictPrompt(Sheet):
         row = self._row(column)
         row.addStretch(1)
         self._first = self._button(row, "back", "Cancel")
-        self._button(row, "overwrite", f"Overwrite {many(len(lost), 'field')}", "danger")
+        self._button(row, "overwrite", f"Overwrite {many(len(lost), 'field')}" if lost else "Overwrite", "danger")
         self._turned()
 
     def _choose(self, name: str) -> None:

@@ -134,6 +134,13 @@ def test_a_change_that_both_made_alike_is_not_counted_as_lost(window: QMainWindo
     assert prompt.buttons["overwrite"].text() == "Overwrite 1 field"
 
 
+def test_overwriting_what_the_edit_has_too_loses_nothing_and_says_so(window: QMainWindow, desk: Desk) -> None:
+    prompt, _ = asked(window, met(desk, lambda b: put(b, status="lapsed"), put(MINE, status="lapsed")))
+    prompt.buttons["ask_overwrite"].click()
+    assert "nothing would be lost" in said(prompt)
+    assert prompt.buttons["overwrite"].text() == "Overwrite"
+
+
 def test_a_deleted_document_can_be_created_again(window: QMainWindow, desk: Desk) -> None:
     base = desk.version(NS, ID)
     desk.content = None
