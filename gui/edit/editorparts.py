@@ -12,6 +12,8 @@ from gui.look import boxes, preferences, symbols, theme
 from gui.look.states import button, tool, words
 from gui.look.wording import many
 
+UNCHANGED = "Nothing is changed"
+
 
 class Pill(QWidget):
     """A badge as a widget: words in a token's colours, with a symbol where one is given."""
@@ -194,9 +196,11 @@ class EditorFoot(QWidget):
         since = f", from {base}" if base else ""
         if dirty:
             self.said.setText(f"Unsaved: {many(count, 'field')}{since}")
+            if self.kept.text() == UNCHANGED:
+                self.kept.setText("")  # until the draft is kept, when that is said
         else:
             self.said.setText("")
-            self.kept.setText("Nothing is changed" if not reason or "changed" in reason else "")
+            self.kept.setText(UNCHANGED if not reason or "changed" in reason else "")
         self.discard.setEnabled(dirty)
         self.save.setEnabled(not reason)
         self.save.setToolTip(reason or "Save if nobody was faster; else you are asked (Ctrl+S)")

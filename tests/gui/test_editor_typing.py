@@ -59,6 +59,7 @@ def test_what_is_being_typed_can_be_saved_at_once(opened: Open, desk: Desk, qtbo
     assert told == [True]  # or the window's Ctrl+S would not be there to be pressed
     assert panel.foot.save.isEnabled()
     assert panel.foot.said.text() == "Unsaved: 1 field, from v12"
+    assert panel.foot.kept.text() == ""
     panel.save()
     qtbot.waitUntil(lambda: len(desk.sent) == 1)
     assert desk.sent[0][1] == put(OPENED, status="lapsed")
