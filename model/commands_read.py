@@ -219,7 +219,7 @@ def merged(args: argparse.Namespace) -> int:
 def _conflict_cells(decision: Decision) -> tuple[str, ...]:
     sides = (decision.base, decision.mine, decision.theirs)
     return (
-        text.path_text(decision.path),
+        decision.place,
         *("" if s is None else text.shown(s, limit=50) for s in sides),
         decision.kind,
     )

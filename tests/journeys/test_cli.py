@@ -174,6 +174,12 @@ def test_merge_conflicts_are_rows_and_nothing_is_written(run: Run, rows: Rows, t
     assert not (tmp_path / "out").exists()
 
 
+def test_a_conflict_of_the_whole_document_has_a_name_too(run: Run, tmp_path: Path) -> None:
+    files = write(tmp_path, base='{"a": 1, "b": 2, "c": 3}', m='{"b": 2, "a": 1, "c": 3}', t='{"a": 1, "c": 3, "b": 2}')
+    status, out, _ = run("merge", *files)
+    assert (status, out.splitlines()[1][:20]) == (1, "the whole document  ")
+
+
 def test_merge_keeps_bson(run: Run, tmp_path: Path) -> None:
     for name, document in {"base": {"a": 1}, "mine": {"a": 2}, "theirs": {"a": 1, "b": Int64(3)}}.items():
         (tmp_path / f"{name}.bson").write_bytes(canonical.encode(document))
