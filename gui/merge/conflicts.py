@@ -380,7 +380,7 @@ class ConflictPrompt(Sheet):
             f"Overwrite {now} with your edit?" if now else "Overwrite what is in the database with your edit?",
             f"{many(len(lost), 'change')} made in the database since you opened it would be lost:"
             if lost
-            else "Your edit has everything that was changed in the database since you opened it; nothing would be lost.",
+            else "Your edit has all that was changed in the database since you opened it; nothing would be lost.",
         )
         self._list(column, lost)
         kept = f"{now} stays in the history where the layout keeps one. " if now else ""
