@@ -286,6 +286,9 @@ class MergePage(Page):
 
     # --- actions
 
+    def do_refresh(self) -> None:
+        self.resolver.look_again()
+
     def do_save(self) -> None:
         self.resolver.save()
 

@@ -411,6 +411,32 @@ class ResolverPanel(QWidget):
         self.notices.put("moved", "note", moved_again(was, now, kept, total, self.unresolved))
         self.changed.emit()
 
+    def look_again(self) -> None:
+        """Look whether the database moved again; what is decided stays, as far as it still fits."""
+        if self._saver.hold_reason:
+            return  # a save under way, or in doubt, has its own way to find out
+        session, ns, id = self._session, self.ns, self.id
+        base, mine = self._resolution.conflict.base, self._resolution.mine
+        tasks.run(
+            lambda _: session.conflict(ns, id, base, mine),
+            done=self._looked_again,
+            failed=self._not_looked_again,
+            owner=self,
+            key="again",
+            title=f"Looking at {wording.plain(id)}",
+        )
+
+    def _looked_again(self, conflict: Conflict) -> None:
+        before, now = self._resolution.conflict.theirs, conflict.theirs
+        if before is not None and now is not None and (before.v, before.content) == (now.v, now.content):
+            at = version(now.v)
+            messages.tell(self, f"The database is still at {at}" if at else "The database has not moved again")
+        else:
+            self._merged_again(conflict)
+
+    def _not_looked_again(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
     def act_on(self, conflict: Conflict, choice: str) -> None:
         """Do what was chosen where nothing is left to merge."""
         if choice == "create_again":

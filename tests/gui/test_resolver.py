@@ -14,6 +14,7 @@ from gui.look.cells import CELL, Cell
 from gui.merge.resolver import ResolverPanel
 from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
 from gui.merge.resolving import Resolution, drawn, leaves
+from gui.messages import area
 from model import canonical, text
 from model.canonical import Value
 from model.records import Outcome
@@ -305,6 +306,22 @@ def test_when_the_database_moves_again_the_choices_that_still_fit_are_kept(
     assert desk.content is not None
     assert get(desk.content, "status") == '"lapsed"'
     assert get(desk.content, "billing", "interval") == '"weekly"'
+
+
+def test_refresh_tells_that_nothing_moved_and_merges_anew_where_something_did(
+    panel: ResolverPanel, desk: Desk, idle: Callable[[], None]
+) -> None:
+    panel.choose_all("mine")
+    panel.look_again()
+    idle()
+    assert [line.text for line in area(panel).lines] == ["The database is still at v14"]
+    assert panel.unresolved == 0
+    desk.move(lambda content: put(content, status="lapsed"))
+    panel.look_again()
+    idle()
+    assert "v14 → v15" in panel.notices.lines["moved"].text
+    assert "status" in fields(panel)
+    assert panel.unresolved == 0  # what was decided still fits
 
 
 def test_when_it_is_deleted_meanwhile_the_page_is_told_and_the_edit_can_be_created_again(
