@@ -358,7 +358,8 @@ class ResolverPanel(QWidget):
         if not self.tree.commit():
             return
         theirs = self._resolution.conflict.theirs
-        if self.save_reason or theirs is None:
+        if (reason := self.save_reason) or theirs is None:
+            messages.why_not(self, reason)
             return
         self.notices.clear("refused")
         try:

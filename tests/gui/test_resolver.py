@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from gui import messages
 from gui.edit.fieldmodel import ACTION, SYMBOL_COLUMN, VALUE
 from gui.look.cells import CELL, Cell
 from gui.merge.resolver import ResolverPanel
@@ -99,6 +100,8 @@ def test_saving_waits_for_the_last_choice_and_says_how_many_are_missing(panel: R
     assert panel.head.save.text() == "Save as v15"
     assert not panel.head.save.isEnabled()
     assert panel.head.save.toolTip() == "2 fields still to decide"
+    panel.save()  # as Ctrl+S does, which is there whatever waits
+    assert [line.text for line in messages.area(panel).lines] == ["2 fields still to decide"]
     panel.choose(0, "mine")
     assert panel.head.count.said == "1 unresolved"
     panel.choose(1, "theirs")
