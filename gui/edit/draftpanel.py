@@ -35,6 +35,7 @@ class DraftPanel(EditorView):
         self.tree.typing_changed.connect(self.shown)
         self.json.edited.connect(self._json_edited)
         self.json.error_changed.connect(self._json_error)
+        self.json.typing_changed.connect(self.shown)
         self.head.view_chosen.connect(self.show_json)
         self.head.add.clicked.connect(self.add_field)
         self.side.revert_all_asked.connect(self.revert_all)
@@ -51,7 +52,7 @@ class DraftPanel(EditorView):
     @property
     def is_dirty(self) -> bool:
         """Whether anything is unsaved, a value or text being typed included."""
-        return self._edit.is_dirty or self.tree.is_typing or bool(self.json.error)
+        return self._edit.is_dirty or self.tree.is_typing or self.json.is_typing or bool(self.json.error)
 
     @property
     def changed_count(self) -> int:

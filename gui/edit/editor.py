@@ -371,6 +371,8 @@ class EditorPanel(DraftPanel):
             return
         self.json.flush()
         reason, base = self.save_reason, self._base
+        if self.json.is_typing:
+            reason = "What is typed is still being read; save again in a moment"
         if reason or base is None:
             messages.why_not(self, reason)
             return

@@ -86,6 +86,7 @@ class JsonView(QWidget):
 
     edited = Signal(object)  # bytes: what is typed is this document
     error_changed = Signal()
+    typing_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -95,7 +96,7 @@ class JsonView(QWidget):
         self._shown = False
         self._error = ""
         self._reading = False
-        self._unread = False
+        self._unread = self._taking = False
         self.text = JsonText()
         self.text.textChanged.connect(self._typing)
         self.line = words("", "errorline", wrap=True)
@@ -223,8 +224,15 @@ class JsonView(QWidget):
 
     def _typing(self) -> None:
         if not self._reading:
-            self._unread = True
+            had, self._unread = self.is_typing, True
             self._pause.start()
+            if not had:
+                self.typing_changed.emit()
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether something is typed that is not read yet."""
+        return self._unread or self._taking
 
     def flush(self) -> None:
         """Read what was typed now."""
@@ -234,6 +242,7 @@ class JsonView(QWidget):
         self._unread = False
         typed, began, relaxed = self.text.typed(), self._began, self.relaxed
         if len(typed) > SMALL:
+            self._taking = True
             tasks.run(
                 lambda _: taken(typed, began, relaxed),
                 done=self._taken,
@@ -251,13 +260,17 @@ class JsonView(QWidget):
         self._taken(made)
 
     def _taken(self, made: bytes) -> None:
+        self._taking = False
         self._say("")
         if made != self._content:
             self._content = made
             self.edited.emit(made)
+        self.typing_changed.emit()
 
     def _failed(self, error: BaseException) -> None:
+        self._taking = False
         self._say(tasks.describe(error)[0])
+        self.typing_changed.emit()
 
     def _say(self, sentence: str) -> None:
         before, self._error = self._error, sentence

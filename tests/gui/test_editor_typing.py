@@ -238,3 +238,29 @@ def test_everything_is_reverted_as_one_step(opened: Open, desk: Desk) -> None:
     assert panel.content == OPENED
     panel.undo()
     assert panel.content == edited
+
+
+def test_json_that_is_being_typed_can_be_saved_at_once(opened: Open, desk: Desk, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    told: list[bool] = []
+    panel.dirty_changed.connect(told.append)
+    panel.show_json(True)
+    panel.json.text.setPlainText(panel.json.text.typed().replace('"active"', '"lapsed"'))
+    assert told == [True]
+    panel.save()
+    qtbot.waitUntil(lambda: len(desk.sent) == 1)
+    assert desk.sent[0][1] == put(OPENED, status="lapsed")
+
+
+def test_a_large_text_is_read_before_it_is_saved(opened: Open, desk: Desk, qtbot: QtBot) -> None:
+    desk.content = put(OPENED, notes="long " * 60_000)
+    panel = opened(desk)
+    panel.show_json(True)
+    qtbot.waitUntil(lambda: '"active"' in panel.json.text.typed())
+    panel.json.text.setPlainText(panel.json.text.typed().replace('"active"', '"lapsed"'))
+    panel.save()
+    assert desk.sent == []  # it would be what was there before
+    qtbot.waitUntil(lambda: not panel.json.is_typing)
+    panel.save()
+    qtbot.waitUntil(lambda: len(desk.sent) == 1)
+    assert desk.sent[0][1] == put(desk.content, status="lapsed")
