@@ -80,7 +80,7 @@ class Opener(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._running: dict[str, tasks.Task] = {}
+        self._running: dict[str, _Ends] = {}
 
     def open(self, opening: Opening) -> None:
         """Connect; one of the signals follows. A source that is being opened is not opened once more beside that."""
@@ -106,8 +106,8 @@ class Opener(QObject):
                 raise
 
         self.began.emit(opening)
-        ends = _Ends(self, opening)
-        self._running[key] = ends.task = tasks.run(
+        ends = self._running[key] = _Ends(self, opening)
+        ends.task = tasks.run(
             work,
             done=ends.done,
             failed=ends.failed,
@@ -117,41 +117,57 @@ class Opener(QObject):
         )
 
     def stop(self, opening: Opening) -> None:
-        """Give up; what arrives later is closed."""
-        task = self._running.pop(opening.shown, None)  # it may be opened again before the old try has come back
-        if task is not None:
-            task.cancel()
+        """Give up at once; what arrives later is closed, or was of no avail."""
+        ends = self._running.pop(opening.shown, None)  # it may be opened again before the old try has come back
+        if ends is not None:
+            ends.give_up()
+            self.stopped.emit(opening)
 
-    def ended(self, opening: Opening, task: tasks.Task | None) -> None:
+    def ended(self, ends: _Ends) -> None:
         """An opening is over, however it went."""
-        if task is not None and self._running.get(opening.shown) is task:
-            del self._running[opening.shown]
+        if self._running.get(ends.opening.shown) is ends:
+            del self._running[ends.opening.shown]
 
 
 class _Ends(QObject):
     def __init__(self, opener: Opener, opening: Opening) -> None:
         super().__init__(opener)
-        self._opener, self._opening = opener, opening
+        self._opener, self.opening = opener, opening
         self.task: tasks.Task | None = None
+        self._given_up = False
 
-    def _over(self) -> None:
-        self._opener.ended(self._opening, self.task)
+    def give_up(self) -> None:
+        """Nobody waits any more; a server that does not answer may take long to say so."""
+        self._given_up = True
+        if self.task is not None:
+            self.task.cancel()
+
+    def _over(self) -> bool:
+        self._opener.ended(self)
         self.deleteLater()
+        return self._given_up
 
     def done(self, opened: Opened | None) -> None:
-        self._over()
-        if opened is None:
-            self._opener.password_wanted.emit(self._opening)
+        if self._over():
+            if opened is not None:
+                session = opened.session
+                tasks.run(lambda _: session.close(), done=_nothing, failed=_nothing, owner=self._opener)
+        elif opened is None:
+            self._opener.password_wanted.emit(self.opening)
         else:
             self._opener.opened.emit(opened)
 
     def failed(self, error: BaseException) -> None:
-        self._over()
-        self._opener.failed.emit(self._opening, error)
+        if not self._over():
+            self._opener.failed.emit(self.opening, error)
 
     def stopped(self) -> None:
-        self._over()
-        self._opener.stopped.emit(self._opening)
+        if not self._over():  # in the list of what is being done
+            self._opener.stopped.emit(self.opening)
+
+
+def _nothing(_: object) -> None:
+    pass
 
 
 def _lacks_password(opening: Opening) -> bool:

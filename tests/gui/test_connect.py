@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import keyring
@@ -14,9 +15,11 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from gui.frame.connect import ConnectDialog, PasswordPrompt
-from gui.frame.opening import Opening, keep
+from gui.frame.opening import Opener, Opening, keep
+from gui.tasks import tasks
 from gui.window import Window
-from model.session import Connections
+from model.errors import Unreachable
+from model.session import Connections, Session
 from tests.gui.windows import new_window, open_sample, sheet, told, wait_idle
 from tests.rings import Memory
 
@@ -208,6 +211,35 @@ def test_what_was_stopped_can_be_opened_again_at_once(window: Window, qtbot: QtB
     window.open(dump)
     wait_idle(qtbot, lambda: bool(window.sessions))
     assert len(window.sessions) == 1
+
+
+def test_a_try_that_was_given_up_says_nothing_more_and_ends_no_other(
+    qtbot: QtBot, dump: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = [threading.Event(), threading.Event()]
+    begun: list[threading.Event] = []
+
+    def slowly(source: str, **_: object) -> Session:
+        begun.append(gates[len(begun)])
+        assert begun[-1].wait(10)
+        raise Unreachable(f"{source} did not answer.")
+
+    monkeypatch.setattr(Session, "open", slowly)
+    opener, said = Opener(), []
+    for name in ("began", "opened", "failed", "stopped"):
+        getattr(opener, name).connect(lambda *_, name=name: said.append(name))
+    opener.open(dump)
+    qtbot.waitUntil(lambda: len(begun) == 1)
+    opener.stop(dump)
+    assert said == ["began", "stopped"]  # at once, and not when the server has been waited for
+    opener.open(dump)
+    qtbot.waitUntil(lambda: len(begun) == 2)
+    gates[0].set()
+    qtbot.waitUntil(lambda: len(tasks.running) == 1)
+    assert said == ["began", "stopped", "began"]
+    gates[1].set()
+    qtbot.waitUntil(lambda: not tasks.running)
+    assert said == ["began", "stopped", "began", "failed"]
 
 
 def test_the_sample_is_not_listed_among_saved_connections_twice(window: Window, qtbot: QtBot) -> None:
