@@ -10,13 +10,14 @@ stretch of missing versions is known to have changed somewhere in it, and no clo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from model import text
 from model.canonical import Path, Value, get
-from model.chaining.tracking import Element, Event, Key, Leaf, Orders, born, compare, locate
+from model.chaining.tracking import Element, Event, Key, Leaf, Orders, Pause, born, compare, locate
 from model.errors import Unreadable
 from model.names import id_name
 from model.records import Version
@@ -30,6 +31,7 @@ __all__ = [
     "Follower",
     "Key",
     "Op",
+    "Pause",
     "Seen",
     "Track",
     "Turn",
@@ -42,6 +44,7 @@ __all__ = [
 Op: TypeAlias = Literal["set", "add", "remove", "retype", "reorder"]
 
 SMALL = 1024  # bytes of a value up to which it is kept with the change
+PAUSE = 0.1  # seconds
 OFTEN = 4  # versions with a change from which a field can be one that changes every time
 
 
@@ -196,10 +199,12 @@ class Follower:
     """Takes the versions of one document, newest first; says at any time what is known so far.
 
     ``keys`` name the fields, the first that an element has counts, by which elements of arrays are recognised.
+    ``pause`` is called ten times a second while versions are taken apart; what it raises ends that.
     """
 
-    def __init__(self, keys: Sequence[str] = ("_id",)) -> None:
+    def __init__(self, keys: Sequence[str] = ("_id",), pause: Pause = lambda: None) -> None:
         self._keys = tuple(keys)
+        self._pause, self._due = pause, time.monotonic() + PAUSE
         self._versions: list[Version] = []
         self._begin(0)
 
@@ -225,9 +230,9 @@ class Follower:
             return
         try:
             if not self._read:
-                self._first(born(version.content, self._keys, self._orders))
+                self._first(born(version.content, self._keys, self._orders, self._paused))
             else:
-                events = compare(self._content, version.content, self._keys, self._orders)
+                events = compare(self._content, version.content, self._keys, self._orders, self._paused)
                 self._apply(events, self._read[-1], age - self._read[-1] - 1)
         except Unreadable:
             why = version.detail or "cannot be followed"
@@ -236,13 +241,21 @@ class Follower:
         self._read.append(age)
         self._content = version.content
 
+    def _paused(self) -> None:
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + PAUSE
+            self._pause()
+
     def _first(self, leaves: Iterable[tuple[Key, Path, Leaf]]) -> None:
         for key, path, leaf in list(leaves):
+            self._paused()
             self._courses[key] = made = _Course(_seen(leaf))
             made.path = path
 
     def _apply(self, events: Iterable[Event], age: int, gap: int) -> None:
         for event in list(events):
+            self._paused()
             course = self._courses.get(event.key)
             if course is None:
                 course = self._courses[event.key] = _Course(None)

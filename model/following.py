@@ -6,21 +6,45 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from model import text
-from model.chain import Blame, Chain, Follower
+from model.chain import Blame, Chain, Follower, Pause
 from model.errors import Refused, Unreadable
 from model.local import filters
 from model.local.refusals import CommandError
 from model.names import version_name
-from model.records import Version
+from model.records import Checkpoint, Version
 
 _PARTIAL = 0.5  # seconds between two looks at what is known so far
 
 
+class Steps:
+    """A checkpoint that can be asked again between two steps, for one of them may take seconds."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self._last: tuple[int, int | None] = (0, None)
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """As the checkpoint itself."""
+        self._last = done, total
+        self._checkpoint(done, total)
+
+    def again(self) -> None:
+        """The last step once more."""
+        self._checkpoint(*self._last)
+
+
 def follow(
-    versions: Iterable[Version], partial: Callable[[Chain], None] | None, keys: Sequence[str], just_blame: bool = False
+    versions: Iterable[Version],
+    partial: Callable[[Chain], None] | None,
+    keys: Sequence[str],
+    pause: Pause = lambda: None,
+    just_blame: bool = False,
 ) -> Chain:
-    """The chain of some versions, newest first; ``just_blame`` stops where older ones can add nothing to it."""
-    follower = Follower(keys)
+    """The chain of some versions, newest first; ``just_blame`` stops where older ones can add nothing to it.
+
+    ``pause`` is called while a version is taken apart; what it raises ends that.
+    """
+    follower = Follower(keys, pause)
     due = time.monotonic() + _PARTIAL
     for version in versions:
         follower.take(version)
@@ -32,12 +56,12 @@ def follow(
     return follower.chain()
 
 
-def blamed(versions: Iterable[Version], keys: Sequence[str]) -> tuple[Blame, ...]:
+def blamed(versions: Iterable[Version], keys: Sequence[str], pause: Pause = lambda: None) -> tuple[Blame, ...]:
     """Each field of the current version with the version that last set it.
 
     Raises ``Unreadable`` where that version cannot be taken apart: what an earlier one says is not asked for.
     """
-    chain = follow(versions, None, keys, just_blame=True)
+    chain = follow(versions, None, keys, pause, just_blame=True)
     if (current := chain.unread) is not None:
         raise Unreadable(
             f"The current version, {version_name(current.v)}, has no fields that can be followed "

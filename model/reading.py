@@ -121,7 +121,8 @@ class Reading:
         ``partial`` is given now and then what is known so far, newest versions first. ``keys`` are the fields by which
         elements of arrays are recognised. Raises ``NotFound``.
         """
-        return following.follow(self._contents(ns, id, checkpoint), partial, keys)
+        steps = following.Steps(checkpoint)
+        return following.follow(self._contents(ns, id, steps), partial, keys, steps.again)
 
     def blame(
         self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, keys: Sequence[str] = ("_id",)
@@ -131,7 +132,8 @@ class Reading:
         Reading stops as soon as that is known of all of them. Raises ``NotFound``, and ``Unreadable`` where the
         current version has no fields that could be followed.
         """
-        return following.blamed(self._contents(ns, id, checkpoint), keys)
+        steps = following.Steps(checkpoint)
+        return following.blamed(self._contents(ns, id, steps), keys, steps.again)
 
     def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
         """The versions at which a condition turns: a filter as typed, judged on the content of each version.

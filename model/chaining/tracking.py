@@ -5,7 +5,7 @@ A leaf is a field that is not taken apart further; a key says which one, in all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,6 +13,8 @@ from model import canonical as c
 from model.canonical import Path, Value
 from model.diff import same_value
 from model.errors import Unreadable
+
+MANY = 1000  # elements of an array between two pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,9 @@ Key: TypeAlias = tuple["str | Element", ...]
 
 Leaf: TypeAlias = tuple[int, bytes, int, int]
 """Type, the document's bytes, and where the payload begins and ends in them."""
+
+Pause: TypeAlias = Callable[[], None]
+"""Called now and then while a version is taken apart; what it raises ends that."""
 
 _Span: TypeAlias = tuple[int, int, int]
 _Child: TypeAlias = "tuple[str | Element, _Span]"
@@ -94,12 +99,12 @@ class Orders:
         return found
 
 
-def born(raw: bytes, keys: Sequence[str], orders: Orders) -> Iterator[tuple[Key, Path, Leaf]]:
+def born(raw: bytes, keys: Sequence[str], orders: Orders, pause: Pause) -> Iterator[tuple[Key, Path, Leaf]]:
     """The leaves of a document, each with the path where it stands. Raises ``Unreadable``."""
     stack: list[tuple[Key, Path, _Span]] = [((), (), (c.OBJECT, 0, len(raw)))]
     while stack:
         key, path, span = stack.pop()
-        inside = _children(raw, span, keys)
+        inside = _children(raw, span, keys, pause)
         if not key:
             inside = _top(inside, span)
         if inside is None:
@@ -111,7 +116,7 @@ def born(raw: bytes, keys: Sequence[str], orders: Orders) -> Iterator[tuple[Key,
             stack.append(((*key, step), (*path, i if positions else str(step)), child))
 
 
-def compare(new: bytes, old: bytes, keys: Sequence[str], orders: Orders) -> list[Event]:
+def compare(new: bytes, old: bytes, keys: Sequence[str], orders: Orders, pause: Pause) -> list[Event]:
     """What happened from the older document to the newer one. Raises ``Unreadable``."""
     found: list[Event] = []
     stack: list[_Task] = [((), (c.OBJECT, 0, len(new)), (c.OBJECT, 0, len(old)))]
@@ -119,7 +124,7 @@ def compare(new: bytes, old: bytes, keys: Sequence[str], orders: Orders) -> list
         key, x, y = stack.pop()
         if x[0] == y[0] and new[x[1] : x[2]] == old[y[1] : y[2]]:
             continue
-        left, right = _children(new, x, keys), _children(old, y, keys)
+        left, right = _children(new, x, keys, pause), _children(old, y, keys, pause)
         if not key:  # the document itself is no field of its own
             left, right = _top(left, x), _top(right, y)
         if left is None and right is None:
@@ -127,10 +132,10 @@ def compare(new: bytes, old: bytes, keys: Sequence[str], orders: Orders) -> list
             retyped = x[0] != y[0] and same_value(Value(x[0], new[x[1] : x[2]]), Value(y[0], old[y[1] : y[2]]))
             found.append(Event(key, "retype" if retyped else "set", older))
         elif left is None or right is None:
-            found += _gone(new, key, x, keys, orders, "add")
-            found += _gone(old, key, y, keys, orders, "remove")
+            found += _gone(new, key, x, keys, orders, "add", pause)
+            found += _gone(old, key, y, keys, orders, "remove", pause)
         else:
-            _both(new, old, key, left, right, keys, orders, stack, found)
+            _both(new, old, key, left, right, keys, orders, stack, found, pause)
     return found
 
 
@@ -151,20 +156,24 @@ def _both(
     orders: Orders,
     stack: list[_Task],
     found: list[Event],
+    pause: Pause,
 ) -> None:
     """Two containers that are both taken apart."""
     here = [step for step, _ in left]
     if here != [step for step, _ in right]:
+        pause()
         orders.note(key, [step for step, _ in right])
+        pause()
         before, after = dict(right), dict(left)
+        pause()
         if [step for step in here if step in before] != [step for step, _ in right if step in after]:
             found.append(Event((), "reorder"))
         for step, span in left:
             if step not in before:
-                found += _gone(new, (*key, step), span, keys, orders, "add")
+                found += _gone(new, (*key, step), span, keys, orders, "add", pause)
         for step, span in right:
             if step not in after:
-                found += _gone(old, (*key, step), span, keys, orders, "remove")
+                found += _gone(old, (*key, step), span, keys, orders, "remove", pause)
         stack += [((*key, step), span, before[step]) for step, span in left if step in before]
         return
     for (step, x), (_, y) in zip(left, right, strict=True):
@@ -173,13 +182,13 @@ def _both(
 
 
 def _gone(
-    raw: bytes, key: Key, span: _Span, keys: Sequence[str], orders: Orders, op: Literal["add", "remove"]
+    raw: bytes, key: Key, span: _Span, keys: Sequence[str], orders: Orders, op: Literal["add", "remove"], pause: Pause
 ) -> Iterator[Event]:
     """The leaves of something that only one of the two versions has."""
     stack = [(key, span)]
     while stack:
         key, span = stack.pop()
-        inside = _children(raw, span, keys)
+        inside = _children(raw, span, keys, pause)
         if inside is None:
             yield Event(key, op, (span[0], raw, span[1], span[2]) if op == "remove" else None)
             continue
@@ -187,8 +196,9 @@ def _gone(
         stack += [((*key, step), child) for step, child in reversed(inside)]
 
 
-def _children(raw: bytes, span: _Span, keys: Sequence[str]) -> list[_Child] | None:
+def _children(raw: bytes, span: _Span, keys: Sequence[str], pause: Pause) -> list[_Child] | None:
     """What a value is taken apart into; None for a leaf."""
+    pause()
     kind, start, _ = span
     if kind == c.OBJECT:
         inside: list[_Child] = [(c.name_of(name), (k, a, b)) for name, k, a, b in c.elements(raw, start)]
@@ -201,6 +211,8 @@ def _children(raw: bytes, span: _Span, keys: Sequence[str]) -> list[_Child] | No
         if element is None:
             return None
         elements.append((element, (k, a, b)))
+        if not len(elements) % MANY:
+            pause()
     return elements if elements and len({step for step, _ in elements}) == len(elements) else None
 
 
@@ -224,7 +236,7 @@ def locate(raw: bytes, key: Key, keys: Sequence[str] = ("_id",)) -> Path | None:
     span: _Span = (c.OBJECT, 0, len(raw))
     path: list[str | int] = []
     for step in key:
-        inside = _children(raw, span, keys)
+        inside = _children(raw, span, keys, lambda: None)
         for i, (name, child) in enumerate(inside or ()):
             if name == step:
                 path.append(step if isinstance(step, str) else i)

@@ -270,6 +270,29 @@ def test_following_can_be_stopped(sample: Session) -> None:
         sample.chain(NS, ID, stop)
 
 
+def test_following_can_be_stopped_in_the_middle_of_a_large_version(
+    sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.chain.PAUSE", 0)
+    steps: list[int] = []
+
+    def stop_within_the_second(done: int, total: int | None) -> None:
+        steps.append(done)
+        if steps[-2:] == [2, 2]:
+            raise Cancelled
+
+    for follow in (sample.chain, sample.blame):
+        steps.clear()
+        with pytest.raises(Cancelled):
+            follow(NS, ID, stop_within_the_second)
+        assert steps[-2:] == [2, 2]
+    pauses: list[int] = []
+    large = version(1, {"r": [{"_id": i} for i in range(20_000)]}, current=True)
+    follower = Follower(pause=lambda: pauses.append(1))
+    follower.take(large)
+    assert len(pauses) > 20_000 / 1000
+
+
 def test_what_is_known_so_far_is_handed_on(sample: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.following._PARTIAL", -1.0)
     parts: list[Chain] = []
