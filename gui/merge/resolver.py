@@ -307,7 +307,7 @@ class ResolverPanel(QWidget):
             return
         path = self.model.path(node)
         try:
-            self._resolution.type_value(path, value, self._result.places.get(path))
+            self._resolution.type_value(path, value, self._result.places.get(path), self._result.merge)
         except Refused as refusal:
             messages.fail(self, refusal)
             return

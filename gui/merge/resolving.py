@@ -83,11 +83,19 @@ class Resolution:
         decision = self.decision(row)
         self._take(f"reopen {decision.place}", replace(self.now, merge=self.now.merge.reopen(decision)))
 
-    def type_value(self, path: Path, value: Value, row: int | None) -> None:
-        """A value of one's own: the decision of a row, or of a field about which nothing was to be decided."""
+    def type_value(self, path: Path, value: Value, row: int | None, seen: Merge | None = None) -> None:
+        """A value of one's own: the decision of a row, or of a field about which nothing was to be decided.
+
+        ``seen`` are the decisions of the result that the path was read from, where others may have been made since.
+        """
         if row is not None:
             self.choose(row, value)
             return
+        if seen is not None and seen is not self.now.merge:
+            there = _followed(((path, value),), seen, self.now.merge)
+            if not there:
+                raise Refused(f"{text.path_text(path)} is not there any more after what was chosen meanwhile.")
+            ((path, _),) = there
         kept = tuple((at, old) for at, old in self.now.typed if at != path)
         self._take(f"change {text.path_text(path)}", replace(self.now, typed=(*kept, (path, value))))
 
@@ -204,11 +212,12 @@ class Result:
     from_theirs: Changes
     places: dict[Path, int]  # the rows of the decisions by where they are in the result
     unchanged: int
+    merge: Merge  # the decisions that made it
 
 
 def drawn(resolution: Resolution, unchanged: int | None = None) -> Result:
     """Work out the result; ``unchanged`` where it is known already."""
-    content = resolution.preview()
+    merge, content = resolution.now.merge, resolution.preview()
     changes = Changes(resolution.base, content)
     mine, theirs = Changes(resolution.mine, content), Changes(resolution.theirs, content)
     places: dict[Path, int] = {}
@@ -227,7 +236,7 @@ def drawn(resolution: Resolution, unchanged: int | None = None) -> Result:
             for decision in resolution.merge.decisions
             if decision.base is not None and not _orders_fields(decision, resolution.base)
         )
-    return Result(content, changes, mine, theirs, places, max(0, unchanged))
+    return Result(content, changes, mine, theirs, places, max(0, unchanged), merge)
 
 
 def _orders_fields(decision: Decision, base: bytes) -> bool:

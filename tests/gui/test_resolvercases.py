@@ -14,9 +14,10 @@ from pytestqt.qtbot import QtBot
 from gui.look.cells import CELL, Cell
 from gui.merge.resolver import ResolverPanel
 from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
-from gui.merge.resolving import Resolution
+from gui.merge.resolving import Resolution, drawn
 from model import canonical, text
 from model.canonical import Value
+from model.errors import Refused
 from model.session import Conflict
 from tests.gui.desk import ID, NS, Desk, shown
 
@@ -151,6 +152,21 @@ def test_a_typed_value_stays_with_its_element_when_a_choice_moves_it(home: Path)
     assert made.document() == tags("x", "y", "A", "b")
     assert made.undo()
     assert made.preview() == tags("x", "A", "b")
+
+
+def test_a_value_typed_while_the_result_of_a_choice_is_still_worked_out_stays_with_its_element(home: Path) -> None:
+    made = two_inserts(home)
+    made.undo()
+    seen = drawn(made).merge
+    made.choose(0, "both")
+    made.type_value(("tags", 1), Value.of("A"), None, seen)  # where the a stood in what was still shown
+    assert made.document() == tags("x", "y", "A", "b")
+    made.choose(0, "mine")
+    made.undo()
+    seen = drawn(made).merge
+    made.choose(0, "mine")
+    with pytest.raises(Refused, match=r"tags\[1\] is not there any more"):
+        made.type_value(("tags", 1), Value.of("Y"), None, seen)
 
 
 def test_a_typed_value_goes_with_an_element_that_a_choice_takes_away_and_comes_back_with_undo(home: Path) -> None:
