@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from gui.look import boxes, preferences, theme
+from gui.look import boxes, preferences, theme, wording
 from gui.look.states import button, tool, words
 from model import canonical, text
 from model.errors import Refused
@@ -222,7 +222,7 @@ class QueryBar(QWidget):
         for name in dict.fromkeys(name for name in names if name):
             for way, said in ((1, "ascending"), (-1, "descending")):
                 sort = f'{{ "{name}": {way} }}'
-                action = menu.addAction(f"{name} {said}", partial(self.set_sort, sort))
+                action = menu.addAction(wording.item(f"{name} {said}"), partial(self.set_sort, sort))
                 action.setCheckable(True)
                 action.setChecked(sort == self._sort or (not self._sort and name == names[0] and way == 1))
         menu.addSeparator()

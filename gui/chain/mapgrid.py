@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
 
 from gui.chain import mapaxis, mapink, mappicture
 from gui.chain.mapmodel import MapModel
-from gui.look import theme
+from gui.look import theme, wording
 from gui.look.states import hair
 
 TILE = 512  # pixels of the window
@@ -286,7 +286,7 @@ class _Side(QWidget):
         if self._vertical and isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             row = (event.pos().y() + self._grid.verticalScrollBar().value()) // self._grid.sizes.row
             rows = self._grid.map.rows
-            QToolTip.showText(event.globalPos(), rows[row].name if 0 <= row < len(rows) else "", self)
+            QToolTip.showText(event.globalPos(), wording.tip(rows[row].name) if 0 <= row < len(rows) else "", self)
             return True
         return super().event(event)
 

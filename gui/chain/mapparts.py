@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.chain import mapink
-from gui.look import symbols, theme
+from gui.look import symbols, theme, wording
 from gui.look.cells import Span
 
 LEGEND = (
@@ -78,7 +78,7 @@ class Said(QWidget):
         """Say something else."""
         self.spans = tuple(span for span in spans if span.text)
         self.setAccessibleName(self.text)
-        self.setToolTip(self.text)
+        self.setToolTip(wording.tip(self.text))
         self.update()
 
     @property

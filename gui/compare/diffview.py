@@ -383,7 +383,7 @@ class DiffPanel(QWidget):
         menu.setToolTipsVisible(True)
 
         def add(words: str, call: Callable[[], object], enabled: bool = True, why: str = "") -> None:
-            action = menu.addAction(words)
+            action = menu.addAction(wording.item(words))
             action.triggered.connect(lambda: call())
             action.setEnabled(enabled)
             action.setToolTip(why)

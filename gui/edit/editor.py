@@ -280,7 +280,7 @@ class EditorPanel(DraftPanel):
         self.foot.show_state(dirty, self.changed_count, base, self.save_reason)
         title = self._edit.undo_title
         self.foot.undo.setEnabled(bool(title) or self.is_json)
-        self.foot.undo.setToolTip(f"Undo: {title} (Ctrl+Z)" if title else "Undo (Ctrl+Z)")
+        self.foot.undo.setToolTip(wording.tip(f"Undo: {title} (Ctrl+Z)") if title else "Undo (Ctrl+Z)")
         self.head.base.put(f"from {base}" if base else "")
         if dirty != self._was_dirty:
             self._was_dirty = dirty

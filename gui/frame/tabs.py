@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QTabBar, QWidget
 
-from gui.look import icons, theme
+from gui.look import icons, theme, wording
 from gui.look.states import tool
 
 HEIGHT = 36
@@ -215,7 +215,7 @@ class Tabs(QWidget):
         self.bar.icons[at], self.bar.dirty[at] = icon, dirty
         if self.bar.tabText(at) != title:
             self.bar.setTabText(at, title)
-        self.bar.setTabToolTip(at, f"{tip}, not saved yet" if dirty else tip)
+        self.bar.setTabToolTip(at, wording.tip(f"{tip}, not saved yet" if dirty else tip))
         self.bar.setAccessibleTabName(at, f"{title}, not saved yet" if dirty else title)
         self.bar.update()
 

@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.look import icons, symbols, theme
+from gui.look import icons, symbols, theme, wording
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
 Index = QModelIndex | QPersistentModelIndex
@@ -224,7 +224,7 @@ class CellDelegate(QStyledItemDelegate):
         if event.type() == QEvent.Type.ToolTip and isinstance(cell, Cell):
             fits = full_width(cell) <= view.visualRect(index).width()
             tip = cell.tip or ("" if fits else cell.text[:2000])
-            QToolTip.showText(event.globalPos(), tip, view)
+            QToolTip.showText(event.globalPos(), wording.tip(tip), view)
             return True
         return super().helpEvent(event, view, option, index)
 

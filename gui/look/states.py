@@ -127,7 +127,7 @@ class OneLine(QLabel):
 
     def _cut(self) -> None:
         shown = self.fontMetrics().elidedText(self._whole, self._side, self.width())
-        self.setToolTip("" if shown == self._whole else self._whole)
+        self.setToolTip("" if shown == self._whole else wording.tip(self._whole))
         if shown != self.text():
             super().setText(shown)
 

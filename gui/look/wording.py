@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import html
 
 from gui.look import preferences
 from model import text
@@ -10,6 +11,18 @@ from model.canonical import INT32, INT64, STRING, Value
 from model.errors import Refused
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def tip(said: str) -> str:
+    """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
+    return f"<p style='white-space:pre-wrap'>{html.escape(said)}</p>" if "<" in said else said
+
+
+def item(said: str, most: int = 60) -> str:
+    """Words for a line of a menu: an ``&`` as it is, long names without their middle."""
+    half = most // 2
+    short = said if len(said) <= most else f"{said[:half]}…{said[-half:]}"
+    return short.replace("&", "&&")
 
 
 def count(number: int) -> str:

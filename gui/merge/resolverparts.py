@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.edit.editorparts import Pill
-from gui.look import boxes, theme
+from gui.look import boxes, theme, wording
 from gui.look.states import OneLine, button, tool, words
 from gui.look.wording import many, version
 from gui.merge.resolvertable import clash, renamed
@@ -74,7 +74,7 @@ class MergeHead:
         self.save.setAccessibleDescription(reason)
         title = resolution.undo_title
         self.undo.setEnabled(bool(title))
-        self.undo.setToolTip(f"Undo: {title} (Ctrl+Z)" if title else "Nothing to undo")
+        self.undo.setToolTip(wording.tip(f"Undo: {title} (Ctrl+Z)") if title else "Nothing to undo")
 
 
 class ConflictBar:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, 
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
 
-from gui.look import symbols, theme
+from gui.look import symbols, theme, wording
 from gui.look.cells import CellDelegate, CellTree
 from gui.versions import stripes
 from gui.versions.history import AUTHOR, CHANGED, MARK, VERSION, HistoryModel
@@ -168,7 +168,7 @@ class DocumentName(QWidget):
     def put(self, text: str) -> None:
         """Show an id."""
         self._text = text
-        self.setToolTip(text)
+        self.setToolTip(wording.tip(text))
         self.setAccessibleName(text)
         self.setVisible(bool(text))
         self.updateGeometry()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtCore import QEvent, QModelIndex, Qt
+from PySide6.QtGui import QHelpEvent, QImage, QPainter, QTextDocument
+from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
-from gui.look import icons, symbols, theme
+from gui.look import icons, symbols, theme, wording
 from gui.look.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.paging import Pager, RowsModel, refill
 
@@ -204,3 +205,27 @@ def test_a_sentence_is_broken_between_words_where_one_line_is_too_narrow(qtbot: 
         return sum(any(image.pixel(x, y) != ground for x in range(width)) for y in range(36))
 
     assert rows_with_ink(400) < 16 < rows_with_ink(140)
+
+
+def test_a_value_that_looks_like_markup_is_told_as_it_is(qtbot: QtBot) -> None:
+    class Marked(Names):
+        def cell(self, index: Index) -> Cell:
+            return value('"see <b>this</b> & that" ' * 20)
+
+    model = Marked()
+    model.fill(["a"])
+    view = tree(qtbot, model)
+    at = view.visualRect(model.index(0, 0)).center()
+    event = QHelpEvent(QEvent.Type.ToolTip, at, view.viewport().mapToGlobal(at))
+    view.itemDelegate().helpEvent(event, view, QStyleOptionViewItem(), model.index(0, 0))
+    shown = QTextDocument()
+    shown.setHtml(QToolTip.text())
+    assert shown.toPlainText().startswith('"see <b>this</b> & that"')
+    QToolTip.hideText()
+
+
+def test_names_in_menus_keep_their_ampersand_and_stay_short() -> None:
+    assert wording.item("Hide R&D") == "Hide R&&D"
+    long = wording.item(f"Hide {'x' * 300}.end")
+    assert len(long) == 61
+    assert long.endswith(".end")
