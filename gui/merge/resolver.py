@@ -35,6 +35,7 @@ from model.session import Conflict, Session
 LARGE = 512 * 1024  # bytes of the three sides together above which the result is worked out in a task
 NARROW = 1160
 HUGE = 1024 * 1024
+AT_ONCE = 64 * 1024  # bytes that are written as JSON in no time
 
 
 class ResolverPanel(QWidget):
@@ -478,8 +479,18 @@ class ResolverPanel(QWidget):
             return
         content = self._result.content
         if len(content) > HUGE:
+            tasks.drop(self, "json")
             self.json.setPlainText(f"The result is {wording.size(len(content))}; read it in the tree.")
+        elif len(content) > AT_ONCE:  # half a megabyte takes a tenth of a second, at each choice
+            tasks.run(
+                lambda _: text.to_text(content, 2),
+                done=self.json.setPlainText,
+                failed=self._not_worked_out,
+                owner=self,
+                key="json",
+            )
         else:
+            tasks.drop(self, "json")
             self.json.setPlainText(text.to_text(content, 2))
 
     def _tree_key(self, node: Node, what: str) -> None:

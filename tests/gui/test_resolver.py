@@ -376,6 +376,23 @@ def test_cells_have_names_that_say_field_side_value_and_state(panel: ResolverPan
     assert panel.rows.index(2, FIELD).data(role) == "holder.phone, The database’s: only it changed"
 
 
+def test_a_long_result_is_written_as_json_beside_the_window_and_the_last_one_stands(
+    qtbot: QtBot, desk: Desk, idle: Callable[[], None]
+) -> None:
+    assert desk.content is not None
+    desk.content = put(desk.content, notes="word " * 20_000)
+    mine = put(desk.content, status="lapsed")
+    panel = merged(qtbot, desk, met(desk, lambda content: put(content, status="suspended"), mine))
+    panel.show_json(True)
+    assert panel.json.toPlainText() == ""
+    idle()
+    assert '"status": "active"' in panel.json.toPlainText()
+    panel.choose(0, "mine")
+    panel.choose(0, "theirs")
+    idle()
+    assert '"status": "suspended"' in panel.json.toPlainText()
+
+
 def test_a_large_merge_is_worked_out_beside_the_window(qtbot: QtBot, desk: Desk, idle: Callable[[], None]) -> None:
     desk.content = put(OPENED, many=[{"_id": i, "n": i, "words": "x" * 20} for i in range(8000)])
     base = desk.version(NS, ID)
