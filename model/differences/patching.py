@@ -48,7 +48,7 @@ class _Frame:
 def patch(a: bytes, d: Diff) -> bytes:
     """The document that the diff leads to: ``patch(a, diff(a, b)) == b``, byte for byte.
 
-    Raises ``Refused`` where the document is not the one that the diff was made from.
+    Raises ``Refused`` where what changes is not what it was when the diff was made.
     """
     old, new = _Node(), _Node()
     for op in d.operations:

@@ -8,8 +8,10 @@ Loose reading also takes what mongosh does: names without quotes, single quotes,
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from model import canonical as c
@@ -292,7 +294,10 @@ class _Reader:
 
 
 def integer(text: str) -> Value | None:
-    """The Int32 that the digits stand for, else the Int64; None where neither holds it."""
+    """The Int32 that the digits stand for, else the Int64, else the Double; None where none of them says just that.
+
+    JavaScript writes a large Double without an exponent: 1e20 is 100000000000000000000 in relaxed Extended JSON.
+    """
     if len(text) > 4000:  # Python refuses longer ones itself
         return None
     number = int(text)
@@ -300,6 +305,9 @@ def integer(text: str) -> Value | None:
         return Value(c.INT32, scalars.int32.pack(number))
     if scalars.INT64_MIN <= number <= scalars.INT64_MAX:
         return Value(c.INT64, scalars.int64.pack(number))
+    double = float(text)
+    if math.isfinite(double) and number in (int(double), Decimal(repr(double))):
+        return Value(c.DOUBLE, scalars.double.pack(double))
     return None
 
 
