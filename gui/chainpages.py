@@ -78,7 +78,7 @@ class _ChainPage(Page):
         self.asked.emit(Request("blame", self.ns, self._id))
 
     def do_copy_id(self) -> None:
-        QGuiApplication.clipboard().setText(wording.plain(self._id))
+        QGuiApplication.clipboard().setText(wording.copied(self._id))
         messages.copied(self, "The id is copied")
 
     def after_write(self, outcome: Outcome) -> None:

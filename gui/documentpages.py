@@ -207,7 +207,7 @@ class DocumentPage(Page):
         self._ask("blame")
 
     def do_copy_id(self) -> None:
-        QGuiApplication.clipboard().setText(wording.plain(self._id))
+        QGuiApplication.clipboard().setText(wording.copied(self._id))
         messages.copied(self, "The id is copied")
 
     def do_copy_document(self) -> None:

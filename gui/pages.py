@@ -355,7 +355,7 @@ class CollectionPage(Page):
 
     def do_copy_id(self) -> None:
         if self._chosen_row is not None:
-            QGuiApplication.clipboard().setText(wording.plain(self._chosen_row.id))
+            QGuiApplication.clipboard().setText(wording.copied(self._chosen_row.id))
             messages.copied(self, "The id is copied")
 
     def do_copy_document(self) -> None:

@@ -402,7 +402,7 @@ class BrowserPanel(QWidget):
         menu.addAction("Open", partial(self.open_asked.emit, row.id))
         menu.addSeparator()
         copy = QGuiApplication.clipboard().setText
-        menu.addAction("Copy the id", partial(copy, wording.plain(row.id)))
+        menu.addAction("Copy the id", partial(copy, wording.copied(row.id)))
         if row.readable:
             menu.addAction("Copy as Extended JSON", partial(self._copy, row))
         self.menu_asked.emit(menu, row)

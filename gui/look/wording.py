@@ -109,6 +109,11 @@ def plain(value: Value) -> str:
     return text.shown(value, preferences.zone())
 
 
+def copied(value: Value) -> str:
+    """What copying an id gives: a text's own characters, anything else so that it is read as the same again."""
+    return plain(value) if value.type == STRING else typed(value)
+
+
 def typed(value: Value) -> str:
     """A value as a person would type it back: text bare where that is read as text again, else as Extended JSON."""
     bare = plain(value)

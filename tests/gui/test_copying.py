@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 
 import pytest
+from bson import Int64, ObjectId
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -15,6 +17,7 @@ from gui import copying
 from gui.chain.blameview import FIELD as NAME
 from gui.chain.blameview import VALUE, BlamePanel
 from gui.compare.diffrows import FIELD, SYMBOL, A, B
+from gui.look import wording
 from gui.messages import Line
 from gui.tasks import tasks
 from model import canonical, text
@@ -124,3 +127,12 @@ def test_blame_copies_a_value_whole_though_only_its_size_was_kept(qtbot: QtBot) 
         settle(qtbot)
         found.append(clipboard())
     assert found == [LONG * 4, "long"]
+
+
+@pytest.mark.parametrize(
+    "id", [5, Int64(5), 1.5, {"region": "eu", "parts": [1, 2]}, dt.datetime(2024, 7, 1, 12, tzinfo=dt.UTC), ObjectId()]
+)
+def test_a_copied_id_is_read_as_the_same_again_and_a_text_is_its_characters(id: object) -> None:
+    value = Value.of(id)
+    assert text.loose_value(wording.copied(value)) == value
+    assert wording.copied(Value.of("5")) == "5"
