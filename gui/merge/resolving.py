@@ -89,13 +89,20 @@ class Resolution:
         ``seen`` are the decisions of the result that the path was read from, where others may have been made since.
         """
         if row is not None:
-            self.choose(row, value)
-            return
+            decision = self.decision(row)
+            if decision.kind != "inserted":
+                self.choose(row, value)
+                return
+            # What is inserted are elements, of which this is the first; without any, the element behind was meant.
+            there = [] if decision.open or decision.result is None else canonical.items(decision.result)
+            if there or decision.open:
+                self.choose(row, canonical.array([value, *there[1:]]))
+                return
         if seen is not None and seen is not self.now.merge:
-            there = _followed(((path, value),), seen, self.now.merge)
-            if not there:
+            followed = _followed(((path, value),), seen, self.now.merge)
+            if not followed:
                 raise Refused(f"{text.path_text(path)} is not there any more after what was chosen meanwhile.")
-            ((path, _),) = there
+            ((path, _),) = followed
         kept = tuple((at, old) for at, old in self.now.typed if at != path)
         self._take(f"change {text.path_text(path)}", replace(self.now, typed=(*kept, (path, value))))
 

@@ -169,6 +169,23 @@ def test_a_value_typed_while_the_result_of_a_choice_is_still_worked_out_stays_wi
         made.type_value(("tags", 1), Value.of("Y"), None, seen)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "made"),
+    [
+        ("", tags("Z", "A", "b")),
+        ("mine", tags("Z", "A", "b")),
+        ("both", tags("Z", "y", "A", "b")),
+        ("base", tags("Z", "b")),
+    ],
+)
+def test_an_element_that_both_inserted_differently_can_be_typed(home: Path, chosen: str, made: bytes) -> None:
+    resolution = two_inserts(home)
+    if chosen:
+        resolution.choose(0, chosen)
+    resolution.type_value(("tags", 0), Value.of("Z"), drawn(resolution).places.get(("tags", 0)))
+    assert resolution.document() == made
+
+
 def test_a_typed_value_goes_with_an_element_that_a_choice_takes_away_and_comes_back_with_undo(home: Path) -> None:
     made = two_inserts(home)
     made.choose(0, "both")
