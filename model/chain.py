@@ -13,11 +13,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from model import text
-from model.canonical import Path, Value, get
-from model.chaining.tracking import Element, Event, Key, Leaf, Orders, Pause, born, compare, locate
+from model.canonical import Path, Value
+from model.chaining.tracking import Element, Event, Key, Leaf, Orders, Pause, born, compare, locate, places
 from model.errors import Unreadable
 from model.names import id_name
 from model.records import Version
@@ -149,16 +150,23 @@ class Chain:
         age = self.start if v is None else next((i for i in ages if self.versions[i].v == v), None)
         if age is None:
             return ()
+        try:
+            there = places(content, keys)
+        except Unreadable:
+            return ()
         found = []
         for track in self.tracks:
-            path = None if track.identity else locate(content, track.key, keys)
-            value = get(content, path) if path else None
-            if path and value is not None and (self.complete or any(change.age >= age for change in track.changes)):
-                found.append(self._blamed(track, path, Seen(value.type, len(value.data), None), age))
+            place = None if track.identity or not track.key else there.get(track.key)
+            if place and (self.complete or any(change.age >= age for change in track.changes)):
+                found.append(self._blamed(track, place[0], Seen(*place[1:], None), age))
         return tuple(found)
 
+    @cached_property
+    def _oldest(self) -> int:
+        return max(self.read, default=self.start)
+
     def _blamed(self, track: Track, path: Path, now: Seen, start: int) -> Blame:
-        oldest = max(self.read, default=self.start)
+        oldest = self._oldest
         settled = next((change for change in track.changes if change.op != "reorder" and change.age >= start), None)
         age = settled.age if settled else oldest
         # What was there already when the versions begin may be older than the oldest that is kept.

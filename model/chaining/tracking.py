@@ -231,6 +231,18 @@ def _identity(raw: bytes, kind: int, start: int, keys: Sequence[str]) -> Element
     return best[1] if best else None
 
 
+def places(raw: bytes, keys: Sequence[str]) -> dict[Key, tuple[Path, int, int]]:
+    """Where every field of a document stands, with its type and length in bytes. Raises ``Unreadable``."""
+    found: dict[Key, tuple[Path, int, int]] = {}
+    stack: list[tuple[Key, Path, _Span]] = [((), (), (c.OBJECT, 0, len(raw)))]
+    while stack:
+        key, path, span = stack.pop()
+        found[key] = path, span[0], span[2] - span[1]
+        for i, (step, child) in enumerate(_children(raw, span, keys, lambda: None) or ()):
+            stack.append(((*key, step), (*path, step if isinstance(step, str) else i), child))
+    return found
+
+
 def locate(raw: bytes, key: Key, keys: Sequence[str] = ("_id",)) -> Path | None:
     """Where a field stands in a document; None where it does not."""
     span: _Span = (c.OBJECT, 0, len(raw))

@@ -348,3 +348,17 @@ def test_blame_of_an_earlier_version_leaves_out_what_came_later() -> None:
     assert found == {("a",): ("p1", ""), ("r", 0, "n"): ("p2", "add"), ("r", 1, "n"): ("p2", "add")}
     assert follower.chain(complete=False).blame_at(raw, Value.of(2))[0].path == ("r", 0, "n")  # a may be older
     assert follower.chain().blame_at(raw, Value.of(9)) == ()
+
+
+def test_blame_of_an_earlier_version_looks_at_its_content_once() -> None:
+    versions = [
+        version(v, {"r": [{"_id": i, "n": v, "same": i} for i in range(1500)]}, current=v == 3) for v in (3, 2, 1)
+    ]
+    found = chain(versions)
+    start = time.process_time()
+    blames = found.blame_at(versions[1].content or b"", Value.of(2))
+    assert time.process_time() - start < 2
+    assert {one.path: one.version.v for one in blames} == {
+        ("r", i, name): Value.of(2 if name == "n" else 1) for i in range(1500) for name in ("n", "same")
+    }
+    assert found.blame_at(b"", Value.of(2)) == ()
