@@ -17,6 +17,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
     QTextOption,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import (
     QDialog,
@@ -41,7 +42,12 @@ PIECE = 1 << 17  # characters put into a text view in one go
 
 
 class ReadOnlyText(QPlainTextEdit):
-    """Fixed-width text that wraps; long ones are put in piece by piece, so that the window answers meanwhile."""
+    """Fixed-width text that wraps; long ones are put in piece by piece, so that the window answers meanwhile.
+
+    ``filled``: the last piece of a long one is there.
+    """
+
+    filled = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,6 +62,7 @@ class ReadOnlyText(QPlainTextEdit):
         self._rest, self._at = "", 0
         self._marks: tuple[tuple[int, int], ...] = ()
         self._strong = "chgS"
+        self._due = -1
         self._timer = QTimer(self)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._piece)
@@ -79,6 +86,7 @@ class ReadOnlyText(QPlainTextEdit):
         self._rest, self._at = text, _end_of_piece(text, 0)
         self.setPlainText(text[: self._at])
         self._mark()
+        self._due = -1
         self.moveCursor(QTextCursor.MoveOperation.Start)
         if len(text) > self._at:
             self._timer.start()
@@ -89,6 +97,10 @@ class ReadOnlyText(QPlainTextEdit):
 
     def go(self, place: int) -> None:
         """Bring a place into sight, in the middle where it was out of it."""
+        if place >= self.document().characterCount() and self._timer.isActive():
+            self._due = place  # once it is there
+            return
+        self._due = -1
         cursor = self.textCursor()
         cursor.setPosition(min(place, max(0, self.document().characterCount() - 1)))
         self.setTextCursor(cursor)
@@ -120,12 +132,19 @@ class ReadOnlyText(QPlainTextEdit):
             self._timer.stop()
             self._rest = ""
             self._mark()
+            self.filled.emit()
             return
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         end = _end_of_piece(self._rest, self._at)
         cursor.insertText(self._rest[self._at : end])
         self._at = end
+        if 0 <= self._due < self.document().characterCount() - 1:
+            self.go(self._due)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._due = -1  # whoever scrolls is not taken elsewhere
+        super().wheelEvent(event)
 
     def _mark(self) -> None:
         if not hasattr(self, "_marks"):
@@ -327,6 +346,7 @@ class ValuePane(QWidget):
         column.addLayout(body, 1)
         for side in (self.left, self.right):
             side.load_asked.connect(self._whole)
+            side.text.filled.connect(self._align)
             side.as_hex.clicked.connect(self._say)
             side.text.verticalScrollBar().valueChanged.connect(partial(self._lead, side))
 
@@ -368,15 +388,22 @@ class ValuePane(QWidget):
         self._leading = True  # each shows its first difference; until both are there, neither leads the other
         for side, name, value, reading in zip((self.left, self.right), self._names, values, readings, strict=True):
             side.put(name, value, reading, self._strong)
-        self._alignment, self._at = Alignment(self.left.text.marks, self.right.text.marks), 0
+        self._at = 0
+        self._align()
+        self._leading = False
+        if self._stops:
+            self._step(0)  # also where only the other side has something marked
+
+    # --- both as one
+
+    def _align(self) -> None:
+        """Find out which places belong together; of a long text once more when all of it is there."""
+        self._alignment = Alignment(self.left.text.marks, self.right.text.marks)
         lines: dict[tuple[int, ...], tuple[int, int]] = {}  # what differs in one line is one step
         for stop in self._alignment.stops:
             lines.setdefault(tuple(side.text.line_of(at) for side, at in zip(self._both, stop, strict=True)), stop)
         self._stops = tuple(lines.values())
-        self._leading = False
         self._say()
-
-    # --- both as one
 
     def _lead(self, side: _Side, _: int = 0) -> None:
         """Scroll the other text to what stands beside the top of this one."""

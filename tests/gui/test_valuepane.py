@@ -272,3 +272,16 @@ def test_the_differences_of_a_long_text_are_gone_through(pane: ValuePane, qtbot:
     pane.show_pair("t", Value.of("one"), Value.of("two"))
     settle(qtbot)
     assert not pane.down.isVisible()
+
+
+def test_a_difference_far_into_a_long_text_is_gone_to_once_it_is_there(pane: ValuePane, qtbot: QtBot) -> None:
+    lines = [f"line {number}" for number in range(40_000)]
+    other = [*lines[:30_000], "here", *lines[30_000:35_000], "there", *lines[35_001:]]
+    pane.show_pair("t", Value.of("\n".join(lines)), Value.of("\n".join(other)))
+    settle(qtbot)
+    qtbot.waitUntil(lambda: pane.count.text() == "Difference 1 of 2")
+    left, right = pane.left.text, pane.right.text
+    qtbot.waitUntil(lambda: right.textCursor().block().text() == "here")
+    assert left.textCursor().block().text() == "line 30000"  # nothing is marked there
+    for side in (left, right):
+        assert side.viewport().rect().contains(side.cursorRect())
