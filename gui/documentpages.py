@@ -270,12 +270,16 @@ class MergePage(Page):
         return {"page", "merge", "undo", "redo", "dirty"}
 
     def status(self) -> tuple[list[str], list[str], bool]:
-        left = [f"{self.ns} / {wording.plain(self._id)}", "Your edit is kept as a draft"]
+        kept = "Your edit is kept as a draft" if self.resolver.keeps_draft else "The draft is of another edit"
+        left = [f"{self.ns} / {wording.plain(self._id)}", kept]
         keys = ["Ctrl+PgUp and Ctrl+PgDn: previous and next conflict", "Shift with Ctrl+1, 2, 3: all unresolved"]
         return left, keys, False
 
     def panes(self) -> Sequence[QWidget]:
         return [self.resolver.table, self.resolver.tree, self.resolver.head.save]
+
+    def leave(self) -> None:
+        self.resolver.keep_now()
 
     def writes_changed(self) -> None:
         self.resolver.say_writable()

@@ -62,6 +62,9 @@ class ResolverPanel(QWidget):
         self._keeper = Keeper(session, ns, id, self)
         self._build()
         preferences.signals.changed.connect(self._preference)
+        self.keeps_draft = True
+        """Whether the draft of this document is this edit; there may be one of another edit, which stays."""
+        self._look_for_draft()
         self._begin()
 
     def _build(self) -> None:
@@ -140,11 +143,46 @@ class ResolverPanel(QWidget):
         theirs = self._resolution.conflict.theirs
         return following(theirs.v) if theirs is not None else ""
 
+    def _look_for_draft(self) -> None:
+        """An edit out of the editor has its draft; one that was to be undone, or restored, gets its own."""
+        session, ns, id, mine = self._session, self.ns, self.id, self._resolution.mine
+
+        def work(_: tasks.Progress) -> bool | None:
+            there = session.drafts.get(session.source, ns, id)
+            return None if there is None else there.content == mine
+
+        tasks.run(work, done=self._draft_known, failed=self._draft_unknown, owner=self, key="draft")
+
+    def _draft_known(self, is_mine: bool | None) -> None:
+        self.keeps_draft = is_mine is not False
+        if is_mine is None:
+            self._keeper.keep(self._resolution.conflict.base, self._resolution.mine)
+        self._say_head()
+        self.changed.emit()
+
+    def _draft_unknown(self, error: BaseException) -> None:
+        self.keeps_draft = False
+        self._say_head()
+        self.changed.emit()
+
+    def keep_now(self) -> None:
+        """Write a draft that still waits; the tab closes."""
+        self._keeper.flush()
+
+    def _forget_draft(self) -> None:
+        tasks.drop(self, "draft")  # nothing is to be kept any more
+        if self.keeps_draft:
+            self._keeper.forget()
+            self._keeper.flush()
+
+    def _say_head(self) -> None:
+        self.head.show(self._resolution, wording.plain(self.id), self._following, self.keeps_draft)
+
     def _begin(self) -> None:
         """Show a resolution that is new here."""
         self._unchanged = None
         self.rows.show(self._resolution)
-        self.head.show(self._resolution, wording.plain(self.id), self._following)
+        self._say_head()
         rows = min(len(self._resolution.rows) + 1, 9)
         self._table_height = theme.px(28) + rows * theme.px(ROW)
         self._share()
@@ -372,8 +410,7 @@ class ResolverPanel(QWidget):
 
     def _applied(self, outcome: Outcome, _: object) -> None:
         self.notices.clear("doubt")
-        self._keeper.forget()
-        self._keeper.flush()
+        self._forget_draft()
         self.saved.emit(outcome)
 
     def _refused(self, sentence: str) -> None:
@@ -453,7 +490,8 @@ class ResolverPanel(QWidget):
         messages.confirm(
             self,
             "Discard your edit?",
-            "Your edit, its draft and what you decided here would be forgotten. The database stays as it is.",
+            f"Your edit{', its draft' if self.keeps_draft else ''} and what you decided here would be forgotten. "
+            "The database stays as it is.",
             "Discard 1 edit",
             self.discard,
             danger=True,
@@ -461,8 +499,7 @@ class ResolverPanel(QWidget):
 
     def discard(self) -> None:
         """Forget the edit, its draft and the decisions."""
-        self._keeper.forget()
-        self._keeper.flush()
+        self._forget_draft()
         self.discarded.emit()
 
     # --- the rest

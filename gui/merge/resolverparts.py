@@ -53,13 +53,14 @@ class MergeHead:
         row.addWidget(self.count)
         row.addWidget(self.save)
 
-    def show(self, resolution: Resolution, name: str, following: str) -> None:
-        """What is merged."""
+    def show(self, resolution: Resolution, name: str, following: str, keeps_draft: bool) -> None:
+        """What is merged, and whether it is kept as a draft."""
         conflict = resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
         lead = f"You opened {was}. The database is at {now} now." if was and now else "The document changed meanwhile."
         self.title.setText(f"Merge your edit of {name}")
-        self.line.setText(f"{lead} Your edit is kept; nothing was written.")
+        kept = "Your edit is kept; nothing was written." if keeps_draft else "Nothing was written."
+        self.line.setText(f"{lead} {kept}")
         self.save.setText(f"Save as {following}" if following else "Save")
 
     def show_state(self, resolution: Resolution, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 
 import pytest
@@ -18,7 +19,7 @@ from gui.merge.resolving import Resolution, drawn, leaves
 from gui.messages import area
 from model import canonical, text
 from model.canonical import Value
-from model.records import Outcome
+from model.records import Draft, Outcome
 from model.session import Conflict
 from tests.gui import desk as desks
 from tests.gui.desk import ID, NS, OPENED, UNKNOWN, Desk, decimal, put, shown, theirs
@@ -274,8 +275,6 @@ def test_a_merge_that_ends_as_the_database_has_it_has_nothing_to_save(panel: Res
 
 
 def test_a_saved_merge_leaves_no_draft(panel: ResolverPanel, desk: Desk, qtbot: QtBot) -> None:
-    from model.records import Draft
-
     conflict = panel.resolution.conflict
     at_time = conflict.base.at
     assert at_time is not None
@@ -284,6 +283,35 @@ def test_a_saved_merge_leaves_no_draft(panel: ResolverPanel, desk: Desk, qtbot: 
     with qtbot.waitSignal(panel.saved):
         panel.save()
     assert desk.draft() is None
+
+
+def test_an_edit_that_came_without_a_draft_gets_one(panel: ResolverPanel, desk: Desk, idle: Callable[[], None]) -> None:
+    assert "Your edit is kept" in panel.head.line.accessibleName()
+    idle()
+    panel.keep_now()
+    kept = desk.draft()
+    assert kept is not None
+    assert kept.content == desks.MINE
+
+
+@pytest.mark.parametrize("end", ["saved", "discarded"])
+def test_a_draft_of_another_edit_stays(qtbot: QtBot, desk: Desk, idle: Callable[[], None], end: str) -> None:
+    conflict, another = met(desk), put(OPENED, status="lapsed")
+    at_time = dt.datetime(2026, 11, 20, 9, 0, tzinfo=dt.UTC)
+    desk.drafts.keep(Draft(desk.source, NS, ID, conflict.base.v, OPENED, another, at_time))
+    panel = merged(qtbot, desk, conflict)
+    idle()
+    assert "kept" not in panel.head.line.accessibleName()
+    with qtbot.waitSignal(getattr(panel, end)):
+        if end == "saved":
+            panel.choose_all("mine")
+            panel.save()
+        else:
+            panel.discard()
+    idle()
+    kept = desk.draft()
+    assert kept is not None
+    assert kept.content == another
 
 
 def test_when_the_database_moves_again_the_choices_that_still_fit_are_kept(
