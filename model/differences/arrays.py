@@ -22,7 +22,7 @@ MYERS_BOUND = 256  # differences beyond which Myers' method gives up
 MYERS_STEPS = 2_000_000  # and comparisons: many equal elements make its walks long
 BLOCKS = 60  # stretches of consecutive numbers of which each is compared with each
 LCS_BITS = 10**8  # n·m of the bit-parallel method: its memory in bits
-PIECES = 500_000  # lines or words of one text beyond which they are not aligned: that would take half a gigabyte
+PIECES = 100_000  # lines or words of one text beyond which they are not aligned: single steps would hold up all threads
 
 
 @dataclass(frozen=True)
