@@ -32,6 +32,7 @@ from gui.versions.history import name_of
 from model import text
 from model.canonical import Path, Value
 from model.diff import Add, Diff, Move, Operation, Remove
+from model.errors import Refused
 from model.records import Version
 from model.session import Comparison, Session
 
@@ -129,12 +130,15 @@ class DiffPanel(QWidget):
         def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
             if a is None:
                 alone = session.version(ns, id, b.v)
+                if alone.content is None:
+                    raise Refused(f"{name_of(b)} cannot be shown: {alone.detail or alone.state}.")
                 found = Comparison(alone, alone, Diff(()))
             else:
                 found = session.compare(ns, id, a.v, b.v)
             return found, planned(found, progress, ignored)
 
-        self._stack.show_loading(f"Comparing {name_of(a) if a else name_of(b)} with {name_of(b)}", self._stop)
+        title = f"Comparing {name_of(a)} with {name_of(b)}" if a is not None else f"Reading {name_of(b)}"
+        self._stack.show_loading(title, self._stop)
         self._task = tasks.run(
             work,
             done=self._compared,
@@ -196,7 +200,9 @@ class DiffPanel(QWidget):
     def _failed(self, error: BaseException) -> None:
         asked = self._asked
         again = (lambda: self.compare(*asked)) if asked is not None else self._again
-        self._stack.show_failed(error, again, "These versions could not be compared")
+        alone = asked is not None and asked[1] is None
+        what = "This version could not be shown" if alone else "These versions could not be compared"
+        self._stack.show_failed(error, again, what)
         if self._stack.kind == "content" and self.comparison is not None:
             self._stay_at(self.comparison)  # without a connection what was compared before stays
             return
