@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QMimeData, QPoint, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QImage,
     QKeyEvent,
@@ -59,7 +59,8 @@ class ReadOnlyText(QPlainTextEdit):
         )
         self.setUndoRedoEnabled(False)
         self.setObjectName("value")
-        self._rest, self._at = "", 0
+        self._whole = self._rest = ""
+        self._at = 0
         self._marks: tuple[tuple[int, int], ...] = ()
         self._strong = "chgS"
         self._due = -1
@@ -83,7 +84,8 @@ class ReadOnlyText(QPlainTextEdit):
         """Show a text with some stretches marked, from one character to another."""
         marks = _places(text, marks[:MARKS_SEEN])
         self._marks, self._strong = marks, strong
-        self._rest, self._at = text, _end_of_piece(text, 0)
+        self._whole = self._rest = text
+        self._at = _end_of_piece(text, 0)
         self.setPlainText(text[: self._at])
         self._mark()
         self._due = -1
@@ -145,6 +147,14 @@ class ReadOnlyText(QPlainTextEdit):
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._due = -1  # whoever scrolls is not taken elsewhere
         super().wheelEvent(event)
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """What is selected, without the breaks that only the view has put into overlong lines."""
+        cursor, made = self.textCursor(), QMimeData()
+        places = self._whole.replace("\r\n", "\n").encode("utf-16-le", "surrogatepass")
+        chosen = places[2 * cursor.selectionStart() : 2 * cursor.selectionEnd()]
+        made.setText(chosen.decode("utf-16-le", "replace").replace(valuetext.BREAK, ""))
+        return made
 
     def _mark(self) -> None:
         if not hasattr(self, "_marks"):

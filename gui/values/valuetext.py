@@ -26,7 +26,7 @@ LONGEST = 2000
 WORD_BY_WORD = 4096  # characters of both texts up to which words are told apart before equal ends are left out
 MARKED = 200_000  # characters up to which differences are looked for one by one
 _WORD = re.compile(r"\S+")
-_BREAK = "\u2029"  # breaks a line in Qt's text views as \n does
+BREAK = "\u2029"  # breaks a line in Qt's text views as \n does
 HEX_MOST = 1 << 20  # bytes of a binary that are ever laid out
 PICTURE = 2048  # pixels that a picture is scaled down to
 
@@ -87,7 +87,7 @@ def read_pair(
     if a.type == b.type == canonical.BINARY:
         marks = _hex_marks(content_bytes(a), content_bytes(b), 8)
         return replace(left, marks=tuple(marks[0])), replace(right, marks=tuple(marks[1]))
-    old, new = left.text.replace(_BREAK, ""), right.text.replace(_BREAK, "")
+    old, new = left.text.replace(BREAK, ""), right.text.replace(BREAK, "")
     before, after = marks_between(a, b, old, new)
     return replace(left, marks=_shifted(left.text, before)), replace(right, marks=_shifted(right.text, after))
 
@@ -123,22 +123,22 @@ def _words(value: Value, zone: str) -> str:
 
 def _broken(words: str) -> str:
     """The text with its overlong lines broken by paragraph separators, which are no line breaks of its own."""
-    words = words.replace(_BREAK, " ")
+    words = words.replace(BREAK, " ")
     if len(words) <= LONGEST or all(len(line) <= LONGEST for line in words.split("\n")):
         return words
     lines = words.split("\n")
     return "\n".join(
-        _BREAK.join(line[at : at + LONGEST] for at in range(0, max(1, len(line)), LONGEST)) for line in lines
+        BREAK.join(line[at : at + LONGEST] for at in range(0, max(1, len(line)), LONGEST)) for line in lines
     )
 
 
 def _shifted(broken: str, marks: list[Range]) -> tuple[Range, ...]:
     """Ranges of the unbroken text as ranges of the broken one."""
     breaks: list[int] = []  # where each stands in the unbroken text
-    at = broken.find(_BREAK)
+    at = broken.find(BREAK)
     while at >= 0:
         breaks.append(at - len(breaks))
-        at = broken.find(_BREAK, at + 1)
+        at = broken.find(BREAK, at + 1)
     return tuple((x + bisect.bisect_right(breaks, x), y + bisect.bisect_left(breaks, y)) for x, y in marks)
 
 

@@ -110,6 +110,21 @@ def test_a_line_break_between_two_pieces_of_a_long_text_moves_no_mark(pane: Valu
     assert [one.cursor.selectedText() for one in pane.left.text.extraSelections()] == ["old"]
 
 
+@pytest.mark.parametrize("lead", ["", "😀\n", "é\n\n"])
+def test_a_selection_is_copied_without_the_breaks_of_the_view(pane: ValuePane, qtbot: QtBot, lead: str) -> None:
+    text = lead + "x" * 5000 + "\nlast 😀 line"
+    pane.show_value("t", Value.of(text))
+    settle(qtbot)
+    view = pane.left.text
+    assert view.document().blockCount() > text.count("\n") + 1
+    view.selectAll()
+    view.copy()
+    assert QGuiApplication.clipboard().text() == text
+    view.setTextCursor(view.document().find("last 😀"))
+    view.copy()
+    assert QGuiApplication.clipboard().text() == "last 😀"
+
+
 def test_what_cannot_be_read_is_not_shown_or_copied_as_the_value_before(pane: ValuePane, qtbot: QtBot) -> None:
     broken = Value(OBJECT, b"\x0c\x00\x00\x00\x02s\x00\xe8\x03\x00\x00\x00")
     pane.show_pair("first", Value.of("one"), Value.of("two"))
