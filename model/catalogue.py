@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from model import canonical, text
 from model.canonical import Value
 from model.collection import CollectionProfile
-from model.diff import Diff, changed_fields, diff
+from model.diff import Diff, diff
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
@@ -190,20 +190,21 @@ class Catalogue:
                 step(done, None)
                 yield version
             return
+        layout = self.layout(ns)
         newer: Version | None = None
-        for done, version in enumerate(self.layout(ns).history(id, contents=True), 1):
+        for done, version in enumerate(layout.history(id, contents=True), 1):
             step(done, None)
             if newer is not None:
-                yield _slim(newer, version)
+                yield _slim(newer, version, layout.profile.keys)
             newer = version
         if newer is not None:
-            yield _slim(newer, None)
+            yield _slim(newer, None, layout.profile.keys)
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference between their contents."""
         layout = self.layout(ns)
         a, b = layout.version(id, v), layout.version(id, w)
-        return Comparison(a, b, diff(_content(a), _content(b)))
+        return Comparison(a, b, diff(_content(a), _content(b), layout.profile.keys))
 
     def find_version(self, ns: str, id: Value, meant: object) -> Value:
         """The version of a document that is meant by a text, a number or a stored value; raises ``NotFound``."""
@@ -221,11 +222,11 @@ class Catalogue:
         raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
 
 
-def _slim(version: Version, older: Version | None) -> Version:
+def _slim(version: Version, older: Version | None, keys: Sequence[str]) -> Version:
     """A version without its content, with the number of fields that differ from the one before it."""
     count = None
     if older is not None and older.content is not None and version.content is not None:
-        count = changed_fields(older.content, version.content)
+        count = len(diff(older.content, version.content, keys))
     return replace(version, content=None, raw=None, changed=count)
 
 

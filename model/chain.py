@@ -124,6 +124,7 @@ class Chain:
     start: int
     read: frozenset[int]
     complete: bool
+    keys: tuple[str, ...] = ("_id",)  # by which elements of arrays were recognised
 
     @property
     def unread(self) -> Version | None:
@@ -141,7 +142,7 @@ class Chain:
             if track.path is not None and track.now is not None
         )
 
-    def blame_at(self, content: bytes, v: Value | None, keys: Sequence[str] = ("_id",)) -> tuple[Blame, ...]:
+    def blame_at(self, content: bytes, v: Value | None) -> tuple[Blame, ...]:
         """The same of an earlier version ``v`` that has this content; none where it is not among the versions.
 
         Until the chain is complete, fields that have not been seen to change are left out.
@@ -151,7 +152,7 @@ class Chain:
         if age is None:
             return ()
         try:
-            there = places(content, keys)
+            there = places(content, self.keys)
         except Unreadable:
             return ()
         found = []
@@ -292,7 +293,7 @@ class Follower:
             )
             for key, course in courses
         )
-        return Chain(tuple(self._versions), tracks, self._start, frozenset(self._read), complete)
+        return Chain(tuple(self._versions), tracks, self._start, frozenset(self._read), complete, self._keys)
 
 
 def _is_identity(key: Key) -> bool:

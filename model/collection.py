@@ -33,3 +33,4 @@ class CollectionProfile:
     pending: str = "pending"
     applied: str = "applied"
     processed: str = "processed"
+    keys: tuple[str, ...] = ("_id",)  # elements of arrays are recognised by the first of these that they have

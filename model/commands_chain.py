@@ -14,7 +14,7 @@ from model.printing import Progress, json_row, moment, number, table
 def blame(args: argparse.Namespace) -> int:
     """Each field of the current version with the version that last set it."""
     with open_session(args) as session, Progress("Reading version") as progress:
-        found = session.blame(args.ns, document(args, session), progress, args.keys)
+        found = session.blame(args.ns, document(args, session), progress, ("_id", *args.keys) if args.keys else None)
         progress.make_way()
         if args.json:
             for one in found:

@@ -209,9 +209,10 @@ def _keys(made: Parser) -> None:
         "--key",
         metavar="FIELD",
         action="append",
-        default=["_id"],
+        default=[],
         dest="keys",
-        help="the field by which elements of arrays without an _id are recognised; may be given again",
+        help="the field by which elements of arrays without an _id are recognised, in place of the profile's keys; "
+        "may be given again",
     )
 
 

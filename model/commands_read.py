@@ -166,7 +166,7 @@ def differ(args: argparse.Namespace) -> int:
     if len(args.sides) == 2:
         # git hands the null device to its external diff in place of a file that is new or gone.
         (a, _), (b, _) = (files.read(side, empty=side == os.devnull) for side in args.sides[:2])
-        return _print_diff(diff(a, b, args.keys), a, b, form)
+        return _print_diff(diff(a, b, ("_id", *args.keys)), a, b, form)
     if len(args.sides) != 5:
         raise Refused("diff takes two files, or SOURCE NS ID V W; see `palimpsest diff --help`.")
     source, args.ns, args.id, v, w = args.sides
@@ -174,7 +174,7 @@ def differ(args: argparse.Namespace) -> int:
         id = document(args, session)
         found = session.compare(args.ns, id, session.find_version(args.ns, id, v), session.find_version(args.ns, id, w))
     before, after = found.a.content or canonical.EMPTY, found.b.content or canonical.EMPTY
-    changes = found.diff if len(args.keys) == 1 else diff(before, after, args.keys)
+    changes = diff(before, after, ("_id", *args.keys)) if args.keys else found.diff
     return _print_diff(changes, before, after, form)
 
 
@@ -199,7 +199,7 @@ def merged(args: argparse.Namespace) -> int:
     base, _ = files.read(args.base, empty=True)
     mine, form = files.read(args.mine)
     theirs, _ = files.read(args.theirs)
-    result = merge(base, mine, theirs, args.keys)
+    result = merge(base, mine, theirs, ("_id", *args.keys))
     if result.conflicts:
         if args.json:
             for c in result.conflicts:

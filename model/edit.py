@@ -45,8 +45,8 @@ class Conflict:
 
 def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
     """What happened to a document since ``base``, and how it merges with an edit that began there."""
-    origin = base.content or canonical.EMPTY
-    by_me = touched(diff(origin, mine))
+    origin, keys = base.content or canonical.EMPTY, layout.profile.keys
+    by_me = touched(diff(origin, mine, keys))
     try:
         theirs = layout.version(id)
     except NotFound:
@@ -54,7 +54,7 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
     content = theirs.content
     if content is None:
         raise Refused(f"The document in the database cannot be read ({theirs.detail or theirs.state}), so not merged.")
-    between = diff(origin, content)
+    between = diff(origin, content, keys)
     kind: Literal["changed", "identical", "types", "aba"] = "changed"
     if content == mine:
         kind = "identical"
@@ -62,7 +62,7 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
         kind = "aba"
     elif all(isinstance(op, Retype | Reorder) for op in between):
         kind = "types"
-    return Conflict(base, mine, theirs, kind, merge(origin, mine, content), touched(between), by_me)
+    return Conflict(base, mine, theirs, kind, merge(origin, mine, content, keys), touched(between), by_me)
 
 
 def touched(changes: Diff) -> tuple[Path, ...]:

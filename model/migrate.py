@@ -415,7 +415,10 @@ def _table(p: CollectionProfile) -> str:
     told = {"ns": p.ns, "layout": p.layout, **info_of(p, None, 1.0, "").fields}
     if p.numbering != "next":
         told["numbering"] = p.numbering
-    return "\n".join(["[[collection]]", *(f"{role} = {_quoted(name)}" for role, name in told.items())])
+    lines = [f"{role} = {_quoted(name)}" for role, name in told.items()]
+    if others := p.keys[1:]:
+        lines.append(f"keys = [{', '.join(map(_quoted, others))}]")
+    return "\n".join(["[[collection]]", *lines])
 
 
 def _quoted(name: str) -> str:
@@ -428,7 +431,7 @@ def target_profile(
     """How the new place keeps its versions: the old names where both layouts have them, the usual ones else."""
     ns = ns or f"{of.ns}_{layout}"
     made = stated(ns, layout)
-    kept: dict[str, Any] = {"token": of.token or made.token, "at": of.at, "author": of.author}
+    kept: dict[str, Any] = {"token": of.token or made.token, "at": of.at, "author": of.author, "keys": of.keys}
     if of.version and layout not in ("hashed", "plain") and of.layout not in ("hashed", "plain"):
         kept["version"] = of.version
     return replace(made, **(kept | dict(fields or {})))

@@ -78,6 +78,8 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
             found["hash_fields"] = {way: list(names)}
     if profile.grace != default.grace:
         found["grace"] = f"{int(profile.grace.total_seconds())}s"
+    if profile.keys != default.keys:
+        found["keys"] = list(profile.keys[1:])
     if profile.targets:
         found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
     return found
@@ -176,6 +178,12 @@ def _hash_fields(key: str, value: Any) -> dict[str, Any]:
     return {f"hash_{way}": tuple(names)}
 
 
+def _keys(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name and "\x00" not in name for name in value):
+        raise ValueError('must list the names of fields in quotes, as in ["sku"]')
+    return {key: tuple(dict.fromkeys(("_id", *value)))}
+
+
 def _targets(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError('must be written { counter = "database.collection:field" }')
@@ -196,4 +204,5 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "numbering": _numbering,
     "grace": _duration,
     "targets": _targets,
+    "keys": _keys,
 }

@@ -114,18 +114,18 @@ class Reading:
         id: Value,
         checkpoint: Checkpoint = no_checkpoint,
         partial: Callable[[Chain], None] | None = None,
-        keys: Sequence[str] = ("_id",),
+        keys: Sequence[str] | None = None,
     ) -> Chain:
         """Each field of a document over all its versions: what set it, when, and by whom.
 
         ``partial`` is given now and then what is known so far, newest versions first. ``keys`` are the fields by which
-        elements of arrays are recognised. Raises ``NotFound``.
+        elements of arrays are recognised, the profile's where they are left out. Raises ``NotFound``.
         """
         steps = following.Steps(checkpoint)
-        return following.follow(self._contents(ns, id, steps), partial, keys, steps.again)
+        return following.follow(self._contents(ns, id, steps), partial, self._keys(ns, keys), steps.again)
 
     def blame(
-        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, keys: Sequence[str] = ("_id",)
+        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, keys: Sequence[str] | None = None
     ) -> tuple[Blame, ...]:
         """Each field of the current version with the version that last set it.
 
@@ -133,7 +133,7 @@ class Reading:
         current version has no fields that could be followed.
         """
         steps = following.Steps(checkpoint)
-        return following.blamed(self._contents(ns, id, steps), keys, steps.again)
+        return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again)
 
     def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
         """The versions at which a condition turns: a filter as typed, judged on the content of each version.
@@ -141,6 +141,9 @@ class Reading:
         Raises ``NotFound``, ``Unreadable`` for a filter that is no document and ``Refused`` for one not understood.
         """
         return bisect(self._contents(ns, id, checkpoint), following.condition(filter))
+
+    def _keys(self, ns: str, keys: Sequence[str] | None) -> Sequence[str]:
+        return self._catalogue.layout(ns).profile.keys if keys is None else keys
 
     def _contents(self, ns: str, id: Value, checkpoint: Checkpoint) -> Iterator[Version]:
         """The versions newest first, with their contents, one at a time."""

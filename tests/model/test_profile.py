@@ -26,6 +26,7 @@ at = "changedAt"
 author = "changedBy"
 numbering = "counter:shop.counters"
 grace = "90m"
+keys = ["sku", "name"]
 
 [[collection]]
 ns = "shop.counters"
@@ -61,6 +62,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         author="changedBy",
         numbering="counter:shop.counters",
         grace=dt.timedelta(minutes=90),
+        keys=("_id", "sku", "name"),
     )
     counters, tariffs = profile.get("shop.counters"), profile.get("shop.tariffs")
     assert counters is not None
@@ -155,5 +157,9 @@ def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) 
     ns = "shop.things"
     plain = stated(ns, layout)
     odd = stated(ns, layout, at="changed", token="", hash_exclude=("views", "seen"), grace=dt.timedelta(minutes=90))
-    for profile in (plain, odd, stated(ns, layout, targets={"a": ("shop.b", "n")}, numbering="counter:shop.seq")):
+    for profile in (
+        plain,
+        odd,
+        stated(ns, layout, targets={"a": ("shop.b", "n")}, numbering="counter:shop.seq", keys=("_id", "sku")),
+    ):
         assert Profile.read({"collection": [{"ns": ns, **table(profile)}]}, "x").collections == (profile,)
