@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from model import text
 from model.chain import Blame, Chain, Follower, Pause
 from model.errors import Refused, Unreadable
-from model.local import filters
-from model.local.refusals import CommandError
+from model.mql import filters
+from model.mql.refusals import CommandError
 from model.names import version_name
 from model.records import Checkpoint, Version
 

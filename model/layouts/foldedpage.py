@@ -13,9 +13,9 @@ from model.canonical import Value
 from model.errors import Refused
 from model.layouts.current import truthy, with_own
 from model.layouts.fields import Own
-from model.local.filters import compile_filter
-from model.local.order import path_of, sort_key
-from model.local.refusals import CommandError
+from model.mql.filters import compile_filter
+from model.mql.order import path_of, sort_key
+from model.mql.refusals import CommandError
 from model.resilient import Terms, bson_of
 
 

@@ -19,7 +19,7 @@ from bson.timestamp import Timestamp
 
 from model import canonical as c
 from model.canonical import Value
-from model.local.refusals import CommandError
+from model.mql.refusals import CommandError
 
 Kind: TypeAlias = Literal["insert", "update", "replace", "delete", "drop", "dropDatabase"]
 

@@ -16,15 +16,16 @@ from bson.int64 import Int64
 from model import canonical as c
 from model.canonical import Value
 from model.errors import Unreadable
-from model.local import functions, order, wire
-from model.local.filters import compile_filter
+from model.local import wire
 from model.local.reads import Cursors, Reads
-from model.local.refusals import CommandError
 from model.local.retries import Retries
 from model.local.store import Collection, Index, Store
 from model.local.streams import Streams
 from model.local.wire import Command
 from model.local.writes import Writes
+from model.mql import functions, order
+from model.mql.filters import compile_filter
+from model.mql.refusals import CommandError
 
 VERSION = "7.0.0"
 WIRE_VERSION = 21  # MongoDB 7.0's

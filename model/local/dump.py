@@ -23,8 +23,8 @@ from model import canonical as c
 from model import text
 from model.errors import NotFound, Refused, Unreadable
 from model.local.commands import parse_index
-from model.local.refusals import CommandError
 from model.local.server import LocalServer
+from model.mql.refusals import CommandError
 
 LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # what servers keep, and what they add for themselves
 _ARCHIVE = b"\x6d\xe2\x99\x81"

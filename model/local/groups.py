@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from model import canonical as c
-from model.local import arithmetic, expressions, functions, order
-from model.local.expressions import Expression, Scope
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.mql import arithmetic, expressions, functions, order
+from model.mql.expressions import Expression, Scope
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 Accumulator = Callable[[list[Element | None]], "Element | None"]
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 
 from model import canonical as c
-from model.local import arithmetic, filters, functions, order
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.mql import arithmetic, filters, functions, order
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 Change = Callable[[Element | None], "Element | None"]
 """The new value out of the old one."""

@@ -11,15 +11,16 @@ from itertools import islice
 from typing import Any
 
 from model import canonical as c
-from model.local import arithmetic, expressions, functions, order, projections
-from model.local.expressions import Scope
-from model.local.filters import Matcher, compile_filter
+from model.local import projections
 from model.local.groups import group, sort_by_count
-from model.local.order import Element
-from model.local.refusals import CommandError
 from model.local.store import Collection, Sort, Store
 from model.local.timelimit import UNLIMITED, TimeLimit
 from model.local.updates import Update, checked, with_id
+from model.mql import arithmetic, expressions, functions, order
+from model.mql.expressions import Scope
+from model.mql.filters import Matcher, compile_filter
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 Documents = Iterable[bytes]
 

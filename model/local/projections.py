@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from model import canonical as c
 from model.errors import Unreadable
-from model.local import expressions, filters, functions, order
-from model.local.expressions import Scope
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.mql import expressions, filters, functions, order
+from model.mql.expressions import Scope
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 Projection = Callable[[bytes], bytes]
 

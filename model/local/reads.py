@@ -11,14 +11,15 @@ from itertools import islice
 
 from model import canonical as c
 from model.errors import Unreadable
-from model.local import order, pipelines, wire
-from model.local.filters import compile_filter
-from model.local.order import Element
+from model.local import pipelines, wire
 from model.local.projections import compile_projection
-from model.local.refusals import CommandError
 from model.local.store import Collection, Store
 from model.local.timelimit import TimeLimit
 from model.local.wire import Command
+from model.mql import order
+from model.mql.filters import compile_filter
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 BATCH_BYTES = 16 * 1024 * 1024
 FIRST_BATCH = 101

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from model.local import order
-from model.local.refusals import CommandError
 from model.local.wire import Command
+from model.mql import order
+from model.mql.refusals import CommandError
 
 T = TypeVar("T")
 

@@ -20,12 +20,13 @@ from urllib.parse import quote
 
 from model import canonical as c
 from model.errors import Refused, Unreadable
-from model.local import order, wire
+from model.local import wire
 from model.local.changelog import MOST, ChangeLog
 from model.local.commands import Commands
-from model.local.refusals import CommandError
 from model.local.store import Collection, Index, Store
 from model.local.updates import with_id
+from model.mql import order
+from model.mql.refusals import CommandError
 
 _UNIX: int | None = getattr(socket, "AF_UNIX", None)
 _SOCKET = "s.sock"  # drivers tell a socket by this ending

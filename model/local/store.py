@@ -19,11 +19,11 @@ import bson
 
 from model import canonical as c
 from model.errors import Unreadable
-from model.local import order
 from model.local.changelog import ChangeLog
-from model.local.filters import Matcher, compile_filter
-from model.local.order import ABOVE_ALL, NULL_KEY, Key
-from model.local.refusals import CommandError
+from model.mql import order
+from model.mql.filters import Matcher, compile_filter
+from model.mql.order import ABOVE_ALL, NULL_KEY, Key
+from model.mql.refusals import CommandError
 
 _WORTH_AN_INDEX = 1000  # documents
 _MOST_OWN_INDEXES = 6

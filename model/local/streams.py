@@ -17,14 +17,15 @@ from bson.timestamp import Timestamp
 
 from model import canonical as c
 from model.canonical import Value
-from model.local import order, pipelines, wire
+from model.local import pipelines, wire
 from model.local.changelog import Change, ChangeLog, Point
-from model.local.filters import compile_filter
-from model.local.order import Element
 from model.local.reads import BATCH_BYTES, FIRST_BATCH, Cursors, Reads
-from model.local.refusals import CommandError
 from model.local.store import Store
 from model.local.wire import Command
+from model.mql import order
+from model.mql.filters import compile_filter
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 STAGE = "$changeStream"
 _WAIT_MS = 1000

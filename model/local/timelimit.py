@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TypeVar
 
-from model.local.refusals import CommandError
+from model.mql.refusals import CommandError
 
 T = TypeVar("T")
 

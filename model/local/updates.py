@@ -14,10 +14,11 @@ from bson.objectid import ObjectId
 
 from model import canonical as c
 from model.errors import Unreadable
-from model.local import operators, order
-from model.local.filters import Matcher, compile_filter
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.local import operators
+from model.mql import order
+from model.mql.filters import Matcher, compile_filter
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 LIMIT = 16 * 1024 * 1024
 Update = Callable[[bytes, bool, Matcher | None], bytes]

@@ -15,9 +15,9 @@ from typing import Any
 from model import canonical as c
 from model.canonical import Value
 from model.errors import Unreadable
-from model.local import order
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.mql import order
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 MESSAGE_LIMIT = 48_000_000
 OP_REPLY, OP_QUERY, OP_MSG = 1, 2004, 2013

@@ -13,15 +13,16 @@ from typing import Any, TypeVar
 from model import canonical as c
 from model.canonical import Value
 from model.errors import Unreadable
-from model.local import functions, order, pipelines, wire
-from model.local.filters import Matcher, compile_filter
-from model.local.order import Element
+from model.local import pipelines, wire
 from model.local.projections import compile_projection
-from model.local.refusals import CommandError
 from model.local.retries import Retries, Statements
 from model.local.store import Collection, Sort, Store, refuse_damaged
 from model.local.updates import Update, checked, compile_update, new_id, seeded, with_id
 from model.local.wire import Command
+from model.mql import functions, order
+from model.mql.filters import Matcher, compile_filter
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts.fields import number_of, place_of, unreadable
 from model.layouts.gaps import newest_first, with_gaps
-from model.local import filters
+from model.mql import filters
 from model.records import Version
 from model.resilient import Server, Write
 from tests.model.layout_ground import doc, layout_of, v

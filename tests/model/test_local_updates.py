@@ -68,7 +68,7 @@ def test_values_of_every_kind_are_found_by_themselves_and_kept(fields: dict[str,
     raw = c.document([("_id", Value.of(1)), *fields.items()])
     server.load("test.c", [raw])
     collection = server.store.make("test", "c")
-    from model.local.filters import compile_filter
+    from model.mql.filters import compile_filter
 
     for name, value in fields.items():
         if value.type in (c.REGEX, c.UNDEFINED):

@@ -11,10 +11,10 @@ import pytest
 from model import canonical as c
 from model.canonical import Value
 from model.local import LocalServer
-from model.local.filters import compile_filter
 from model.local.store import Collection, Index
 from model.local.wire import Command
 from model.local.writes import Writes
+from model.mql.filters import compile_filter
 
 _TOGETHER = 0.005  # seconds that a writer waits for a second one, between looking and writing
 

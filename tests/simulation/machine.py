@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from model import canonical as c
 from model.errors import Refused
-from model.local.filters import compile_filter
 from model.local.pipelines import matching, parse_sort
 from model.local.projections import compile_projection
-from model.local.refusals import CommandError
 from model.local.store import Collection, Index
 from model.local.updates import checked, compile_update
 from model.local.writes import prepared
+from model.mql.filters import compile_filter
+from model.mql.refusals import CommandError
 from model.resilient import Reply, Terms, Write, bson_of
 
 DUPLICATE = 11000

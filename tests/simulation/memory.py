@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from model import canonical
-from model.local import filters
+from model.mql import filters
 
 
 def remember() -> None:

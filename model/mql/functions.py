@@ -10,10 +10,10 @@ from typing import Any
 from bson.decimal128 import Decimal128
 
 from model import canonical as c
-from model.local import arithmetic as a
-from model.local import order
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.mql import arithmetic as a
+from model.mql import order
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 Function = Callable[..., "Element | None"]
 

@@ -14,9 +14,9 @@ from typing import Any
 from bson.decimal128 import Decimal128, create_decimal128_context
 
 from model import canonical as c
-from model.local import order
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.mql import order
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 _CONTEXT = create_decimal128_context()
 

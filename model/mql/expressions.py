@@ -13,11 +13,11 @@ from typing import Any
 
 from model import canonical as c
 from model.errors import Unreadable
-from model.local import arithmetic as a
-from model.local import order
-from model.local.functions import FUNCTIONS, array_input, array_of, now, object_of, truth
-from model.local.order import Element
-from model.local.refusals import CommandError
+from model.mql import arithmetic as a
+from model.mql import order
+from model.mql.functions import FUNCTIONS, array_input, array_of, now, object_of, truth
+from model.mql.order import Element
+from model.mql.refusals import CommandError
 
 
 @dataclass(frozen=True, slots=True)

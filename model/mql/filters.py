@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 from model import canonical as c
 from model.errors import Unreadable
-from model.local import expressions, functions, order
-from model.local.order import Element, Key
-from model.local.paths import WORTH_A_WALK, FieldTest, Operator, Together
-from model.local.refusals import CommandError
+from model.mql import expressions, functions, order
+from model.mql.order import Element, Key
+from model.mql.paths import WORTH_A_WALK, FieldTest, Operator, Together
+from model.mql.refusals import CommandError
 
 Test = Callable[[Element | None], bool]
 Predicate = Callable[[bytes], bool]

@@ -1,6 +1,6 @@
 """Many dotted paths looked up in a document at once.
 
-One path is looked up from the front of the document (:func:`model.local.order.reach`); a filter with a clause for each
+One path is looked up from the front of the document (:func:`model.mql.order.reach`); a filter with a clause for each
 of 3,000 fields would go through them 3,000 times. Here the document is walked once, and each path collects what it
 leads to.
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from model import canonical as c
-from model.local import order
-from model.local.order import Element
+from model.mql import order
+from model.mql.order import Element
 
 Found = Sequence[Element | None]
 Operator = Callable[[Found, Found], bool]
