@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from model import canonical, edit, text
 from model.canonical import Value
+from model.collection import CollectionProfile
 from model.drafts import Drafts
 from model.errors import NotFound
 from model.layouts.base import Layout
@@ -174,6 +175,8 @@ class Desk:
 
 
 class _Bound:
+    profile = CollectionProfile(NS)
+
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
