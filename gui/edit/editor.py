@@ -351,7 +351,7 @@ class EditorPanel(DraftPanel):
     def discard(self) -> None:
         """Forget the edit and its draft, and show what is in the database now."""
         self.tree.give_up()
-        if self.json.error:
+        if self.json.error or self.json.is_typing:
             self.json.forget_text()
         self._keeper.forget()
         self._keeper.flush()  # before it is read again
@@ -485,7 +485,7 @@ class EditorPanel(DraftPanel):
     def keep_now(self) -> None:
         """Take what is being typed and keep the draft at once; for a tab that closes."""
         self.tree.commit()
-        self.json.flush()
+        self.json.flush(wait=True)  # an answer would come too late
         self._keeper.flush()
 
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -93,6 +93,7 @@ class JsonView(QWidget):
         boxes.ground(self, "surface")
         self._content = b""
         self._began = b""  # the content that the text was written from
+        self._wrote_relaxed = False  # the notation that it was written in
         self._shown = False
         self._error = ""
         self._reading = False
@@ -168,8 +169,9 @@ class JsonView(QWidget):
         self.text.setFocus()
 
     def _write(self) -> None:
+        self._stop_reading()
         self._shown = True
-        self._began = self._content
+        self._began, self._wrote_relaxed = self._content, self.relaxed
         if len(self._content) <= SMALL:
             self._put(written(self._content, self.relaxed))
             return
@@ -202,7 +204,8 @@ class JsonView(QWidget):
         self.text.setReadOnly(not may)
 
     def forget_text(self) -> None:
-        """Drop what was typed and write the content anew."""
+        """Drop what was typed, read or not, and write the content anew."""
+        self._stop_reading()
         self._say("")
         self._shown = False
         self.show_content(self._content)
@@ -212,7 +215,7 @@ class JsonView(QWidget):
             return
         self.flush()
         self._hint()
-        if self._shown and not self._error:
+        if self._shown and not self._error and not self._taking:
             self._write()
 
     def _hint(self) -> None:
@@ -234,14 +237,16 @@ class JsonView(QWidget):
         """Whether something is typed that is not read yet."""
         return self._unread or self._taking
 
-    def flush(self) -> None:
-        """Read what was typed now."""
-        if not self._unread:
+    def flush(self, wait: bool = False) -> None:
+        """Read what was typed now; a large text in a task, unless ``wait``."""
+        if not self._unread and not (wait and self._taking):
             return
         self._pause.stop()
         self._unread = False
-        typed, began, relaxed = self.text.typed(), self._began, self.relaxed
-        if len(typed) > SMALL:
+        typed, began, relaxed = self.text.typed(), self._began, self._wrote_relaxed
+        if wait:
+            tasks.drop(self, "read")
+        elif len(typed) > SMALL:
             self._taking = True
             tasks.run(
                 lambda _: taken(typed, began, relaxed),
@@ -259,12 +264,20 @@ class JsonView(QWidget):
             return
         self._taken(made)
 
+    def _stop_reading(self) -> None:
+        """What was typed last is not wanted: another text takes its place."""
+        tasks.drop(self, "read")
+        self._pause.stop()
+        self._unread = self._taking = False
+
     def _taken(self, made: bytes) -> None:
         self._taking = False
         self._say("")
         if made != self._content:
             self._content = made
             self.edited.emit(made)
+        if self._wrote_relaxed != self.relaxed:
+            self._write()  # the other notation was chosen before this was read
         self.typing_changed.emit()
 
     def _failed(self, error: BaseException) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -264,3 +267,34 @@ def test_a_large_text_is_read_before_it_is_saved(opened: Open, desk: Desk, qtbot
     panel.save()
     qtbot.waitUntil(lambda: len(desk.sent) == 1)
     assert desk.sent[0][1] == put(desk.content, status="lapsed")
+
+
+@pytest.mark.parametrize("long", [0, 60_000])
+def test_json_that_is_being_typed_is_discarded_with_the_rest(
+    long: int, opened: Open, desk: Desk, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    desk.content = put(OPENED, notes="long " * long)
+    panel = opened(desk)
+    panel.show_json(True)
+    qtbot.waitUntil(lambda: '"active"' in panel.json.text.typed())
+    panel.json.text.setPlainText(panel.json.text.typed().replace('"active"', '"lapsed"'))
+    if long:
+        panel.json.flush()  # it is read in a task, whose answer is still to come
+    panel.discard()
+    panel.json.flush()  # as after the pause
+    idle()
+    assert panel.content == desk.content
+    assert not panel.is_dirty
+    assert '"active"' in panel.json.text.typed()
+
+
+def test_a_large_text_that_is_being_typed_is_in_the_draft_when_the_tab_closes(
+    opened: Open, desk: Desk, qtbot: QtBot
+) -> None:
+    desk.content = put(OPENED, notes="long " * 60_000)
+    panel = opened(desk)
+    panel.show_json(True)
+    qtbot.waitUntil(lambda: '"active"' in panel.json.text.typed())
+    panel.json.text.setPlainText(panel.json.text.typed().replace('"active"', '"lapsed"'))
+    panel.keep_now()
+    assert panel.content == put(desk.content, status="lapsed")

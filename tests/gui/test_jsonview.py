@@ -80,6 +80,25 @@ def test_a_text_that_stands_for_the_content_is_not_written_anew(view: JsonView, 
     assert view.text.typed() == mine
 
 
+@pytest.mark.parametrize("long", [0, 200_000])
+def test_the_other_notation_chosen_while_typing_leaves_what_is_typed_and_every_type(
+    long: int, view: JsonView, qtbot: QtBot
+) -> None:
+    content = canonical.put(EVERY_TYPE, ("t",), Value.of("x" * long))
+    typed = canonical.put(content, ("s",), Value.of("y"))
+    for notation in (1, 0):
+        view.show_content(content)
+        view.notations.button(notation ^ 1).setChecked(True)
+        qtbot.waitUntil(lambda notation=notation: view.text.typed() == written(content, not notation))
+        view.text.setPlainText(view.text.typed().replace('"s": "x"', '"s": "y"'))
+        with qtbot.waitSignal(view.edited) as seen:
+            view.notations.button(notation).setChecked(True)
+        assert seen.args == [typed]
+        qtbot.waitUntil(lambda notation=notation: view.text.typed() == written(typed, bool(notation)))
+        view.forget_text()
+        view.show_content(content)
+
+
 def test_a_huge_document_is_written_only_when_asked_for(view: JsonView, qtbot: QtBot, idle: Callable[[], None]) -> None:
     content = canonical.document([("s", Value.of("x" * (1 << 21)))])
     view.show_content(content)
