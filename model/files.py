@@ -103,14 +103,16 @@ def written(raw: bytes, form: Form) -> bytes:
     """A document as a file of this form."""
     if form.binary:
         return raw
-    whole = _whole(raw, form)
-    if form.source is not None and _whole(form.source[1], form) != form.source[0]:  # it was laid out by hand
-        before, was = form.source
-        fresh = partial(_laid_out, form=form)
-        kept = keeping.rewritten(before, Value.document(was), Value.document(raw), form.style, fresh)
-        if _says(kept, raw):  # else something cannot be said as its neighbours are
-            whole = kept
+    whole = _kept(raw, *form.source, form) if form.source is not None else None
+    if whole is None:
+        whole = _laid_out(Value.document(raw), None if form.style.indent is None else "", form) + form.end
     return (("\ufeff" if form.marked else "") + whole).encode("utf-8", "surrogatepass")
+
+
+def _kept(raw: bytes, before: str, was: bytes, form: Form) -> str | None:
+    """The text that stood for another document, with what changed; None where that cannot say the document."""
+    kept = keeping.rewritten(before, was, raw, form.style, partial(_laid_out, form=form))
+    return kept if _says(kept, raw) else None
 
 
 def _says(written: str, raw: bytes) -> bool:
@@ -118,10 +120,6 @@ def _says(written: str, raw: bytes) -> bool:
         return text.from_text(written) == raw
     except Unreadable:
         return False
-
-
-def _whole(raw: bytes, form: Form) -> str:
-    return _laid_out(Value.document(raw), None if form.style.indent is None else "", form) + form.end
 
 
 def _laid_out(value: Value, indent: str | None, form: Form) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator
 from operator import itemgetter
@@ -24,23 +25,59 @@ TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL
 Fresh: TypeAlias = Callable[[Value, str | None], str]
 """Writes a value anew, its lines indented by so much; None asks for one line."""
 _Output: TypeAlias = "Iterator[str | _Output]"
+_Part: TypeAlias = tuple[bytes, int, int, int]
+"""Name, type, and where the payload begins and ends in the document's bytes, of which no level keeps a copy."""
 
 
-class _Place:
-    """Where a value stands in the text; a container's parts with it, and the names of an object's."""
+class _Places:
+    """Where the values of a text stand, numbered as they begin, the outermost first.
 
-    __slots__ = ("end", "names", "parts", "start")
+    Numbers in arrays: millions of objects would have to be looked through by the garbage collector again and again.
+    """
 
-    def __init__(self, start: int, end: int, parts: list[_Place] | None = None) -> None:
-        self.start, self.end, self.parts = start, end, parts
-        self.names: list[tuple[int, int]] = []
+    def __init__(self, text: str) -> None:
+        self.begins = array("q")  # where its name does, or itself if it has none
+        self.names = array("q")  # and where the name ends
+        self.starts, self.ends = array("q"), array("q")
+        self.after = array("q")  # the first value that is not inside it
+        named: tuple[int, int] | None = None
+        opened: list[int] = []
+        for found in TOKEN.finditer(text):
+            start, end = found.span()
+            first = text[start]
+            if first in "}]":
+                number = opened.pop()
+                self.ends[number], self.after[number] = end, len(self.starts)
+            elif first == ":":  # what came last was no value but a name
+                named = self.starts.pop(), self.ends.pop()
+                for numbers in (self.begins, self.names, self.after):
+                    numbers.pop()
+            elif first != ",":
+                begin, name = named or (start, start)
+                named = None
+                if first in "{[":
+                    opened.append(len(self.starts))
+                self.begins.append(begin)
+                self.names.append(name)
+                self.starts.append(start)
+                self.ends.append(end)
+                self.after.append(len(self.starts))
+
+    def inside(self, number: int) -> list[int]:
+        """The parts of a container."""
+        found, at = [], number + 1
+        while at < self.after[number]:
+            found.append(at)
+            at = self.after[at]
+        return found
 
 
-def rewritten(text: str, was: Value, now: Value, style: Style, fresh: Fresh) -> str:
-    """The text of a value that has become another; ``text`` must be Extended JSON in about this style, for ``was``."""
-    top = _places(text)
+def rewritten(text: str, was: bytes, now: bytes, style: Style, fresh: Fresh) -> str:
+    """The text of a document that has become another; ``text`` is Extended JSON in about this style, for ``was``."""
+    whole = _Rewriter(text, was, now, style, fresh)
+    before, after = (b"", c.OBJECT, 0, len(was)), (b"", c.OBJECT, 0, len(now))
     out: list[str] = []
-    stack: list[_Output] = [_Rewriter(text, style, fresh).value(was, now, top, None if style.indent is None else "")]
+    stack: list[_Output] = [whole.value(before, after, 0, None if style.indent is None else "")]
     while stack:
         part = next(stack[-1], None)
         if part is None:
@@ -49,75 +86,49 @@ def rewritten(text: str, was: Value, now: Value, style: Style, fresh: Fresh) -> 
             out.append(part)
         else:
             stack.append(part)
-    return text[: top.start] + "".join(out) + text[top.end :]
-
-
-def _places(text: str) -> _Place:
-    top = _Place(0, 0, [])
-    stack = [top]
-    for found in TOKEN.finditer(text):
-        start, inside = found.start(), stack[-1]
-        first, parts = text[start], inside.parts
-        assert parts is not None
-        if first in "}]":
-            stack.pop().end = start + 1
-        elif first in "{[":
-            parts.append(_Place(start, start, []))
-            stack.append(parts[-1])
-        elif first not in ",:":
-            if inside is not top and text[inside.start] == "{" and len(inside.names) == len(parts):
-                inside.names.append(found.span())
-            else:
-                parts.append(_Place(*found.span()))
-    assert top.parts is not None
-    return top.parts[0]
+    return text[: whole.places.starts[0]] + "".join(out) + text[whole.places.ends[0] :]
 
 
 class _Rewriter:
-    def __init__(self, text: str, style: Style, fresh: Fresh) -> None:
-        self.text, self.fresh, self.indent = text, fresh, style.indent
+    def __init__(self, text: str, was: bytes, now: bytes, style: Style, fresh: Fresh) -> None:
+        self.text, self.was, self.now, self.fresh, self.indent = text, was, now, fresh, style.indent
+        self.places = _Places(text)
         self.blank = "" if style.compact else " "
         self.lines = "\r\n" if "\r\n" in text else "\n"
 
-    def value(self, was: Value, now: Value, place: _Place, indent: str | None) -> _Output:
-        """The text of a value that stood at a place; ``indent`` as in :data:`Fresh`."""
-        if was == now:
-            yield self.text[place.start : place.end]
+    def value(self, was: _Part, now: _Part, number: int, indent: str | None) -> _Output:
+        """The text of a value that stood at a place of this number; ``indent`` as in :data:`Fresh`."""
+        start, end = self.places.starts[number], self.places.ends[number]
+        if _key(self.was, was) == _key(self.now, now):
+            yield self.text[start:end]
             return
-        olds, news = self.parts(was, place), self.parts(now, None)
-        if was.type != now.type or olds is None or news is None or place.parts is None:
-            yield self.fresh(now, indent)
+        olds = news = None
+        if was[1] == now[1]:
+            olds, news = _parts(self.was, was), _parts(self.now, now)
+        if olds is None or news is None or not self.is_plain(olds, was[1], number):
+            yield self.fresh(Value(now[1], self.now[now[2] : now[3]]), indent)
             return
-        yield self.text[place.start]
+        yield self.text[start]
         if news:
-            yield self.container(olds, news, place, indent)
-        yield self.text[place.end - 1]
+            yield self.container(olds, news, number, indent)
+        yield self.text[end - 1]
 
-    def parts(self, value: Value, place: _Place | None) -> list[tuple[str, Value]] | None:
-        """Names and values of a container that is written as such, at the place if one is given; else None."""
-        if not value.is_container:
-            return None
-        found = list(c.elements(value.data))
-        if needs_fields(value.data, found) if value.type == c.OBJECT else needs_elements(found):
-            return None
-        parts = [(c.name_of(name), Value(kind, value.data[a:b])) for name, kind, a, b in found]
-        if place is not None:
-            names = [json.loads(self.text[a:b], strict=False) for a, b in place.names]
-            if place.parts is None or len(place.parts) != len(parts) or names != [x for x, _ in parts][: len(names)]:
-                return None
-            if (value.type == c.OBJECT) != (self.text[place.start] == "{"):
-                return None
-        return parts
+    def is_plain(self, parts: list[_Part], kind: int, number: int) -> bool:
+        """Whether these parts, and no typed value that stands for them, are what the text has at a place."""
+        text, places = self.text, self.places
+        if kind == c.ARRAY:
+            return text[places.starts[number]] == "["
+        names = [json.loads(text[places.begins[at] : places.names[at]], strict=False) for at in places.inside(number)]
+        return names == [c.name_of(part[0]) for part in parts]
 
-    def container(
-        self, olds: list[tuple[str, Value]], news: list[tuple[str, Value]], place: _Place, indent: str | None
-    ) -> _Output:
+    def container(self, olds: list[_Part], news: list[_Part], number: int, indent: str | None) -> _Output:
         """What stands between the brackets, where anything is left to stand there."""
-        text, parts, names = self.text, place.parts or [], place.names
-        starts = [a for a, _ in names] or [part.start for part in parts]
-        gaps = [text[a:b] for a, b in zip([place.start + 1, *(part.end for part in parts)], starts, strict=False)]
-        if parts:
-            opening, closing = gaps[0], text[parts[-1].end : place.end - 1]
+        text, places = self.text, self.places
+        inside = places.inside(number)
+        befores = [places.starts[number] + 1, *(places.ends[at] for at in inside)]
+        gaps = [text[a : places.begins[at]] for a, at in zip(befores, inside, strict=False)]
+        if inside:
+            opening, closing = gaps[0], text[befores[-1] : places.ends[number] - 1]
         elif indent is None or self.indent is None:
             opening = closing = ""
         else:
@@ -126,57 +137,71 @@ class _Rewriter:
         usual = "," + (opening if "\n" in opening else self.blank)
         if len(gaps) > 1:
             usual = max(Counter(gaps[1:]).items(), key=itemgetter(1))[0]
-        colon = text[names[0][1] : parts[0].start] if names else ":" + self.blank
-        is_object = text[place.start] == "{"
-        source = _fields(olds, news) if is_object else _elements(olds, news)
-        for j, (name, now) in enumerate(news):
-            i = source[j]
+        is_object = text[places.starts[number]] == "{"
+        colon = text[places.names[inside[0]] : places.starts[inside[0]]] if inside else ":" + self.blank
+        source = _fields(olds, news) if is_object else _elements(self.was, olds, self.now, news)
+        for j, (now, i) in enumerate(zip(news, source, strict=True)):
             gap = opening
             if j:
-                before = source[j - 1]
-                gap = gaps[i] if i is not None and before is not None and before == i - 1 else usual
+                gap = gaps[i] if i else usual
             yield gap
-            inside = gap.rpartition("\n")[2].replace(",", "") if "\n" in gap else None
+            deeper = gap.rpartition("\n")[2].replace(",", "") if "\n" in gap else None
             if i is None:
                 if is_object:
-                    yield self.fresh(Value(c.STRING, string_data(name)), None) + colon
-                yield self.fresh(now, inside)
+                    yield self.fresh(Value(c.STRING, string_data(c.name_of(now[0]))), None) + colon
+                yield self.fresh(Value(now[1], self.now[now[2] : now[3]]), deeper)
                 continue
-            if is_object:
-                yield text[names[i][0] : parts[i].start]
-            yield self.value(olds[i][1], now, parts[i], inside)
+            yield text[places.begins[inside[i]] : places.starts[inside[i]]]
+            yield self.value(olds[i], now, inside[i], deeper)
         yield closing
 
 
-def _fields(olds: list[tuple[str, Value]], news: list[tuple[str, Value]]) -> list[int | None]:
-    where = {name: i for i, (name, _) in enumerate(olds)}
-    return [where.get(name) for name, _ in news]
+def _parts(raw: bytes, part: _Part) -> list[_Part] | None:
+    """The parts of a container that is written as such; else None."""
+    if part[1] not in (c.OBJECT, c.ARRAY):
+        return None
+    found = list(c.elements(raw, part[2]))
+    needs = needs_fields(raw, found) if part[1] == c.OBJECT else needs_elements(found)
+    return None if needs else found
 
 
-def _elements(olds: list[tuple[str, Value]], news: list[tuple[str, Value]]) -> list[int | None]:
+def _key(raw: bytes, part: _Part) -> tuple[int, bytes]:
+    return part[1], raw[part[2] : part[3]]
+
+
+def _fields(olds: list[_Part], news: list[_Part]) -> list[int | None]:
+    where = {part[0]: i for i, part in enumerate(olds)}
+    return [where.get(part[0]) for part in news]
+
+
+def _elements(was: bytes, olds: list[_Part], now: bytes, news: list[_Part]) -> list[int | None]:
     """Which element each new one was: an equal one, else a container that begins alike, else the next that is left."""
     source: list[int | None] = [None] * len(news)
     head, least = 0, min(len(olds), len(news))
-    while head < least and olds[head][1] == news[head][1]:
+    while head < least and _key(was, olds[head]) == _key(now, news[head]):
         source[head] = head
         head += 1
-    left = {i: value for i, (_, value) in enumerate(olds[head:], head)}
-    ways: list[Callable[[Value], Hashable]] = [lambda value: value, _beginning, lambda value: value.type]
+    tail = 0
+    while tail < least - head and _key(was, olds[-1 - tail]) == _key(now, news[-1 - tail]):
+        source[-1 - tail] = len(olds) - 1 - tail
+        tail += 1
+    left = dict(enumerate(olds[head : len(olds) - tail], head))
+    ways: list[Callable[[bytes, _Part], Hashable]] = [_key, _beginning, lambda _, part: part[1]]
     for alike in ways:
         waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-        for i, value in left.items():
-            waiting[alike(value)].append(i)
-        for j, (_, value) in enumerate(news[head:], head):
-            if source[j] is None and (found := waiting.get(alike(value))):
+        for i, part in left.items():
+            waiting[alike(was, part)].append(i)
+        for j in range(head, len(news) - tail):
+            if source[j] is None and (found := waiting.get(alike(now, news[j]))):
                 source[j] = i = found.popleft()
                 del left[i]
     return source
 
 
-def _beginning(value: Value) -> Hashable:
+def _beginning(raw: bytes, part: _Part) -> Hashable:
     """The first part of a container with its name, by which it is probably known."""
-    if not value.is_container:
-        return value
-    for name, kind, a, b in c.elements(value.data):
-        return value.type, name, kind, value.data[a:b]
-    return value.type
+    if part[1] not in (c.OBJECT, c.ARRAY):
+        return _key(raw, part)
+    for first in c.elements(raw, part[2]):
+        return part[1], first[0], _key(raw, first)
+    return part[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,31 @@ def test_a_text_of_any_depth_is_kept() -> None:
     form = dataclasses.replace(files.form_of(written), source=(written, text.from_text(written)))
     now = text.from_text(written.replace("1", "2"))
     assert files.written(now, form).decode() == written.replace("1", "2")
+
+
+def test_a_text_of_many_levels_takes_no_memory_for_the_whole_inside_of_each() -> None:
+    written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
+    form = dataclasses.replace(files.form_of(written), source=(written, text.from_text(written)))
+    now = text.from_text(written.replace("1", "2"))
+    tracemalloc.start()
+    files.written(now, form)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "becomes"),
+    [
+        ('{"a": 1}', '{"x": 0, "a": 1}', None),
+        ('{\n  "a": 1,\n\n  "b": 2,\n  "c": 3,\n  "d": 4\n}', '{"a": 1, "x": 0, "b": 2, "c": 3, "d": 4}',
+         '{\n  "a": 1,\n  "x": 0,\n\n  "b": 2,\n  "c": 3,\n  "d": 4\n}'),
+        ('{\n  "a": [1, 2, 3,\n        4, 5, 6]\n}', '{"a": [1, 2, 7, 3, 4, 5, 6]}',
+         '{\n  "a": [1, 2, 7, 3,\n        4, 5, 6]\n}'),
+        ('{\n  "a": [1, 2, 3,\n        4, 5, 6]\n}', '{"a": [1, 2, 4, 5, 6]}', '{\n  "a": [1, 2,\n        4, 5, 6]\n}'),
+        ('{"a":  [1.0, 2, 1.00, 3]}', '{"a": [2, 1.0, 3]}', '{"a":  [2, 1.00, 3]}'),
+    ],
+)  # fmt: skip
+def test_lines_beside_what_came_and_went_stay(before: str, after: str, becomes: str | None) -> None:
+    form = dataclasses.replace(files.form_of(before), source=(before, text.from_text(before)))
+    assert files.written(text.from_text(after), form).decode() == (becomes or after)
