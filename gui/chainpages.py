@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.chain.blameview import BlamePanel
 from gui.chain.changemap import ChangeMapPanel
 from gui.look import wording
@@ -78,7 +77,7 @@ class _ChainPage(Page):
         self.asked.emit(Request("blame", self.ns, self._id))
 
     def do_copy_id(self) -> None:
-        QGuiApplication.clipboard().setText(wording.copied(self._id))
+        copying.put(wording.copied(self._id))
         messages.copied(self, "The id is copied")
 
     def after_write(self, outcome: Outcome) -> None:

@@ -25,7 +25,7 @@ class _Copying(QObject):
         self._owner, self._said = owner, said
 
     def done(self, words: str) -> None:
-        QGuiApplication.clipboard().setText(words)
+        put(words)
         size = wording.size(len(words.encode("utf-8", "replace")))
         messages.copied(self._owner, f"{self._said or 'It is copied'}, {size}")
         self.deleteLater()
@@ -41,9 +41,7 @@ def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str =
     ``size`` is of what they are made from, in bytes; None where that has to be read first. What cannot be written out
     is a message, and the clipboard stays as it was.
     """
-    if _Copying.latest is not None:
-        _Copying.latest.drop()
-        _Copying.latest = None
+    _drop_latest()
     if size is None or size > AT_ONCE:
         ends = _Copying(owner, said)
         title = "Copying" if size is None else f"Copying {wording.size(size)}"
@@ -54,6 +52,18 @@ def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str =
     except Refused as refusal:
         messages.fail(owner, refusal)
         return
-    QGuiApplication.clipboard().setText(made)
+    put(made)
     if said:
         messages.copied(owner, said)
+
+
+def put(words: str) -> None:
+    """Put words on the clipboard at once; a copy still under way does not take their place."""
+    _drop_latest()
+    QGuiApplication.clipboard().setText(words)
+
+
+def _drop_latest() -> None:
+    if _Copying.latest is not None:
+        _Copying.latest.drop()
+        _Copying.latest = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
@@ -207,7 +206,7 @@ class DocumentPage(Page):
         self._ask("blame")
 
     def do_copy_id(self) -> None:
-        QGuiApplication.clipboard().setText(wording.copied(self._id))
+        copying.put(wording.copied(self._id))
         messages.copied(self, "The id is copied")
 
     def do_copy_document(self) -> None:

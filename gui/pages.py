@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication, QShortcut
+from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
@@ -355,7 +355,7 @@ class CollectionPage(Page):
 
     def do_copy_id(self) -> None:
         if self._chosen_row is not None:
-            QGuiApplication.clipboard().setText(wording.copied(self._chosen_row.id))
+            copying.put(wording.copied(self._chosen_row.id))
             messages.copied(self, "The id is copied")
 
     def do_copy_document(self) -> None:

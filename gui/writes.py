@@ -11,10 +11,9 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.edit.newdocument import NewDocument
 from gui.edit.oncesheet import Line, OnceSheet
 from gui.look import preferences, wording
@@ -182,7 +181,7 @@ class Writes(QObject):
             self.ended(outcome)
             return
         number = wording.plain(outcome.value)
-        copy = (f"Copy {number}", partial(QGuiApplication.clipboard().setText, number))
+        copy = (f"Copy {number}", partial(copying.put, number))
         messages.tell(self._page, outcome.detail, choices=[copy])
         self.written.emit(outcome)
 

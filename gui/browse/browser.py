@@ -401,8 +401,7 @@ class BrowserPanel(QWidget):
         menu = QMenu(self)
         menu.addAction("Open", partial(self.open_asked.emit, row.id))
         menu.addSeparator()
-        copy = QGuiApplication.clipboard().setText
-        menu.addAction("Copy the id", partial(copy, wording.copied(row.id)))
+        menu.addAction("Copy the id", partial(copying.put, wording.copied(row.id)))
         if row.readable:
             menu.addAction("Copy as Extended JSON", partial(self._copy, row))
         self.menu_asked.emit(menu, row)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.browse.querybar import Query
 from gui.look import wording
 from model.listing import ENDINGS, Written
@@ -58,7 +57,7 @@ class Exporter(QObject):
             left = wording.many(written.left_out, "document does", "documents do")
             messages.note(self._page, f"{said}; {left} not decode and were left out.")
             return
-        copy = partial(QGuiApplication.clipboard().setText, str(written.path))
+        copy = partial(copying.put, str(written.path))
         messages.tell(self._page, said, None, [("Copy the path", copy)])
 
     def _failed(self, error: BaseException) -> None:

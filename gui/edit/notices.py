@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from gui import copying
 from gui.look.states import Choice
 from gui.messages import Line
 from model.records import Outcome
@@ -44,7 +44,7 @@ class Notices(QWidget):
         choices: list[Choice] = [("Check again", check)]
         token = outcome.token
         if token:
-            choices.append(("Copy the write token", lambda: QGuiApplication.clipboard().setText(token)))
+            choices.append(("Copy the write token", lambda: copying.put(token)))
         self.clear("doubt")
         self.put("doubt", "unknown", detail, choices, closable=False)
 

@@ -15,7 +15,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QFontMetricsF,
-    QGuiApplication,
     QKeyEvent,
     QPainter,
     QResizeEvent,
@@ -36,6 +35,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui import copying
 from gui.edit.changes import Change, Changes, around, path_text
 from gui.look import boxes, preferences, symbols, theme
 from gui.look.states import button, hair, tool, words
@@ -370,7 +370,7 @@ class SidePane(QWidget):
 
     def _copy(self) -> None:
         if self._sending is not None:
-            QGuiApplication.clipboard().setText(self.code.whole)
+            copying.put(self.code.whole)
             self.copy.setText("Copied")
             self.copied.emit(self.code.whole)
             self._still.start(2000)

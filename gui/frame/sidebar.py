@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     QVariantAnimation,
     Signal,
 )
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.frame.sideparts import ENTRIES, EntryButton, Tree
 from gui.frame.tree import Node, TreeModel, plan
 from gui.look import boxes, icons, preferences, theme
@@ -362,7 +362,7 @@ class Sidebar(QWidget):
             menu.addAction("Open", partial(self.collection_asked.emit, session, info.ns, False))
             menu.addAction("Open in a new tab", partial(self.collection_asked.emit, session, info.ns, True))
             menu.addSeparator()
-            menu.addAction("Copy the name", partial(QGuiApplication.clipboard().setText, info.ns))
+            menu.addAction("Copy the name", partial(copying.put, info.ns))
             if info.belongs_to is None:
                 layouts = menu.addMenu("Layout")
                 likely, known = [info.layout, *info.alternatives], session.layouts
@@ -381,7 +381,7 @@ class Sidebar(QWidget):
             if node.saved.uri != "sample:":
                 menu.addAction("Forget this connection", partial(self.forget_asked.emit, node.saved))
         elif node.session is not None:
-            menu.addAction("Copy the name", partial(QGuiApplication.clipboard().setText, node.name))
+            menu.addAction("Copy the name", partial(copying.put, node.name))
         return menu
 
     def set_layout(self, session: Session, ns: str, name: str) -> None:

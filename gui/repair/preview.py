@@ -6,10 +6,9 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QStackedWidget, QWidget
 
-from gui import tasks
+from gui import copying, tasks
 from gui.compare.diffplan import Plan as DiffPlan
 from gui.compare.diffplan import plan as planned
 from gui.compare.diffrows import DiffModel
@@ -177,11 +176,11 @@ class Preview(QWidget):
 
     def _copy_pymongo(self) -> None:
         if self._dry is not None:
-            QGuiApplication.clipboard().setText(self._dry.sending.pymongo)
+            copying.put(self._dry.sending.pymongo)
 
     def _copy_shell(self) -> None:
         if self._dry is not None:
-            QGuiApplication.clipboard().setText(self._dry.sending.mongosh)
+            copying.put(self._dry.sending.mongosh)
 
 
 def _place(ns: str) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Hashable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.compare import diffplan
 from gui.compare.diffrows import DiffModel
 from gui.compare.difftable import DiffTable
@@ -228,7 +227,7 @@ class JournalPanel(QWidget):
     def _copy(self) -> None:
         if self.entry is not None:
             parts = (self.entry.before or "null", self.entry.after or "null")
-            QGuiApplication.clipboard().setText('{"before": %s, "after": %s}' % parts)  # noqa: UP031 (braces)
+            copying.put('{"before": %s, "after": %s}' % parts)  # noqa: UP031 (braces)
 
     # --- the way back
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -19,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.look import boxes, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, Span, value
 from gui.look.states import StateStack, button, words
@@ -334,4 +333,4 @@ class MigratePanel(QWidget):
         self.moved.emit()
 
     def _copy_toml(self) -> None:
-        QGuiApplication.clipboard().setText(self.toml.toPlainText())
+        copying.put(self.toml.toPlainText())

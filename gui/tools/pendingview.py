@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, QSize, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
 
-from gui import messages, tasks
+from gui import copying, messages, tasks
 from gui.look import boxes, icons, states, theme, wording
 from gui.look.states import StateStack, button, words
 from gui.paging import refill
@@ -281,7 +280,7 @@ class PendingPanel(QWidget):
         for row in self.model.rows:
             token = text.shown(row.token)
             lines.append(f"{row.ns}  {wording.plain(row.id)}  {token}  {self.model.verdict(row)[2]}")
-        QGuiApplication.clipboard().setText("\n".join(lines))
+        copying.put("\n".join(lines))
         messages.copied(self, "The report is in the clipboard.")
 
     # --- writing

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Literal, TypeAlias
 
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHeaderView,
     QPlainTextEdit,
     QWidget,
 )
 
-from gui import tasks
+from gui import copying, tasks
 from gui.look import boxes, states, theme, wording
 from gui.look.cells import CellTree
 from gui.look.states import button, words
@@ -108,8 +107,8 @@ class TokenPreview(QWidget):
 
     def _copy_code(self) -> None:
         if self._sending is not None:
-            QGuiApplication.clipboard().setText(self._sending.pymongo)
+            copying.put(self._sending.pymongo)
 
     def _copy_mongosh(self) -> None:
         if self._sending is not None:
-            QGuiApplication.clipboard().setText(self._sending.mongosh)
+            copying.put(self._sending.mongosh)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication
+from PySide6.QtGui import QAction, QFontMetricsF
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import tasks
+from gui import copying, tasks
 from gui.look import boxes, icons, preferences, states, theme, wording
 from gui.values.valuepane import StoredDialog
 from gui.versions.history import HistoryModel, name_of
@@ -311,7 +311,7 @@ class TimelinePanel(QWidget):
         self._end()
         sentence, details = tasks.describe(error)
         name = self._show_none()
-        copy: Callable[[], object] = lambda: QGuiApplication.clipboard().setText(details)  # noqa: E731 (a choice wants a callable)
+        copy: Callable[[], object] = lambda: copying.put(details)  # noqa: E731 (a choice wants a callable)
         choices = [("Try again", self._again), ("Copy details", copy)]
         self._note.put("warning-circle", "err", f"The versions of {name} could not be read", sentence, choices)
         self._stack.setCurrentWidget(self._note)
@@ -450,7 +450,7 @@ class TimelinePanel(QWidget):
         may = not self._session.read_only and not one.current and one.v is not None
         add(f"Restore {name}…", lambda: self.restore_asked.emit(id, one.v, None), may, "" if may else why)
         add("Show as stored…", lambda: self._show_stored(id, one))
-        add("Copy hash", lambda: QGuiApplication.clipboard().setText(one.hash or ""), bool(one.hash))
+        add("Copy hash", lambda: copying.put(one.hash or ""), bool(one.hash))
         return menu
 
     def _show_stored(self, id: Value, one: Version) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import bson
@@ -10,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
+from gui import copying
 from gui.browse.browser import BrowserPanel
 from gui.browse.querybar import field_names, sort_words
 from gui.look import preferences
@@ -243,6 +245,18 @@ def test_the_menu_copies_id_and_document(panel: BrowserPanel) -> None:
     assert QGuiApplication.clipboard().text() == "K-204117"
     by_text["Copy as Extended JSON"].trigger()
     assert '"_id": "K-204117"' in QGuiApplication.clipboard().text()
+
+
+def test_an_id_stays_on_the_clipboard_though_a_large_copy_begun_before_it_ends_later(
+    panel: BrowserPanel, qtbot: QtBot
+) -> None:
+    gate = threading.Event()
+    copying.copy(panel, None, lambda: "large" if gate.wait(10) else "")
+    menu = panel.menu_for(panel.model.rows[row_of(panel, "K-204117")])
+    {action.text(): action for action in menu.actions()}["Copy the id"].trigger()
+    gate.set()
+    wait_idle(qtbot)
+    assert QGuiApplication.clipboard().text() == "K-204117"
 
 
 def test_opening_the_menu_writes_no_document_out(panel: BrowserPanel, monkeypatch: pytest.MonkeyPatch) -> None:

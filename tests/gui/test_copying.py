@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from collections.abc import Callable
 
 import pytest
 from bson import Int64, ObjectId
@@ -76,7 +77,10 @@ def test_a_large_value_is_written_out_beside_the_window(qtbot: QtBot) -> None:
     assert any(line.startswith("It is copied, ") for line in said(shown.panel))
 
 
-def test_what_was_copied_last_is_what_the_clipboard_holds(qtbot: QtBot) -> None:
+@pytest.mark.parametrize(
+    "last", [lambda owner: copying.copy(owner, 1, lambda: "second"), lambda _: copying.put("second")]
+)
+def test_what_was_copied_last_is_what_the_clipboard_holds(qtbot: QtBot, last: Callable[[QWidget], None]) -> None:
     owner, gate = QWidget(), threading.Event()
     qtbot.addWidget(owner)
 
@@ -85,7 +89,7 @@ def test_what_was_copied_last_is_what_the_clipboard_holds(qtbot: QtBot) -> None:
         return "first"
 
     copying.copy(owner, None, slow)
-    copying.copy(owner, 1, lambda: "second")
+    last(owner)
     gate.set()
     settle(qtbot)
     assert clipboard() == "second"
