@@ -296,7 +296,8 @@ class _Reader:
 def integer(text: str) -> Value | None:
     """The Int32 that the digits stand for, else the Int64, else the Double; None where none of them says just that.
 
-    JavaScript writes a large Double without an exponent: 1e20 is 100000000000000000000 in relaxed Extended JSON.
+    JavaScript writes a large Double without an exponent, its shortest digits and then zeros: 1e20 is
+    100000000000000000000 in relaxed Extended JSON. Other digits are nobody's Double, and a person's whole number.
     """
     if len(text) > 4000:  # Python refuses longer ones itself
         return None
@@ -306,7 +307,7 @@ def integer(text: str) -> Value | None:
     if scalars.INT64_MIN <= number <= scalars.INT64_MAX:
         return Value(c.INT64, scalars.int64.pack(number))
     double = float(text)
-    if math.isfinite(double) and number in (int(double), Decimal(repr(double))):
+    if math.isfinite(double) and number == Decimal(repr(double)):
         return Value(c.DOUBLE, scalars.double.pack(double))
     return None
 

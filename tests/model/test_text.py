@@ -159,12 +159,14 @@ def test_relaxed_input_gets_the_types_that_servers_give_it() -> None:
     assert text.relaxed(raw) == '{"i": 1, "l": 2147483648, "d": 1.0, "t": {"$date": "1970-01-01T00:00:00.001Z"}}'
 
 
-@pytest.mark.parametrize("written", ["100000000000000000000", "-123456789012345670000", "18446744073709551616"])
+@pytest.mark.parametrize("written", ["100000000000000000000", "-123456789012345670000", "18446744073709552000"])
 def test_a_large_double_that_javascript_wrote_is_a_double(written: str) -> None:
     assert text.from_text(f'{{"a": {written}}}') == c.encode({"a": float(written)})
 
 
-@pytest.mark.parametrize("written", ["18446744073709551615", "-9223372036854775809", "123456789012345678900"])
+@pytest.mark.parametrize(
+    "written", ["18446744073709551615", "9223372036854775808", "-9223372036854775809", "123456789012345678900"]
+)
 def test_a_large_whole_number_that_no_type_holds_is_refused(written: str) -> None:
     with pytest.raises(Unreadable, match="numberDecimal"):
         text.from_text(f'{{"a": {written}}}')
