@@ -269,8 +269,7 @@ class MergePage(Page):
         return {"page", "merge", "undo", "redo", "dirty"}
 
     def status(self) -> tuple[list[str], list[str], bool]:
-        kept = "Your edit is kept as a draft" if self.resolver.keeps_draft else "The draft is of another edit"
-        left = [f"{self.ns} / {wording.plain(self._id)}", kept]
+        left = [f"{self.ns} / {wording.plain(self._id)}", self.resolver.draft.said]
         keys = ["Ctrl+PgUp and Ctrl+PgDn: previous and next conflict", "Shift with Ctrl+1, 2, 3: all unresolved"]
         return left, keys, False
 
@@ -278,7 +277,7 @@ class MergePage(Page):
         return [self.resolver.table, self.resolver.tree, self.resolver.head.save]
 
     def leave(self) -> None:
-        self.resolver.keep_now()
+        self.resolver.draft.flush()
 
     def writes_changed(self) -> None:
         self.resolver.say_writable()

@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 from gui import copying, messages, tasks
 from gui.edit.fieldmodel import VALUE
 from gui.edit.fieldnodes import Node
-from gui.edit.keeping import Keeper
 from gui.edit.notices import Notices
 from gui.edit.saving import Saver, following
 from gui.look import boxes, preferences, theme, wording
 from gui.look.states import hair
 from gui.look.wording import many, version
+from gui.merge.mergedraft import MergeDraft
 from gui.merge.resolverparts import WAYS, ConflictBar, MergeHead, ResultHead
 from gui.merge.resolvertable import ROW, DecisionModel, DecisionTable
 from gui.merge.resolving import Resolution, Result, drawn
@@ -59,12 +59,10 @@ class ResolverPanel(QWidget):
         self._saver.refused.connect(self._refused)
         self._saver.unknown.connect(self._unknown)
         self._saver.changed.connect(self._show_state)
-        self._keeper = Keeper(session, ns, id, self)
+        self._draft = MergeDraft(session, ns, id, conflict.base, conflict.mine, self)
+        self._draft.changed.connect(self._draft_known)
         self._build()
         preferences.signals.changed.connect(self._preference)
-        self.keeps_draft = True
-        """Whether the draft of this document is this edit; there may be one of another edit, which stays."""
-        self._look_for_draft()
         self._begin()
 
     def _build(self) -> None:
@@ -143,40 +141,17 @@ class ResolverPanel(QWidget):
         theirs = self._resolution.conflict.theirs
         return following(theirs.v) if theirs is not None else ""
 
-    def _look_for_draft(self) -> None:
-        """An edit out of the editor has its draft; one that was to be undone, or restored, gets its own."""
-        session, ns, id, mine = self._session, self.ns, self.id, self._resolution.mine
+    @property
+    def draft(self) -> MergeDraft:
+        """What is kept of the edit on disk."""
+        return self._draft
 
-        def work(_: tasks.Progress) -> bool | None:
-            there = session.drafts.get(session.source, ns, id)
-            return None if there is None else there.content == mine
-
-        tasks.run(work, done=self._draft_known, failed=self._draft_unknown, owner=self, key="draft")
-
-    def _draft_known(self, is_mine: bool | None) -> None:
-        self.keeps_draft = is_mine is not False
-        if is_mine is None:
-            self._keeper.keep(self._resolution.conflict.base, self._resolution.mine)
+    def _draft_known(self) -> None:
         self._say_head()
         self.changed.emit()
-
-    def _draft_unknown(self, error: BaseException) -> None:
-        self.keeps_draft = False
-        self._say_head()
-        self.changed.emit()
-
-    def keep_now(self) -> None:
-        """Write a draft that still waits; the tab closes."""
-        self._keeper.flush()
-
-    def _forget_draft(self) -> None:
-        tasks.drop(self, "draft")  # nothing is to be kept any more
-        if self.keeps_draft:
-            self._keeper.forget()
-            self._keeper.flush()
 
     def _say_head(self) -> None:
-        self.head.show(self._resolution, wording.plain(self.id), self._following, self.keeps_draft)
+        self.head.show(self._resolution, wording.plain(self.id), self._following, self._draft.kept)
 
     def _begin(self) -> None:
         """Show a resolution that is new here."""
@@ -410,7 +385,7 @@ class ResolverPanel(QWidget):
 
     def _applied(self, outcome: Outcome, _: object) -> None:
         self.notices.clear("doubt")
-        self._forget_draft()
+        self._draft.forget()
         self.saved.emit(outcome)
 
     def _refused(self, sentence: str) -> None:
@@ -490,7 +465,7 @@ class ResolverPanel(QWidget):
         messages.confirm(
             self,
             "Discard your edit?",
-            f"Your edit{', its draft' if self.keeps_draft else ''} and what you decided here would be forgotten. "
+            f"Your edit{', its draft' if self._draft.kept else ''} and what you decided here would be forgotten. "
             "The database stays as it is.",
             "Discard 1 edit",
             self.discard,
@@ -499,7 +474,7 @@ class ResolverPanel(QWidget):
 
     def discard(self) -> None:
         """Forget the edit, its draft and the decisions."""
-        self._forget_draft()
+        self._draft.forget()
         self.discarded.emit()
 
     # --- the rest

@@ -288,7 +288,7 @@ def test_a_saved_merge_leaves_no_draft(panel: ResolverPanel, desk: Desk, qtbot: 
 def test_an_edit_that_came_without_a_draft_gets_one(panel: ResolverPanel, desk: Desk, idle: Callable[[], None]) -> None:
     assert "Your edit is kept" in panel.head.line.accessibleName()
     idle()
-    panel.keep_now()
+    panel.draft.flush()
     kept = desk.draft()
     assert kept is not None
     assert kept.content == desks.MINE
@@ -312,6 +312,34 @@ def test_a_draft_of_another_edit_stays(qtbot: QtBot, desk: Desk, idle: Callable[
     kept = desk.draft()
     assert kept is not None
     assert kept.content == another
+
+
+def test_a_draft_of_another_edit_stays_though_the_merge_is_discarded_before_it_is_known_whose_it_is(
+    qtbot: QtBot, desk: Desk
+) -> None:
+    conflict, another = met(desk), put(OPENED, status="lapsed")
+    at_time = dt.datetime(2026, 11, 20, 9, 0, tzinfo=dt.UTC)
+    desk.drafts.keep(Draft(desk.source, NS, ID, conflict.base.v, OPENED, another, at_time))
+    panel = ResolverPanel(desk.as_session(), NS, ID, conflict)
+    qtbot.addWidget(panel)
+    panel.discard()
+    kept = desk.draft()
+    assert kept is not None
+    assert kept.content == another
+
+
+def test_a_draft_that_cannot_be_read_is_not_said_to_be_of_another_edit(
+    qtbot: QtBot, desk: Desk, idle: Callable[[], None]
+) -> None:
+    conflict = met(desk)
+    at_time = dt.datetime(2026, 11, 20, 9, 0, tzinfo=dt.UTC)
+    desk.drafts.keep(Draft(desk.source, NS, ID, conflict.base.v, OPENED, conflict.mine, at_time))
+    desk.drafts._path(desk.source, NS, ID).write_text("half of it")
+    panel = merged(qtbot, desk, conflict)
+    idle()
+    assert panel.draft.said == "The draft cannot be read"
+    panel.discard()
+    assert desk.drafts._path(desk.source, NS, ID).read_text() == "half of it"
 
 
 def test_when_the_database_moves_again_the_choices_that_still_fit_are_kept(
