@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QResizeEvent
@@ -34,9 +33,6 @@ from gui.unsettled import Unsettled
 from model.canonical import Value
 from model.records import Outcome
 from model.session import Session
-
-if TYPE_CHECKING:
-    pass
 
 FRAME = QSize(2, 38)  # what a desktop draws around a window, which is known only after it is shown
 NARROW = 1160  # below it the sidebar folds by itself
