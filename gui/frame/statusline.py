@@ -35,7 +35,7 @@ class _Elided(QLabel):
             short = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width() + 1)
             if short != self.text():
                 self.setText(short)
-                self.setToolTip("" if short == self._whole else self._whole)
+                self.setToolTip("" if short == self._whole else wording.tip(self._whole))
         return super().event(event)
 
 

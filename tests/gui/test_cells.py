@@ -10,6 +10,7 @@ from PySide6.QtGui import QHelpEvent, QImage, QPainter, QTextDocument
 from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
+from gui.frame.statusline import _Elided as Elided
 from gui.look import icons, symbols, theme, wording
 from gui.look.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.paging import Pager, RowsModel, refill
@@ -222,6 +223,17 @@ def test_a_value_that_looks_like_markup_is_told_as_it_is(qtbot: QtBot) -> None:
     shown.setHtml(QToolTip.text())
     assert shown.toPlainText().startswith('"see <b>this</b> & that"')
     QToolTip.hideText()
+
+
+def test_an_id_that_looks_like_markup_is_told_as_it_is_below_the_window(qtbot: QtBot) -> None:
+    label = Elided()
+    qtbot.addWidget(label)
+    label.put("insurance.contracts / K-<b>204117</b>")
+    label.resize(60, 20)
+    label.show()
+    shown = QTextDocument()
+    shown.setHtml(label.toolTip())
+    assert shown.toPlainText() == "insurance.contracts / K-<b>204117</b>"
 
 
 def test_names_in_menus_keep_their_ampersand_and_stay_short() -> None:
