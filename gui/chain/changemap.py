@@ -163,8 +163,8 @@ class ChangeMapPanel(ChainPanel):
 
     def _cancelled(self) -> None:
         super()._cancelled()
-        if self._has_chain:
-            self._say_title()
+        if self._has_chain and not self.model.chain.complete:
+            self.stack.show_part("Reading was stopped; the oldest versions are not in the map", self.refresh)
 
     # --- saying
 
@@ -174,10 +174,7 @@ class ChangeMapPanel(ChainPanel):
             self._say()
 
     def _say_title(self) -> None:
-        stopped = bool(self.model.versions) and not self.model.chain.complete and self._task is None
         summary = self.model.summary() if self.model.versions else ""
-        if stopped:
-            summary += " Reading was stopped."
         self.name.put(Span(wording.plain(self.id), "text2"), Span(summary, "text2", sans=True))
         self.fold.setVisible(bool(self.model.folded))
         fields = wording.many(self.model.folded, "field")

@@ -282,10 +282,10 @@ class BusyLine(QFrame):
         self._stop.setText("Stop")
         self._stop.setVisible(stop is not None)
 
-    def stale(self, text: str, retry: Callable[[], object] | None) -> None:
-        """Say how old the content is and why; ``retry`` is what the button does."""
+    def stale(self, text: str, retry: Callable[[], object] | None, said: str = "Try again") -> None:
+        """Say why the content is not all or not new; ``retry`` is what the button does, ``said`` what it says."""
         self.begin(text, retry)
-        self._stop.setText("Try again")
+        self._stop.setText(said)
 
     def progress(self, done: int, total: int | None) -> None:
         """How far it is."""
@@ -340,6 +340,12 @@ class StateStack(QWidget):
         self._as_of = dt.datetime.now(dt.UTC)
         self._settle("content")
         self._stack.setCurrentWidget(self._content)
+
+    def show_part(self, why: str, read_on: Callable[[], object]) -> None:
+        """Some of the content is there, and no more comes: why, and the way to the rest."""
+        self.show_content()
+        self._busy.stale(why, read_on, "Read on")
+        self._busy.show()
 
     def show_empty(self, title: str, help: str = "", choices: Sequence[Choice] = (), icon: str = "tray") -> None:
         """Nothing is there: why, and the way out."""

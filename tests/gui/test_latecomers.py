@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui.chain.changemap import ChangeMapPanel
 from gui.chainpages import BlamePage, ChangeMapPage
+from gui.look.states import BusyLine
 from gui.messages import Question, area
 from gui.pages import CollectionPage
 from gui.tasks import tasks
@@ -260,6 +262,39 @@ def test_a_document_is_not_followed_further_once_its_tab_is_closed(
         qtbot.waitUntil(lambda: not any(task.title for task in tasks.running))
     finally:
         gate.set()
+
+
+def test_a_map_whose_reading_was_stopped_can_be_read_on(qtbot: QtBot) -> None:
+    whole = threading.Event()
+    content = canonical.encode({"a": 1})
+    versions = [told(2, content=content, current=True), told(1, content=content)]
+
+    def follow(ns: str, id: Value, progress: Callable[[int, int | None], None], put: object = None) -> Chain:
+        follower = Follower()
+        follower.take(versions[0])
+        if callable(put):
+            put(follower.chain(False))
+        while not whole.wait(0.005):
+            progress(1, 2)
+        follower.take(versions[1])
+        return follower.chain(True)
+
+    source = Told()
+    source.chain = follow  # type: ignore[attr-defined]
+    panel = ChangeMapPanel(source.as_session(), "insurance.contracts", ID)
+    qtbot.addWidget(panel)
+    panel.show()
+    qtbot.waitUntil(lambda: panel.model.columnCount() == 1)
+    panel.stop()
+    on = panel.stack.findChild(BusyLine)
+    assert on is not None
+    button = on.findChild(QPushButton)
+    assert button is not None
+    qtbot.waitUntil(lambda: on.isVisible() and button.text() == "Read on")
+    whole.set()
+    button.click()
+    qtbot.waitUntil(lambda: panel.model.columnCount() == 2)
+    assert not on.isVisible()
 
 
 def test_an_element_is_not_restored_by_its_place_once_somebody_has_written(qtbot: QtBot, home: Path) -> None:
