@@ -104,12 +104,13 @@ class ChangeMapPage(_ChainPage):
 
     def _restore(self, version: Version, key: Key) -> None:
         session, ns, id, v = self.session, self.ns, self._id, version.v
+        keys = self.panel.model.chain.keys
 
         if v is None:
             return  # a document without versions has no earlier value
 
         def work(_: tasks.Progress) -> Path:
-            return restorable(session.version(ns, id, v), session.version(ns, id), key)
+            return restorable(session.version(ns, id, v), session.version(ns, id), key, keys)
 
         tasks.run(work, done=partial(self._restore_at, v), failed=self._refused, owner=self, key="place")
 
@@ -174,10 +175,10 @@ class BlamePage(_ChainPage):
         return [self.panel.list, self.panel.search]
 
 
-def restorable(old: Version, now: Version, key: Key) -> Path:
+def restorable(old: Version, now: Version, key: Key, keys: Sequence[str]) -> Path:
     """Where a field stands in both versions; raises ``Refused`` where its element stands elsewhere by now."""
-    there = locate(old.content or b"", key) if old.content else None
-    here = locate(now.content or b"", key) if now.content else None
+    there = locate(old.content or b"", key, keys) if old.content else None
+    here = locate(now.content or b"", key, keys) if now.content else None
     if there is None:
         raise Refused(f"{key_text(key)} is not there in that version any more; refresh the map.")
     if any(isinstance(step, Element) for step in key) and there != here:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -185,7 +185,8 @@ class BlamePanel(ChainPanel):
         if here.column() == VALUE:
             session, ns, id = self._session, self.ns, self.id
             size = row.now.size if row.now.value is not None else None
-            copying.copy(self, size, lambda: _whole(row, session, ns, id))
+            keys = self._chain.keys if self._chain is not None else ()
+            copying.copy(self, size, lambda: _whole(row, session, ns, id, keys))
         else:
             said = key_text(row.key) if here.column() == FIELD else self.model.cell(here).text
             copying.copy(self, 0, lambda: said)
@@ -221,9 +222,9 @@ class BlamePanel(ChainPanel):
             self.compare_asked.emit(self._chain.versions[pair[0]], self._chain.versions[pair[1]])
 
 
-def _whole(row: Blame, session: Session, ns: str, id: Value) -> str:
+def _whole(row: Blame, session: Session, ns: str, id: Value, keys: Sequence[str]) -> str:
     """A field's value; a long one was not kept while the versions were followed and is read again."""
-    found = row.now.value if row.now.value is not None else value_at(session.version(ns, id), row.key)
+    found = row.now.value if row.now.value is not None else value_at(session.version(ns, id), row.key, keys)
     if found is None:
         raise Refused(f"{key_text(row.key)} is not there any more; refresh the list.")
     return copied(found)

@@ -292,10 +292,10 @@ class ChangeMapPanel(ChainPanel):
             self._open_value((title, seen.value if seen else None))
             return
         session, ns, id, key = self._session, self.ns, self.id, row.track.key
-        v = self.model.versions[column].v
+        v, keys = self.model.versions[column].v, self.model.chain.keys
 
         def work(_: tasks.Progress) -> tuple[str, Value | None]:
-            return title, value_at(session.version(ns, id, v), key)
+            return title, value_at(session.version(ns, id, v), key, keys)
 
         self._reading_value = tasks.run(work, done=self._open_value, failed=self._value_failed, owner=self)
 

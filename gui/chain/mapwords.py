@@ -92,9 +92,9 @@ def shown(seen: Seen | None, zone: str) -> str:
     return wording.size(seen.size) if seen.value is None else text.shown(seen.value, zone, 80)
 
 
-def value_at(version: Version, key: Key) -> Value | None:
-    """The value of a field in a version."""
+def value_at(version: Version, key: Key, keys: Sequence[str]) -> Value | None:
+    """The value of a field in a version, ``keys`` those of its chain."""
     if version.content is None:
         return None
-    path = locate(version.content, key)
+    path = locate(version.content, key, keys)
     return canonical.get(version.content, path) if path is not None else None

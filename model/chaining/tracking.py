@@ -243,8 +243,8 @@ def places(raw: bytes, keys: Sequence[str]) -> dict[Key, tuple[Path, int, int]]:
     return found
 
 
-def locate(raw: bytes, key: Key, keys: Sequence[str] = ("_id",)) -> Path | None:
-    """Where a field stands in a document; None where it does not."""
+def locate(raw: bytes, key: Key, keys: Sequence[str]) -> Path | None:
+    """Where a field stands in a document, ``keys`` those of its chain; None where it does not."""
     span: _Span = (c.OBJECT, 0, len(raw))
     path: list[str | int] = []
     for step in key:

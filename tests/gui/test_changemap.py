@@ -372,9 +372,9 @@ def test_an_element_that_stands_elsewhere_now_is_not_restored_onto_another() -> 
     keys = {track.key: track for track in chain(now, old).tracks if track.key[-1:] == ("n",)}
     for key in keys:
         with pytest.raises(Refused, match="edit the document"):
-            restorable(old, now, key)
-    assert {restorable(old, old, key) for key in keys} == {("r", 0, "n"), ("r", 1, "n")}
-    assert restorable(version(1, {"a": 1}), version(2, {}), ("a",)) == ("a",)
+            restorable(old, now, key, ["_id"])
+    assert {restorable(old, old, key, ["_id"]) for key in keys} == {("r", 0, "n"), ("r", 1, "n")}
+    assert restorable(version(1, {"a": 1}), version(2, {}), ("a",), ["_id"]) == ("a",)
 
 
 def test_the_timeline_leads_to_the_map_and_the_map_back_to_two_versions(

@@ -215,8 +215,8 @@ def test_blame_names_the_version_from_which_on_a_field_never_changed(contents: l
 def test_a_field_is_found_where_it_stands_in_one_version() -> None:
     raw = canonical.encode({"r": [{"_id": 1}, {"_id": 2, "n": 5}]})
     keys = {key_text(track.key): track.key for track in chain([version(1, raw, current=True)]).tracks}
-    assert locate(raw, keys["r[2].n"]) == ("r", 1, "n")
-    assert locate(canonical.encode({"r": []}), keys["r[2].n"]) is None
+    assert locate(raw, keys["r[2].n"], ["_id"]) == ("r", 1, "n")
+    assert locate(canonical.encode({"r": []}), keys["r[2].n"], ["_id"]) is None
 
 
 def test_a_condition_may_turn_more_than_once_and_gaps_are_told() -> None:
