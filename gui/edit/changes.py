@@ -20,7 +20,10 @@ from model.canonical import ARRAY, OBJECT, Path, Value
 
 @dataclass(frozen=True)
 class Change:
-    """One difference. ``path`` is its place in the content, for what was removed the place where it would be."""
+    """One difference. ``path`` is its place in the content, for what was removed the place where it would be.
+
+    ``old_path`` is its place in the base; of an added element, which has none there, the one in the content.
+    """
 
     op: str
     path: Path
@@ -29,8 +32,15 @@ class Change:
     new: Value | None
     names: tuple[str, ...] = ()  # of a reorder: the order before
 
+    @property
+    def is_element(self) -> bool:
+        """Whether it adds an element to an array."""
+        return self.op == "add" and isinstance(self.path[-1], int)
+
     def touches(self, path: Path) -> bool:
         """Whether it changes what was at a path in the base, or anything in it, or what that is in."""
+        if self.is_element and len(path) >= len(self.old_path):
+            return False  # the base has another element of that number, or none
         return _touch(self, self.old_path, path)
 
     def touches_now(self, path: Path) -> bool:

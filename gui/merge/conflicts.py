@@ -19,7 +19,7 @@ from gui.look.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
 from gui.look.sheet import Sheet
 from gui.look.states import Glyph, button, words
 from gui.look.wording import many, version
-from model import text
+from model import canonical, text
 from model.canonical import Path, Value
 from model.merge import Decision
 from model.session import Conflict
@@ -52,6 +52,7 @@ def clashes(conflict: Conflict) -> list[Clash]:
     theirs, mine = Changes(base, conflict.theirs.content), Changes(base, conflict.mine)
     asked = conflict.merge.conflicts if conflict.merge is not None else ()
     edited, waiting = _ByPlace([own.old_path for own in mine.all]), _ByPlace([one.path for one in asked])
+    added = _Elements(mine.all, asked)
     moves: dict[Path, int] = {}
     for i, own in enumerate(mine.all):
         if own.op == "move":
@@ -64,8 +65,39 @@ def clashes(conflict: Conflict) -> list[Clash]:
         beside = [i for i in near if _meet(mine.all[i], change)]
         at = min(beside, key=lambda i: (mine.all[i].old_path != change.old_path, i), default=None)
         needs_choice = any(_waits(asked[i], change) for i in waiting.near(change.old_path))
+        if at is None and change.is_element:
+            at, waits = added.beside(change)
+            needs_choice = needs_choice or waits
         found.append(Clash(change, None if at is None else mine.all[at], needs_choice))
     return sorted(found, key=lambda clash: not clash.needs_choice)
+
+
+class _Elements:
+    """Which element that the edit added stands against one that the database added: their places do not tell."""
+
+    def __init__(self, mine: Sequence[Change], asked: Sequence[Decision]) -> None:
+        self._mine = {(own.old_path[:-1], own.new): i for i, own in enumerate(mine) if own.is_element}
+        self._asked: dict[tuple[Path, Value], Decision] = {}
+        for decision in asked:
+            if decision.base is None and decision.path and isinstance(decision.path[-1], int):
+                for value in _elements(decision, decision.theirs):
+                    self._asked[decision.path[:-1], value] = decision
+
+    def beside(self, change: Change) -> tuple[int | None, bool]:
+        """The number of the edit's change, if it has one, and whether a choice between both is due."""
+        array, new = change.old_path[:-1], change.new
+        decision = self._asked.get((array, new)) if new is not None else None
+        if decision is None:
+            return self._mine.get((array, new)), False
+        there = (self._mine.get((array, value)) for value in _elements(decision, decision.mine))
+        return next((i for i in there if i is not None), None), True
+
+
+def _elements(decision: Decision, value: Value | None) -> list[Value]:
+    """The elements that a side adds."""
+    if value is None:
+        return []
+    return canonical.items(value) if decision.kind == "inserted" else [value]
 
 
 class _ByPlace:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -217,6 +218,27 @@ def test_a_layout_without_versions_is_spoken_of_without_them(window: QMainWindow
     prompt.buttons["ask_overwrite"].click()
     assert "Overwrite what is in the database with your edit?" in said(prompt)
     assert Value.of(12) == conflict.base.v
+
+
+def test_an_added_element_is_not_taken_for_another_that_the_edit_changed(home: Path) -> None:
+    def told(base: list[Any], mine: list[Any], theirs: list[Any]) -> list[tuple[Any, Any, bool]]:
+        encoded = [canonical.encode({"l": one}) for one in (base, mine, theirs)]
+        found = clashes(met(Desk(home, encoded[0]), lambda _: encoded[2], encoded[1]))
+        return [(row.theirs.new, row.mine.new if row.mine else None, row.needs_choice) for row in found]
+
+    one, two = {"_id": 1, "n": 1}, {"_id": 2, "n": 2}
+    x, y, z = (Value.of(each) for each in "xyz")
+    assert told(["a", "b"], ["A", "b"], ["x", "a", "b"]) == [(x, None, False)]
+    assert told([one], [one | {"n": 5}], [two, one]) == [(Value.of(two), None, False)]
+    # the same element on both sides, and two that stand in one place
+    assert told(["a", "b"], ["a", "b", "x"], ["a", "b", "x"])[0][2] is False
+    assert told(["a", "b"], ["a", "b", "y"], ["a", "b", "z"]) == [(z, y, True)]
+    # one element by its key, at another place on each side
+    zero, mine, theirs = {"_id": 0}, two | {"n": 3}, two | {"n": 4}
+    assert told([one], [one, mine], [zero, one, theirs]) == [
+        (Value.of(theirs), Value.of(mine), True),
+        (Value.of(zero), None, False),
+    ]
 
 
 def test_thousands_of_changes_on_both_sides_are_told_apart_without_comparing_each_with_each(home: Path) -> None:
