@@ -174,9 +174,7 @@ class DiffPanel(QWidget):
         self.choices.fill([])
         self.box_a.put(None)
         self.box_b.put(None)
-        if self.value.isAncestorOf(QApplication.focusWidget() or self):
-            self.hide_value()
-        self.value.hide()  # the focus is not this panel's to take: another document was chosen in a list
+        self._drop_value()
         self.model.show(None, ("", ""), True)
         self._stack.show_empty(*NOTHING, icon="git-diff")
         self._say()
@@ -253,7 +251,9 @@ class DiffPanel(QWidget):
             if ready.changes:
                 self._go(min(number, len(ready.changes) - 1) if again else 0)
         self._say()
-        if not self.value.isHidden():
+        if self._here() is None:
+            self._drop_value()
+        elif not self.value.isHidden():
             self._show_value()
 
     def _say(self) -> None:
@@ -354,6 +354,12 @@ class DiffPanel(QWidget):
         if not self.value.isHidden():
             self.value.hide()
             self.table.setFocus()
+
+    def _drop_value(self) -> None:
+        """Close a value of which no row is left; the focus is taken only from there, for others choose what is shown."""
+        if self.value.isAncestorOf(QApplication.focusWidget() or self):
+            self.hide_value()
+        self.value.hide()
 
     def _double_clicked(self, index: QModelIndex) -> None:
         node = self.model.node(index)

@@ -264,6 +264,17 @@ def test_a_document_is_not_followed_further_once_its_tab_is_closed(
         gate.set()
 
 
+def test_a_value_does_not_stay_open_beside_a_comparison_that_it_is_not_in(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1}, {"a": 2}, {"a": 2})
+    shown.compare(1, 2)
+    shown.panel.toggle_value()
+    shown.settle()
+    assert shown.panel.value.left.text.toPlainText() == "1"
+    shown.panel.only.setChecked(False)
+    shown.compare(2, 3)
+    assert not shown.panel.value.isVisible()
+
+
 def test_a_map_whose_reading_was_stopped_can_be_read_on(qtbot: QtBot) -> None:
     whole = threading.Event()
     content = canonical.encode({"a": 1})
