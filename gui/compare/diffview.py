@@ -356,7 +356,7 @@ class DiffPanel(QWidget):
             self.table.setFocus()
 
     def _drop_value(self) -> None:
-        """Close a value of which no row is left; the focus is taken only from there, for others choose what is shown."""
+        """Close a value of which no row is left; the focus is taken only from within it, not from a list."""
         if self.value.isAncestorOf(QApplication.focusWidget() or self):
             self.hide_value()
         self.value.hide()
