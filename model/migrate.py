@@ -12,8 +12,9 @@ and taking it back removes just that.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from model import canonical as c
@@ -143,7 +144,7 @@ class Migration:
         """
         versions, wanted = self._wanted(id)
         there = self._there(id)
-        mine: set[str] | None = None
+        mine = _Left(self._left_before(id, versions))
         steps = []
         for ns, raw in wanted:
             key = ns, physical(raw)
@@ -153,7 +154,6 @@ class Migration:
             if now is None:
                 steps.append(self._ground.inserted(ns, "copied", raw, "copied"))
                 continue
-            mine = self._left_before(id, versions) if mine is None else mine
             if _digest(now) not in mine:
                 raise Refused(f"{id_name(id)} was changed in {ns} by somebody else; settle that by hand.")
             steps.append(self._ground.swapped(ns, "brought up to date", now, raw, "brought up to date"))
@@ -162,19 +162,22 @@ class Migration:
             raise Refused(f"{ns} holds more of {id_name(id)} than {self.source.ns} does; settle that by hand.")
         return steps
 
-    def _left_before(self, id: Value, versions: Sequence[Version]) -> set[str]:
-        """Every document that an earlier round may have left, when the history was shorter; by their digests."""
-        left: set[str] = set()  # the documents themselves would take as much memory as all of them are long
+    def _left_before(self, id: Value, versions: Sequence[Version]) -> Iterator[set[str]]:
+        """Every document that an earlier round may have left, when the history was shorter, the last round's first."""
         if not self.source.numbered:  # what it was before is not kept there: what is here must tell by its token
             try:
                 here = self._versions(self.target, id)
-                once = [replace(each, v=None) for each in here]
-                return self._digests(id, once) if len(here) == 1 else left
+                if len(here) == 1:
+                    yield self._digests(id, [replace(each, v=None) for each in here])
             except Refused:
-                return left
+                pass
+            return
         for upto in range(len(versions) - 1, 0, -1):
-            left |= self._digests(id, versions[:upto])
-        return left
+            yield self._digests(id, versions[:upto])
+
+    def _left(self, id: Value, versions: Sequence[Version]) -> _Left:
+        """Every document that a round may have left, this one included."""
+        return _Left(chain([self._digests(id, versions)], self._left_before(id, versions)))
 
     def _digests(self, id: Value, versions: Sequence[Version]) -> set[str]:
         return {_digest(raw) for _, raw in self.target.as_stored(id, versions)}
@@ -218,7 +221,7 @@ class Migration:
             if id is None:
                 return False
             versions = self._versions(self.source, id)
-            return _digest(raw) in self._left_before(id, versions) | self._digests(id, versions)
+            return _digest(raw) in self._left(id, versions)
         except Refused:
             return False
 
@@ -351,8 +354,8 @@ class Migration:
             checkpoint(done, total)
             try:
                 versions = self._versions(self.source, id)
-                mine = self._left_before(id, versions) | self._digests(id, versions)
-                yield self._removed(id, [(ns, raw) for (ns, _), raw in self._there(id).items()], mine, self.target.ns)
+                mine, there = self._left(id, versions), self._there(id)
+                yield self._removed(id, [(ns, raw) for (ns, _), raw in there.items()], mine, self.target.ns)
             except Refused as error:
                 yield Outcome("refused", self.target.ns, id, str(error))
 
@@ -391,7 +394,7 @@ class Migration:
             if c.get(raw, (name,)) == id
         ]
 
-    def _removed(self, id: Value, rows: Iterable[tuple[str, bytes]], mine: set[str], where: str) -> Outcome:
+    def _removed(self, id: Value, rows: Iterable[tuple[str, bytes]], mine: Container[str], where: str) -> Outcome:
         gone = 0
         for ns, raw in rows:
             if _digest(raw) not in mine:
@@ -409,6 +412,24 @@ class Migration:
     def toml(self) -> str:
         """What to put into a profile, so that both places are read as what they are and not as one's archive."""
         return "\n\n".join(_table(layout.profile) for layout in (self.target, self.source))
+
+
+class _Left(Container[str]):
+    """What rounds may have left, by digests, the documents themselves being as long as all histories together.
+
+    A round is looked at when those before it do not have what is asked for: nearly always, the first one has it.
+    """
+
+    def __init__(self, rounds: Iterator[set[str]]) -> None:
+        self._rounds, self._known = rounds, set[str]()
+
+    def __contains__(self, digest: object) -> bool:
+        while digest not in self._known:
+            further = next(self._rounds, None)
+            if further is None:
+                return False
+            self._known |= further
+        return True
 
 
 def _table(p: CollectionProfile) -> str:

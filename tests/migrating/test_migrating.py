@@ -7,6 +7,7 @@ import os
 import random
 import tomllib
 import tracemalloc
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from model.errors import Unreachable
 from model.layouts.listed import LAYOUTS
 from model.migrate import Checked, Migration
 from model.profile import Profile
+from model.records import Version
 from model.resilient import Reply, Server, Write
 from model.session import Session
 from tests.migrating.ground import PAIRS, START, Dying, Killed, _version, place
@@ -286,12 +288,44 @@ def test_bringing_a_long_history_up_to_date_holds_no_more_than_one_state_of_it(
         versions = [_version(n, c.encode({"n": n, "text": "x" * size}), START) for n in range(1, 61)]
         tracemalloc.start()
         try:
-            left = here.migration()._left_before(id, versions)
+            left: set[str] = set()
+            for each in here.migration()._left_before(id, versions):
+                left |= each
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
         assert len(left) == 59
         assert peak < 10 * 60 * size  # all of the states together are thirty times one of them
+
+
+@pytest.mark.parametrize("name", ["archive", "embedded", "flagged"])
+def test_bringing_a_long_history_up_to_date_does_not_make_all_that_it_ever_was(
+    name: str, local_uri: str, database_name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, ("versions", name), 4, home)
+        here.plant(1)
+        (id,) = here.known
+        for n in range(30):
+            assert here.source.swap(id, here.source.version(id), c.encode({"n": n})).kind == "applied"
+        list(here.migration().run())
+        assert here.source.swap(id, here.source.version(id), c.encode({"n": 30})).kind == "applied"
+        migration = here.migration()
+        asked: list[int] = []
+        plain = migration._digests
+
+        def counted(of: Value, versions: Sequence[Version]) -> set[str]:
+            asked.append(len(versions))
+            return plain(of, versions)
+
+        monkeypatch.setattr(migration, "_digests", counted)
+        assert [each.kind for each in migration.copy()] == ["applied"]
+        assert migration.compared(id).wrong == ""
+        count = len(here.known[id]) + 31
+        assert set(asked) <= {count, count - 1}
+        asked.clear()
+        assert [each.kind for each in migration.take_back()] == ["applied"]
+        assert asked == [count]
 
 
 def test_a_migration_that_was_stopped_is_not_taken_for_an_index(local_uri: str, database_name: str) -> None:
