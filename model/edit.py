@@ -36,6 +36,7 @@ class Conflict:
     merge: Merge | None  # None where deleted; without conflicts its document can be saved over ``theirs``
     changed_by_them: tuple[Path, ...]  # from base to theirs
     changed_by_me: tuple[Path, ...]  # from base to mine
+    keys: tuple[str, ...] = ("_id",)  # by which elements of arrays were recognised
 
     @property
     def both(self) -> tuple[Path, ...]:
@@ -50,7 +51,7 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
     try:
         theirs = layout.version(id)
     except NotFound:
-        return Conflict(base, mine, None, "deleted", None, (), by_me)
+        return Conflict(base, mine, None, "deleted", None, (), by_me, keys)
     content = theirs.content
     if content is None:
         raise Refused(f"The document in the database cannot be read ({theirs.detail or theirs.state}), so not merged.")
@@ -62,7 +63,7 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
         kind = "aba"
     elif all(isinstance(op, Retype | Reorder) for op in between):
         kind = "types"
-    return Conflict(base, mine, theirs, kind, merge(origin, mine, content, keys), touched(between), by_me)
+    return Conflict(base, mine, theirs, kind, merge(origin, mine, content, keys), touched(between), by_me, keys)
 
 
 def touched(changes: Diff) -> tuple[Path, ...]:

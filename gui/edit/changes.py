@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gui.edit import draft
@@ -77,11 +77,11 @@ class _Shifts:
 
 
 class Changes:
-    """The differences from a base to a content."""
+    """The differences from a base to a content; ``keys`` as in ``model.diff.diff``."""
 
-    def __init__(self, base: bytes, content: bytes) -> None:
+    def __init__(self, base: bytes, content: bytes, keys: Sequence[str] = ("_id",)) -> None:
         self.base = base
-        ops = list(diff.diff(base, content))
+        ops = list(diff.diff(base, content, keys))
         self._shifts = _shifts(ops)
         self.all: tuple[Change, ...] = tuple(self._change(op) for op in ops)
         self.at: dict[Path, Change] = {}

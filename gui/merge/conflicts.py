@@ -49,7 +49,8 @@ def clashes(conflict: Conflict) -> list[Clash]:
     base = conflict.base.content
     if conflict.theirs is None or conflict.theirs.content is None or base is None:
         return []
-    theirs, mine = Changes(base, conflict.theirs.content), Changes(base, conflict.mine)
+    theirs = Changes(base, conflict.theirs.content, conflict.keys)
+    mine = Changes(base, conflict.mine, conflict.keys)
     asked = conflict.merge.conflicts if conflict.merge is not None else ()
     edited, waiting = _ByPlace([own.old_path for own in mine.all]), _ByPlace([one.path for one in asked])
     added = _Elements(mine.all, asked)

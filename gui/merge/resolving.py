@@ -60,7 +60,7 @@ class Resolution:
     def _take(self, title: str, standing: Standing) -> None:
         if standing != self.now:
             if standing.typed and standing.merge is not self.now.merge:
-                standing = replace(standing, typed=_followed(standing.typed, self.now.merge, standing.merge))
+                standing = replace(standing, typed=self._followed(standing.typed, self.now.merge, standing.merge))
             self._done.append((title, self.now))
             self._undone.clear()
             self.now = standing
@@ -99,7 +99,7 @@ class Resolution:
                 self.choose(row, canonical.array([value, *there[1:]]))
                 return
         if seen is not None and seen is not self.now.merge:
-            followed = _followed(((path, value),), seen, self.now.merge)
+            followed = self._followed(((path, value),), seen, self.now.merge)
             if not followed:
                 raise Refused(f"{text.path_text(path)} is not there any more after what was chosen meanwhile.")
             ((path, _),) = followed
@@ -154,7 +154,7 @@ class Resolution:
             except Refused:
                 continue
             kept += 1
-        after.now = Standing(merge, _followed(self.now.typed, self.now.merge, merge) if self.now.typed else ())
+        after.now = Standing(merge, self._followed(self.now.typed, self.now.merge, merge) if self.now.typed else ())
         return after, kept
 
     # --- the result
@@ -173,6 +173,18 @@ class Resolution:
                 content = canonical.put(content, path, value)
         return content
 
+    def _followed(
+        self, typed: tuple[tuple[Path, Value], ...], before: Merge, after: Merge
+    ) -> tuple[tuple[Path, Value], ...]:
+        """The typed values where their fields stand after another choice; without those that it took away."""
+        changes = Changes(_drawn(before), _drawn(after), self.conflict.keys)
+        gone = {change.old_path for change in changes.all if change.op == "remove"}
+        return tuple(
+            (changes.now(path), value)
+            for path, value in typed
+            if not any(path[:depth] in gone for depth in range(1, len(path) + 1))
+        )
+
 
 def _decided(decision: Decision, action: str) -> Decision:
     if not decision.open:
@@ -186,17 +198,6 @@ def _decided(decision: Decision, action: str) -> Decision:
 def _drawn(merge: Merge) -> bytes:
     """What a merge makes, with a stand-in where nothing is decided."""
     return replace(merge, decisions=tuple(map(_stand_in, merge.decisions))).preview()
-
-
-def _followed(typed: tuple[tuple[Path, Value], ...], before: Merge, after: Merge) -> tuple[tuple[Path, Value], ...]:
-    """The typed values where their fields stand after another choice; those whose fields it took away are left out."""
-    changes = Changes(_drawn(before), _drawn(after))
-    gone = {change.old_path for change in changes.all if change.op == "remove"}
-    return tuple(
-        (changes.now(path), value)
-        for path, value in typed
-        if not any(path[:depth] in gone for depth in range(1, len(path) + 1))
-    )
 
 
 def _stand_in(decision: Decision) -> Decision:
@@ -224,9 +225,9 @@ class Result:
 
 def drawn(resolution: Resolution, unchanged: int | None = None) -> Result:
     """Work out the result; ``unchanged`` where it is known already."""
-    merge, content = resolution.now.merge, resolution.preview()
-    changes = Changes(resolution.base, content)
-    mine, theirs = Changes(resolution.mine, content), Changes(resolution.theirs, content)
+    merge, content, keys = resolution.now.merge, resolution.preview(), resolution.conflict.keys
+    changes = Changes(resolution.base, content, keys)
+    mine, theirs = Changes(resolution.mine, content, keys), Changes(resolution.theirs, content, keys)
     places: dict[Path, int] = {}
     for row in range(len(resolution.rows)):
         decision = resolution.decision(row)

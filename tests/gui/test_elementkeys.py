@@ -1,4 +1,4 @@
-"""Change map and blame of elements that the profile says are recognised by another field than ``_id``."""
+"""Change map, blame and merge of elements that the profile says are recognised by another field than ``_id``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from gui.chain.blameview import VALUE
 from gui.chainpages import BlamePage, ChangeMapPage, restorable
+from gui.merge.conflicts import clashes
+from gui.merge.resolving import Resolution, drawn
 from model import canonical
 from model.canonical import Value
 from model.local import LocalServer
@@ -63,3 +65,21 @@ def test_a_long_value_in_the_blame_is_copied_whole(session: Session, qtbot: QtBo
     panel.list.setCurrentIndex(panel.model.index(row, VALUE))
     panel._copy()
     qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == LONG + "y")
+
+
+def test_the_prompt_and_the_result_of_a_merge_know_elements_by_the_key_that_merged_them(session: Session) -> None:
+    def lines(*each: tuple[str, int, str]) -> bytes:
+        return canonical.encode({"lines": [{"sku": sku, "count": n, "unit": unit} for sku, n, unit in each]})
+
+    at = Value.of("B-1")
+    assert session.create(NS, lines(("ink", 1, "a"), ("pen", 2, "b"), ("pad", 3, "c")), at).kind == "applied"
+    base = session.version(NS, at)
+    theirs = lines(("pad", 9, "c"), ("ink", 1, "a"), ("pen", 2, "b"))
+    assert session.save(NS, at, base, theirs).kind == "applied"
+    conflict = session.conflict(NS, at, base, lines(("ink", 1, "a"), ("pen", 2, "b"), ("pad", 3, "z")))
+    assert {clash.theirs.op for clash in clashes(conflict)} == {"move", "replace"}
+    assert not any(clash.needs_choice for clash in clashes(conflict))
+    result = drawn(Resolution(conflict))
+    assert result.content == lines(("pad", 9, "z"), ("ink", 1, "a"), ("pen", 2, "b"))
+    assert {change.op for change in result.changes.all} == {"move", "replace"}
+    assert [change.path for change in result.from_theirs.all] == [("lines", 0, "unit")]
