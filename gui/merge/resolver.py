@@ -6,6 +6,7 @@ that have moved again, the merge is made anew and the choices that still fit are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -397,18 +398,21 @@ class ResolverPanel(QWidget):
     def _moved_again(self, conflict: Conflict) -> None:
         """The database moved again: merge anew what began at the opened version, keeping the choices that still fit."""
         self.notices.clear("doubt")
-        session, ns, id = self._session, self.ns, self.id
-        base, mine = self._resolution.conflict.base, self._resolution.mine
         if conflict.theirs is None:
             self.moved.emit(conflict)
             return
+        self._ask_again(self._merged_again, self._not_merged_again, "Merging again")
+
+    def _ask_again(self, done: Callable[[Conflict], None], failed: Callable[[BaseException], None], title: str) -> None:
+        session, ns, id = self._session, self.ns, self.id
+        base, mine = self._resolution.conflict.base, self._resolution.mine
         tasks.run(
             lambda _: session.conflict(ns, id, base, mine),
-            done=self._merged_again,
-            failed=self._not_merged_again,
+            done=done,
+            failed=failed,
             owner=self,
             key="again",
-            title="Merging again",
+            title=title,
         )
 
     def _merged_again(self, conflict: Conflict) -> None:
@@ -429,16 +433,7 @@ class ResolverPanel(QWidget):
         """Look whether the database moved again; what is decided stays, as far as it still fits."""
         if self._saver.hold_reason:
             return  # a save under way, or in doubt, has its own way to find out
-        session, ns, id = self._session, self.ns, self.id
-        base, mine = self._resolution.conflict.base, self._resolution.mine
-        tasks.run(
-            lambda _: session.conflict(ns, id, base, mine),
-            done=self._looked_again,
-            failed=self._not_looked_again,
-            owner=self,
-            key="again",
-            title=f"Looking at {wording.plain(id)}",
-        )
+        self._ask_again(self._looked_again, self._not_looked_again, f"Looking at {wording.plain(self.id)}")
 
     def _looked_again(self, conflict: Conflict) -> None:
         before, now = self._resolution.conflict.theirs, conflict.theirs
