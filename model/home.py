@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -37,6 +38,11 @@ def folder(home: Path | None = None, *parts: str) -> Path:
             "set PALIMPSEST_HOME to a folder that you can write."
         ) from None
     return where
+
+
+def name_of(source: str) -> str:
+    """What a file that is about one source is called: the same for the same, and no address to be read in it."""
+    return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def write(path: Path, data: str) -> None:

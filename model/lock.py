@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import hashlib
 import json
 import os
 import socket
@@ -48,8 +47,7 @@ def held(what: str, source: str, home: Path | None = None) -> Iterator[Holder | 
 
     Raises :class:`Held` where another process has it, at once and without waiting.
     """
-    name = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    path = homes.folder(home, "locks") / f"{what}-{name}.lock"
+    path = homes.folder(home, "locks") / f"{what}-{homes.name_of(source)}.lock"
     try:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
     except OSError as error:

@@ -8,7 +8,6 @@ it back.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -72,5 +71,4 @@ class Trust:
         homes.write(self._path(source), json.dumps(found, indent=1, sort_keys=True))
 
     def _path(self, source: str) -> Path:
-        name = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        return homes.folder(self._home, "servers") / f"{name}.json"
+        return homes.folder(self._home, "servers") / f"{homes.name_of(source)}.json"
