@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from model import canonical, text
 from model.canonical import Value
 from model.collection import CollectionProfile
-from model.diff import Diff, diff
+from model.diff import Diff, changed_fields, diff
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
@@ -226,7 +226,7 @@ def _slim(version: Version, older: Version | None, keys: Sequence[str]) -> Versi
     """A version without its content, with the number of fields that differ from the one before it."""
     count = None
     if older is not None and older.content is not None and version.content is not None:
-        count = len(diff(older.content, version.content, keys))
+        count = changed_fields(older.content, version.content, keys)
     return replace(version, content=None, raw=None, changed=count)
 
 

@@ -90,9 +90,9 @@ def _encoded(keys: tuple[str, ...]) -> list[bytes]:
     return [c.name_bytes(key) for key in keys]
 
 
-def changed_fields(a: bytes, b: bytes) -> int:
-    """How many operations lead from one document to the other."""
-    return len(diff(a, b))
+def changed_fields(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> int:
+    """How many operations lead from one document to the other; ``keys`` as in :func:`diff`."""
+    return len(diff(a, b, keys))
 
 
 def _path(link: _Link) -> Path:
