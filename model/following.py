@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from model import text
 from model.chain import Blame, Chain, Follower, Pause
-from model.errors import Refused, Unreadable
-from model.mql import filters
-from model.mql.refusals import CommandError
+from model.errors import Unreadable
+from model.mql.filters import predicate
 from model.names import version_name
 from model.records import Checkpoint, Version
 
@@ -73,9 +72,6 @@ def blamed(versions: Iterable[Version], keys: Sequence[str], pause: Pause = lamb
 def condition(written: str) -> Callable[[bytes], bool]:
     """A filter as typed, as a test of contents; it means what a server would make of it.
 
-    Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood.
+    Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood, then or on a content.
     """
-    try:
-        return filters.compile_filter(text.loose(written)).matches
-    except CommandError as error:
-        raise Refused(f"The condition is not understood: {error}.") from None
+    return predicate(text.loose(written), "The condition is not understood")

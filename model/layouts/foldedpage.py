@@ -10,34 +10,16 @@ from typing import Any
 
 from model import canonical as c
 from model.canonical import Value
-from model.errors import Refused
 from model.layouts.current import truthy, with_own
 from model.layouts.fields import Own
-from model.mql.filters import compile_filter
+from model.mql.filters import predicate
 from model.mql.order import path_of, sort_key
-from model.mql.refusals import CommandError
 from model.resilient import Terms, bson_of
 
 
 def matcher(filter: Terms | None) -> Callable[[bytes], bool]:
     """Whether a state meets a filter; raises ``Refused`` where it cannot be evaluated here."""
-    try:
-        matches = compile_filter(bson_of(filter or {})).matches
-    except CommandError as error:
-        raise _unusable(error) from None
-
-    def meets(state: bytes) -> bool:
-        try:
-            return matches(state)
-        except CommandError as error:
-            raise _unusable(error) from None
-
-    return meets
-
-
-def _unusable(error: CommandError) -> Refused:
-    said = str(error).rstrip(".")
-    return Refused(f"This filter cannot be used on deltas, which are put together here: {said}.")
+    return predicate(bson_of(filter or {}), "This filter cannot be used on deltas, which are put together here")
 
 
 def ordered(states: Iterable[bytes], sort: Terms | None, id_name: str) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from model import canonical as c
-from model.errors import Unreadable
+from model.errors import Refused, Unreadable
 from model.mql import expressions, functions, order
 from model.mql.order import Element, Key
 from model.mql.paths import WORTH_A_WALK, FieldTest, Operator, Together
@@ -32,6 +32,30 @@ class Matcher:
     bounds: dict[str, list[tuple[str, Key]]] = field(default_factory=dict)  # path -> ($gt, $gte, $lt, $lte; key)
     seeds: list[tuple[str, Element]] = field(default_factory=list)  # equalities that an upsert begins with
     everything: bool = False
+
+
+def predicate(raw: bytes, trouble: str) -> Predicate:
+    """Whether a document meets a filter.
+
+    Raises ``Refused``, which begins with ``trouble``, where the filter is not understood; so does the test where it
+    cannot be evaluated on a document.
+    """
+
+    def refused(error: CommandError) -> Refused:
+        return Refused(f"{trouble}: {str(error).rstrip('.')}.")
+
+    try:
+        matches = compile_filter(raw).matches
+    except CommandError as error:
+        raise refused(error) from None
+
+    def meets(document: bytes) -> bool:
+        try:
+            return matches(document)
+        except CommandError as error:
+            raise refused(error) from None
+
+    return meets
 
 
 def compile_filter(raw: bytes) -> Matcher:

@@ -67,10 +67,14 @@ def test_a_condition_that_never_turns_is_exit_1(told: Told, condition: str, says
     assert told("bisect", *SAMPLE, condition, "--json")[:2] == (1, [])
 
 
-@pytest.mark.parametrize("condition", ['{"$where": "1"}', "{status", '{"status": {"$foo": 1}}'])
+NEVER = '{"$expr": {"$divide": [1, 0]}}'  # it can be read, and evaluated on no version
+
+
+@pytest.mark.parametrize("condition", ['{"$where": "1"}', "{status", '{"status": {"$foo": 1}}', NEVER])
 def test_a_condition_that_is_not_understood_is_exit_2(told: Told, condition: str) -> None:
     status, lines, err = told("bisect", *SAMPLE, condition)
     assert (status, lines, len(err.splitlines())) == (2, [], 1)
+    assert "defect" not in err
 
 
 def test_a_document_that_is_not_there_is_exit_2(told: Told) -> None:
