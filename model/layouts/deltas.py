@@ -233,8 +233,9 @@ class Deltas(Inserted):
                 versions = [v for v in self.history(id, contents=True) if v.content is not None]
             except NotFound:
                 continue
-            looked_at = versions if any_version else versions[:1]
-            yield self._whole(versions[0]) if any(matches(self._whole(v)) for v in looked_at) else None
+            newest = self._whole(versions[0])
+            others = versions[1:] if any_version else ()
+            yield newest if matches(newest) or any(matches(self._whole(v)) for v in others) else None
 
     def _whole(self, version: Version) -> bytes:
         """A state as it is listed: the layout's own fields of the stored version, and the content."""
