@@ -18,10 +18,10 @@ from gui.pages import CollectionPage, Page, Request
 from gui.repairpages import HealthPage, RepairPage
 from gui.toolpages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from model import text
-from model.canonical import Value
 from model.errors import Refused
 from model.records import Draft, Outcome
 from model.session import Conflict, Session
+from model.values.canonical import Value
 
 MOST_RESTORED = 12
 

@@ -17,9 +17,9 @@ from gui.pages import Page, Request, hand_over_keys
 from gui.values.valuepane import ValuePane
 from gui.writes import Writes
 from model import text
-from model.canonical import Path, Value
 from model.records import CollectionInfo, Draft, Opened, Outcome
 from model.session import Conflict, Session
+from model.values.canonical import Path, Value
 
 
 class DocumentPage(Page):

@@ -17,9 +17,9 @@ from gui.frame.palette import Hit, Palette
 from gui.frame.settings import SettingsDialog
 from gui.look import preferences, theme
 from gui.pages import CollectionPage, Request
-from model.canonical import Value
 from model.records import ServerFacts
 from model.session import Session
+from model.values.canonical import Value
 
 if TYPE_CHECKING:
     from gui.window import Window

@@ -19,10 +19,11 @@ from gui.look.layoutwords import guard_sentence, layout_sentence
 from gui.look.states import button
 from gui.versions.timeline import TimelinePanel
 from gui.writes import Writes
-from model import canonical, text
-from model.canonical import Path, Value
+from model import text
 from model.records import Draft, Outcome, Row, Version
 from model.session import Conflict, Session, totals
+from model.values import canonical
+from model.values.canonical import Path, Value
 
 
 @dataclass(frozen=True)

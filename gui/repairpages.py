@@ -10,9 +10,9 @@ from gui.look import wording
 from gui.pages import Page, Request
 from gui.repair.healthview import HealthPanel
 from gui.repair.repairview import RepairPanel
-from model.canonical import Value
 from model.records import Outcome
 from model.session import Session
+from model.values.canonical import Value
 
 
 class _PlacePage(Page):

@@ -18,11 +18,12 @@ from gui.pages import CollectionPage
 from gui.repairpages import RepairPage
 from gui.toolpages import MigratePage, PendingPage
 from gui.window import Window
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.errors import Refused
 from model.records import Draft
 from model.session import Connections, SavedConnection, Session
+from model.values import canonical
+from model.values.canonical import Value
 
 NS, ID = "insurance.contracts", "K-204117"
 LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the change map, and where its crosshair is

@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject
 from gui import messages, tasks
 from gui.documentpages import DocumentPage
 from gui.look import wording
-from model.canonical import Value
 from model.session import Session, things
+from model.values.canonical import Value
 
 if TYPE_CHECKING:
     from gui.window import Window

@@ -30,9 +30,9 @@ from gui.repairpages import RepairPage
 from gui.toolpages import PendingPage
 from gui.trying import Trying
 from gui.unsettled import Unsettled
-from model.canonical import Value
 from model.records import Outcome
 from model.session import Session
+from model.values.canonical import Value
 
 FRAME = QSize(2, 38)  # what a desktop draws around a window, which is known only after it is shown
 NARROW = 1160  # below it the sidebar folds by itself

@@ -18,12 +18,13 @@ from gui.edit.newdocument import NewDocument
 from gui.edit.oncesheet import Line, OnceSheet
 from gui.look import preferences, wording
 from gui.look.states import words
-from model import canonical, text
-from model.canonical import Path, Value
+from model import text
 from model.diff import diff
 from model.errors import Refused
 from model.records import Outcome, Version
 from model.session import Conflict, Session
+from model.values import canonical
+from model.values.canonical import Path, Value
 
 SHOWN = 8  # changes listed in a question; the rest is counted
 

@@ -12,9 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from model import canonical, text
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model import text
+from model.collection_profile import CollectionProfile
 from model.diff import Diff, changed_fields, diff
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
@@ -23,7 +22,9 @@ from model.layouts.listed import info_of
 from model.names import id_name, split, version_name
 from model.profile import Profile
 from model.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
-from model.resilient import Port, Server, Terms
+from model.server.retry import Port, Server, Terms
+from model.values import canonical
+from model.values.canonical import Value
 
 _COUNT_MS = 500  # a page does not wait longer than this for its total
 _ALL = 2**31 - 1

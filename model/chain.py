@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from model import text
-from model.canonical import Path, Value
 from model.chaining.tracking import Element, Event, Key, Leaf, Orders, Pause, born, compare, locate, places
 from model.errors import Unreadable
 from model.names import id_name
 from model.records import Version
+from model.values.canonical import Path, Value
 
 __all__ = [
     "Bisection",

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from model import guards
-from model.canonical import EMPTY
 from model.checking import fidelity, races, replies
 from model.checking.races import WRITERS, Race
 from model.checking.scratch import Scratch
 from model.errors import Cancelled, Refused
 from model.records import Checkpoint, no_checkpoint
-from model.resilient import Server
+from model.server import guards
+from model.server.retry import Server
+from model.values.canonical import EMPTY
 
 Verdict: TypeAlias = Literal["safe", "unsafe", "limited", "unknown"]
 """unsafe: data can be lost or changed silently; limited: something is missing and is met; unknown: not measured."""

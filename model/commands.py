@@ -30,11 +30,11 @@ from model import (
     commands_repair,
     commands_scan,
     commands_write,
-    connections,
 )
 from model.commands_grammar import parser
 from model.errors import Cancelled, Refused
 from model.printing import drop_output, fill_closed
+from model.userdata import connections
 
 _STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # as a shell says it of SIGINT, SIGPIPE and SIGTERM
 

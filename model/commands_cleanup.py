@@ -11,12 +11,12 @@ from typing import Any
 
 from model.commands_read import open_session
 from model.commands_write import outcome_json
-from model.lock import Held, Holder, held
 from model.names import id_name
 from model.pending import effect, token_name
 from model.printing import Progress, moment, table
 from model.records import Outcome, PendingToken
 from model.session import Session
+from model.userdata.lock import Held, Holder, held
 
 
 def cleanup(args: argparse.Namespace) -> int:

@@ -8,9 +8,9 @@ import re
 from datetime import timedelta
 from typing import NoReturn
 
-from model.connections import hidden
 from model.layouts.listed import LAYOUTS
 from model.layouts.numbering import WAYS
+from model.userdata.connections import hidden
 
 _WAYS = " ".join(
     f'"{way}{":db.collection" if way == "counter" else ""}" ({said.rstrip(".")}).' for way, said in WAYS.items()

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from bson import ObjectId
 
 from model import text
-from model.canonical import Value
 from model.commands_read import choose_layout, open_session
 from model.commands_write import report
 from model.errors import NotFound, Refused, Unreadable
 from model.records import Outcome
 from model.session import Session
+from model.values.canonical import Value
 
 
 def next_number(args: argparse.Namespace) -> int:

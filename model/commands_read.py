@@ -6,8 +6,7 @@ import argparse
 import os
 from collections.abc import Iterable
 
-from model import canonical, files, text
-from model.canonical import Value
+from model import text
 from model.diff import Diff, diff
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts.numbering import WAYS
@@ -16,6 +15,9 @@ from model.names import id_name, version_name
 from model.printing import Progress, json_row, moment, number, size, table
 from model.records import CollectionInfo, Version
 from model.session import Session
+from model.text import document_file
+from model.values import canonical
+from model.values.canonical import Value
 
 
 def open_session(args: argparse.Namespace, source: str | None = None) -> Session:
@@ -165,7 +167,7 @@ def differ(args: argparse.Namespace) -> int:
     form = args.format or ("json" if args.json else "text")
     if len(args.sides) == 2:
         # git hands the null device to its external diff in place of a file that is new or gone.
-        (a, _), (b, _) = (files.read(side, empty=side == os.devnull) for side in args.sides[:2])
+        (a, _), (b, _) = (document_file.read(side, empty=side == os.devnull) for side in args.sides[:2])
         return _print_diff(diff(a, b, ("_id", *args.keys)), a, b, form)
     if len(args.sides) != 5:
         raise Refused("diff takes two files, or SOURCE NS ID V W; see `palimpsest diff --help`.")
@@ -179,7 +181,7 @@ def differ(args: argparse.Namespace) -> int:
 
 
 def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
-    from model import export  # it brings DeepDiff, which takes its time to import
+    from model.diff import export  # it brings DeepDiff, which takes its time to import
 
     if form == "json":
         for row in changes.row_texts():
@@ -196,9 +198,9 @@ def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
 def merged(args: argparse.Namespace) -> int:
     """Three files as one document, or the conflicts."""
     # git hands an empty base to its merge driver where both sides added the file.
-    base, _ = files.read(args.base, empty=True)
-    mine, form = files.read(args.mine)
-    theirs, _ = files.read(args.theirs)
+    base, _ = document_file.read(args.base, empty=True)
+    mine, form = document_file.read(args.mine)
+    theirs, _ = document_file.read(args.theirs)
     result = merge(base, mine, theirs, ("_id", *args.keys))
     if result.conflicts:
         if args.json:
@@ -208,11 +210,11 @@ def merged(args: argparse.Namespace) -> int:
             table(("Conflict", "Base", "Mine", "Theirs", "Kind"), map(_conflict_cells, result.conflicts))
         return 1
     if args.out is not None:
-        files.write(args.out, result.document(), form)
+        document_file.write(args.out, result.document(), form)
     elif form.binary:
         print(text.to_text(result.document()))
     else:
-        print(files.written(result.document(), form).decode("utf-8", "surrogatepass").rstrip("\n"))
+        print(document_file.written(result.document(), form).decode("utf-8", "surrogatepass").rstrip("\n"))
     return 0
 
 

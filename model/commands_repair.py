@@ -7,12 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from model import home
 from model.commands_read import open_session
-from model.connections import needs_password
 from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
-from model.journal import Journal
 from model.names import id_name
 from model.plan import Item, Plan
 from model.printing import Progress, json_row, table
@@ -20,6 +17,9 @@ from model.records import Kind, Outcome
 from model.repair import DryItem, profile_of
 from model.session import Session
 from model.sources import with_kept_password
+from model.userdata import folders
+from model.userdata.connections import needs_password
+from model.userdata.journal import Journal
 
 Line = tuple[Item, Kind, str, str]
 """An item, its outcome, the word for it, and the detail."""
@@ -164,7 +164,7 @@ def _sum_up(plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: 
 def _report(session: Session, plan: Plan, lines: Sequence[Line], applied: bool, run: str, path: str) -> None:
     results = [(item.no, _result(kind, word, applied), detail) for item, kind, word, detail in lines]
     made = session.repairs.report_json if path.lower().endswith(".json") else session.repairs.report_html
-    home.write(Path(path), made(plan, results, applied, run))
+    folders.write(Path(path), made(plan, results, applied, run))
 
 
 def _result(kind: Kind, word: str, applied: bool) -> str:

@@ -7,7 +7,6 @@ import datetime as dt
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from model.canonical import Value
 from model.commands_read import open_session
 from model.commands_repair import keep_plan
 from model.errors import Refused
@@ -18,6 +17,7 @@ from model.plan import slim
 from model.printing import Progress, json_row, moment, table
 from model.scan import Summary
 from model.session import Session
+from model.values.canonical import Value
 
 LISTED = 5  # documents that were not checked and are named one by one
 

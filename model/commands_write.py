@@ -7,17 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 
 from model import text
-from model.canonical import Path, Value
 from model.commands_read import choose_layout, document, open_session
 from model.commands_repair import undo_run
-from model.connections import needs_password
 from model.errors import Refused, Unreadable
-from model.journal import Journal
 from model.names import id_name
 from model.printing import drop_output, json_row, moment, table
 from model.records import Entry, Outcome
 from model.session import Session
 from model.sources import with_kept_password
+from model.userdata.connections import needs_password
+from model.userdata.journal import Journal
+from model.values.canonical import Path, Value
 
 EXITS = {"applied": 0, "skipped": 0, "conflict": 1, "refused": 2, "unknown": 3}
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.errors import Refused
-from model.guards import by_id, exact, refuse_twin
 from model.layouts.fields import number_of, whole_number
 from model.names import id_name
 from model.records import Outcome
-from model.resilient import Port, Write, run
+from model.server.guards import by_id, exact, refuse_twin
+from model.server.retry import Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 TRIES = 100
 DOUBTS = 2

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from model import canonical
-from model.canonical import Path, Value
 from model.diff import Diff, Move, Reorder, Retype, diff
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout
 from model.merge import Merge, merge
 from model.records import Version
 from model.text import path_text
+from model.values import canonical
+from model.values.canonical import Path, Value
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from model.canonical import Value
 from model.records import Raw
+from model.values.canonical import Value
 
 
 @dataclass(frozen=True)

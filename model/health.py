@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from model import home as homes
 from model import text
-from model.canonical import Value
 from model.errors import Refused
 from model.findings import CLASSES
 from model.scan import Summary
+from model.userdata import folders as homes
+from model.values.canonical import Value
 
 MOST, MOST_OF_ALL = 400, 5000
 MOST_IDS = 5  # of the documents that a scan was for are named

@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 
 from bson import ObjectId
 
-from model import canonical, edit, pending, processed
-from model.canonical import Value
+from model import edit, pending, processed
 from model.catalogue import Catalogue
 from model.diff import Reorder, diff
 from model.errors import InDoubt, NotFound, Refused
-from model.journal import Intent, Journal, Record
 from model.layouts.base import Layout, Stamp
 from model.names import id_name, version_name
 from model.records import Checkpoint, Outcome, PendingToken, Version
-from model.resilient import Port
+from model.server.retry import Port
+from model.userdata.journal import Intent, Journal, Record
+from model.values import canonical
+from model.values.canonical import Value
 
 COUNTED = ("sequence", "processed", "pending")
 """The patterns whose entries are undone and looked for by their own steps, not by the content of a document."""

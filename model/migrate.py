@@ -17,22 +17,22 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
-from model.journal import Intent
 from model.journalled import Writer
 from model.layouts.base import Layout
 from model.layouts.fields import place_of
 from model.layouts.listed import bind, has_archive, info_of, stated
 from model.names import id_name, version_name
-from model.notation.scalars import quoted
 from model.plan import digest as _digest
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.repairs.steps import Ground, Step, physical
-from model.resilient import run
+from model.server import guards
+from model.server.retry import run
+from model.text.scalars import quoted
+from model.userdata.journal import Intent
+from model.values import canonical as c
+from model.values.canonical import Value
 
 ROUNDS = 20
 """How often changes that people make meanwhile are brought over before it is said that they are too many."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
 
 
 def split(ns: str) -> tuple[str, str]:

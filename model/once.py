@@ -13,20 +13,20 @@ from typing import Literal
 
 from bson import ObjectId
 
-from model import canonical as c
 from model import counters, pending, processed, text
-from model.canonical import Value
 from model.catalogue import Catalogue
 from model.errors import NotFound, Refused
-from model.guards import refuse_twin
-from model.journal import Intent
 from model.journalled import Writer
 from model.layouts.base import Layout, Stamp
 from model.layouts.fields import content_hash
 from model.names import id_name, version_name
 from model.profile import CollectionProfile
 from model.records import Outcome, PendingToken, Version
-from model.resilient import Port, run
+from model.server.guards import refuse_twin
+from model.server.retry import Port, run
+from model.userdata.journal import Intent
+from model.values import canonical as c
+from model.values.canonical import Value
 
 TRIES = 20
 

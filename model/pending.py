@@ -28,14 +28,15 @@ from typing import Literal, TypeAlias
 from bson import Decimal128, Int64, ObjectId
 from bson.decimal128 import create_decimal128_context
 
-from model import canonical, text
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model import text
+from model.collection_profile import CollectionProfile
 from model.errors import Refused, Unreadable
-from model.guards import by_id, exact
 from model.names import id_name
 from model.records import Checkpoint, Outcome, PendingToken, no_checkpoint
-from model.resilient import End, Port, Write, run
+from model.server.guards import by_id, exact
+from model.server.retry import End, Port, Write, run
+from model.values import canonical
+from model.values.canonical import Value
 
 _NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMAL128)
 # A server's equality tells these apart exactly; 1 and 1.0, or null and nothing, it does not.

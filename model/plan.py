@@ -17,11 +17,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from model import canonical, home, text
-from model.canonical import Value
+from model import text
 from model.errors import NotFound, Refused, Unreadable
 from model.findings import CLASSES, Evidence, Finding, Unchecked
 from model.remedies import GRACE, REPAIRS, Choice, asking, no_repair
+from model.userdata import folders
+from model.values import canonical
+from model.values.canonical import Value
 
 FORM = 1
 WHEN_ANSWERED = "when answered"
@@ -117,7 +119,7 @@ class Plan:
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all; raises ``Refused`` where that cannot be done."""
-        home.write(Path(path), written(self))
+        folders.write(Path(path), written(self))
 
     @staticmethod
     def load(path: str | Path) -> Plan:

@@ -16,8 +16,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from model import text
-from model.canonical import Value
-from model.notation.display import size_text
+from model.text.display import size_text
+from model.values.canonical import Value
 
 _WIDTHS_FROM = 200  # rows that decide how wide the columns are; those behind them are printed as they come
 _WIDEST = 80

@@ -17,14 +17,14 @@ from typing import Literal, TypeAlias
 
 from bson import ObjectId
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
-from model.guards import by_id, exact, refuse_twin
 from model.names import id_name
 from model.records import Outcome
-from model.resilient import End, Port, Write, run
+from model.server.guards import by_id, exact, refuse_twin
+from model.server.retry import End, Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 TRIES = 20
 _ENTRIES = (c.STRING, c.OBJECT_ID, c.BINARY, c.DATE, c.INT32, c.INT64)

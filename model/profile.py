@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.layouts.listed import NAMES, declared, fields_of, has_archive, stated
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
 
-from model import canonical, following
-from model.canonical import Value
+from model import following
 from model.catalogue import Catalogue, Comparison
 from model.chain import Bisection, Blame, Chain, bisect
 from model.layouts import listed
-from model.listing import Written, write_rows
 from model.records import Checkpoint, CollectionInfo, Outline, Page, Version, no_checkpoint
+from model.text.row_file import Written, write_rows
+from model.values import canonical
+from model.values.canonical import Value
 
 
 class Reading:
@@ -70,7 +71,7 @@ class Reading:
         self, ns: str, path: str, filter: str = "", sort: str = "", any_version: bool = False,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> Written:  # fmt: skip
-        """Write every document that :meth:`documents` would list to a file; see ``model.listing.write_rows``."""
+        """Write every document that :meth:`documents` would list to a file; see ``model.text.row_file.write_rows``."""
         total, _ = self.count(ns, filter, any_version)
         return write_rows(self._catalogue.rows(ns, filter, sort, any_version), FilePath(path), total, checkpoint)
 

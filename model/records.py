@@ -1,6 +1,6 @@
 """The values that cross from the model to whoever draws or prints them; all frozen.
 
-Documents are raw BSON (``bytes``), single values are :class:`model.canonical.Value`, times are UTC.
+Documents are raw BSON (``bytes``), single values are :class:`model.values.canonical.Value`, times are UTC.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from model.canonical import Value
+from model.values.canonical import Value
 
 Kind: TypeAlias = Literal["applied", "refused", "conflict", "unknown", "skipped"]
 Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]

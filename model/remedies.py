@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.findings import Finding
 from model.names import id_name, version_name
+from model.values import canonical
+from model.values.canonical import Value
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from model import home
 from model.errors import NotAllowed, NotFound, Refused
 from model.findings import Finding, Unchecked
-from model.journal import Record
 from model.journalled import SETTLED_AFTER, Writer
 from model.names import version_name
 from model.plan import Item, Plan, planned
@@ -27,6 +25,8 @@ from model.remedies import LEAVE, REPAIRS, Choice
 from model.repairs import quarantine, reports, running, undoing
 from model.repairs.running import DryItem, Running
 from model.repairs.steps import Change, Ground, Verdict
+from model.userdata import folders
+from model.userdata.journal import Record
 
 GAPS = ("A4", "V2", "R1", "D1")
 
@@ -264,4 +264,4 @@ class Repairs:
 
     def keep_report(self, path: str | Path, report: str) -> None:
         """Write a report into a file, whole or not at all; raises ``Refused`` where that cannot be done."""
-        home.write(Path(path), report)
+        folders.write(Path(path), report)

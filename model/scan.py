@@ -15,20 +15,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.catalogue import Catalogue
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.check import Check
 from model.layouts.checks.reading import Reading
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
-from model.resilient import Server
 from model.scanning.entries import Entries
 from model.scanning.sequences import Sequences
 from model.scanning.tokens import Tokens
+from model.server.retry import Server
+from model.values import canonical
+from model.values.canonical import Value
 
 __all__ = ["Finding", "Mark", "Pace", "Scan", "Summary", "Unchecked"]
 

@@ -20,31 +20,17 @@ from typing import TYPE_CHECKING, Self
 
 from bson import ObjectId
 
-from model import canonical, edit, sources, text, tokens
-from model.canonical import Path, Value
+from model import edit, sources, text, tokens
 from model.catalogue import Catalogue, Comparison
 from model.check import Guarantee, check
-from model.connections import (
-    Connections,
-    SavedConnection,
-    label,
-    needs_password,
-    options_of,
-    with_options,
-    with_user,
-    without_password,
-)
-from model.drafts import Drafts
 from model.edit import Conflict
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.feed import EVERY, Fed, fed_layouts, feed
 from model.health import Health
-from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Stamp
 from model.migrate import Migration
 from model.names import id_name, version_name
-from model.notation.paths import fitted
 from model.once import Once, totals
 from model.profile import Profile
 from model.reading import Reading
@@ -62,11 +48,26 @@ from model.records import (
 )
 from model.repair import Repairs
 from model.scan import Mark, Pace, Scan
-from model.sending import sending
+from model.server.code_preview import sending
+from model.text.paths import fitted
 from model.trust import Measured, Trust
+from model.userdata.connections import (
+    Connections,
+    SavedConnection,
+    label,
+    needs_password,
+    options_of,
+    with_options,
+    with_user,
+    without_password,
+)
+from model.userdata.drafts import Drafts
+from model.userdata.journal import Journal
+from model.values import canonical
+from model.values.canonical import Path, Value
 
 if TYPE_CHECKING:
-    from model.local.sample.things import Thing
+    from model.localserver.sample.things_to_try import Thing
 
 __all__ = [
     "Comparison",
@@ -94,7 +95,7 @@ __all__ = [
 
 def things() -> tuple[Thing, ...]:
     """What a newcomer can try in the sample, each with its place."""
-    from model.local.sample import THINGS  # the sample is only built where somebody wants it
+    from model.localserver.sample import THINGS  # the sample is only built where somebody wants it
 
     return THINGS
 
@@ -320,7 +321,7 @@ class Session(Reading):
         if not self.is_sample:
             raise NotAllowed("Only documents of the sample are changed as a colleague would.")
         self._check_allowed()
-        from model.local import sample
+        from model.localserver import sample
 
         layout = self._catalogue.layout(ns)
         base = layout.version(id)

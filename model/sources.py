@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from model import connections
-from model.connections import Connections
 from model.errors import NotFound, Refused, Unreachable
-from model.resilient import Server
+from model.server.retry import Server
+from model.userdata import connections
+from model.userdata.connections import Connections
 
 SAMPLE = "sample:"
 
@@ -94,7 +94,7 @@ def with_kept_password(uri: str, home: Path | None = None) -> str:
 
 
 def _local(source: str, name: str, read_only: bool, writable: bool) -> Source:
-    from model.local import open_dump, open_sample  # a command that talks to a server needs none of it
+    from model.localserver import open_dump, open_sample  # a command that talks to a server needs none of it
 
     local = open_sample() if source == SAMPLE else open_dump(Path(source), writable)
     try:

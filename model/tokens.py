@@ -9,8 +9,8 @@ from model import pending
 from model.catalogue import Catalogue
 from model.errors import Refused
 from model.records import Checkpoint, PendingToken, Sending
-from model.resilient import Port
-from model.sending import sending
+from model.server.code_preview import sending
+from model.server.retry import Port
 
 
 def listed(

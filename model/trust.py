@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from model import home as homes
 from model.check import Guarantee
 from model.errors import Refused
+from model.userdata import folders as homes
 
 
 @dataclass(frozen=True)

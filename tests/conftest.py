@@ -45,7 +45,7 @@ def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def local_uri() -> Iterator[str]:
     """The in-process server."""
-    from model.local import LocalServer
+    from model.localserver import LocalServer
 
     with LocalServer() as server:
         yield server.uri

@@ -16,10 +16,10 @@ from gui.look.cells import CellTree
 from gui.look.states import StateStack, tool
 from gui.paging import Pager, refill
 from model import text
-from model.canonical import Value
 from model.errors import NotFound, Refused, Unreachable
 from model.records import CollectionInfo, Outline, Page, Row
 from model.session import Session
+from model.values.canonical import Value
 
 
 class BrowserPanel(QWidget):

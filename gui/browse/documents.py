@@ -9,10 +9,11 @@ from PySide6.QtCore import QModelIndex
 from gui.look import preferences, wording
 from gui.look.cells import Badge, Cell, Index, Span, plain, value
 from gui.paging import RowsModel
-from model import canonical, text
-from model.canonical import Path, Value
+from model import text
 from model.errors import Refused
 from model.records import CollectionInfo, Outline, Row
+from model.values import canonical
+from model.values.canonical import Path, Value
 
 HEADS = {
     "id": "_id",

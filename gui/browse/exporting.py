@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gui import copying, messages, tasks
 from gui.browse.querybar import Query
 from gui.look import wording
-from model.listing import ENDINGS, Written
 from model.session import Session
+from model.text.row_file import ENDINGS, Written
 
 KINDS = ("Lines of Extended JSON (*.jsonl)", "BSON, as mongodump writes it (*.bson)")
 

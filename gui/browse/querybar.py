@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
 
 from gui.look import boxes, preferences, theme, wording
 from gui.look.states import button, tool, words
-from model import canonical, text
+from model import text
 from model.errors import Refused
 from model.records import CollectionInfo
+from model.values import canonical
 
 REMEMBERED = 20
 

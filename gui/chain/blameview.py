@@ -18,10 +18,10 @@ from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel, refill
 from gui.values.valuetext import copied
 from model import text
-from model.canonical import Value
 from model.chain import Blame, Chain, key_parts, key_text
 from model.errors import Refused
 from model.session import Session
+from model.values.canonical import Value
 
 CHANGE, FIELD, VALUE, SET, WHEN, BY = range(6)
 WIDTHS = (36, 240, 380, 110, 150, 120)

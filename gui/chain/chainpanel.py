@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QWidget
 from gui import tasks
 from gui.look import boxes, wording
 from gui.look.states import StateStack
-from model.canonical import Value
 from model.chain import Chain
 from model.session import Session
+from model.values.canonical import Value
 
 
 class ChainPanel(QWidget):

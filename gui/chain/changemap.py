@@ -18,10 +18,10 @@ from gui.look import boxes, preferences, states, theme, wording
 from gui.look.cells import Span
 from gui.look.states import StateStack, button, tool, words
 from gui.values.valuepane import ValuePane
-from model.canonical import Value
 from model.chain import Chain
 from model.errors import Refused
 from model.session import Session
+from model.values.canonical import Value
 
 
 class ChangeMapPanel(ChainPanel):

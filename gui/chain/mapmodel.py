@@ -14,9 +14,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
 from gui.look import wording
 from gui.look.cells import Index
-from model.canonical import OBJECT_ID
 from model.chain import Chain, Change, Element, Seen, Track, key_parts, key_text
 from model.records import Version
+from model.values.canonical import OBJECT_ID
 
 ORDERS = (("document", "As in the document"), ("last", "Last set"), ("most", "Most changed"))
 WORDS = {"set": "changed", "add": "added", "remove": "removed", "retype": "type only", "reorder": "reordered"}

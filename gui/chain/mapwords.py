@@ -8,10 +8,11 @@ from gui.chain.mapink import version_name
 from gui.chain.mapmodel import DID, MapModel, Row, listed
 from gui.look import preferences, wording
 from gui.look.cells import Span
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.chain import Key, Seen, locate
 from model.records import Version
+from model.values import canonical
+from model.values.canonical import Value
 
 
 def happened(model: MapModel, row: Row, column: int) -> Sequence[Span]:

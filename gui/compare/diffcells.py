@@ -11,10 +11,11 @@ from gui.compare.difftree import Node
 from gui.look import symbols, wording
 from gui.look.cells import Cell, Span, plain, value
 from gui.values import valuetext
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.diff import Move, Operation, Reorder, TextEdit, text_edits
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
 
 SHOWN = 200  # characters of a long value
 LEAD = 12  # characters kept before the first difference where a row is cut

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from model import canonical
-from model.canonical import ARRAY, OBJECT, Path
 from model.diff import Add, Diff, Move, Operation, Remove, Reorder
 from model.records import Checkpoint, no_checkpoint
+from model.values import canonical
+from model.values.canonical import ARRAY, OBJECT, Path
 
 Slot: TypeAlias = tuple[bytes, int, int, int]
 """A value where it lies: the document, its type, where its payload begins and ends."""

@@ -12,10 +12,11 @@ from itertools import islice, zip_longest
 from typing import TypeAlias
 
 from gui.compare.diffplan import Place, Plan, Slot
-from model import canonical, text
-from model.canonical import ARRAY, OBJECT, Path, Value
+from model import text
 from model.diff import Add, Move, Operation, Remove, Reorder
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import ARRAY, OBJECT, Path, Value
 
 CHUNK = 100
 RUN = 400  # unchanged neighbours that are listed one by one where everything is shown

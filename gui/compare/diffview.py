@@ -30,11 +30,11 @@ from gui.look import boxes, preferences, states, symbols, wording
 from gui.values.valuepane import ValuePane
 from gui.versions.history import name_of
 from model import text
-from model.canonical import Path, Value
 from model.diff import Add, Diff, Move, Operation, Remove
 from model.errors import Refused
 from model.records import Version
 from model.session import Comparison, Session
+from model.values.canonical import Path, Value
 
 NOTHING = ("Nothing is compared yet", "Choose a document, then two of its versions.")
 COARSE = "Right, but not the shortest: an exact answer would take too long."

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from gui.look import preferences
 from model import text
-from model.canonical import Path
 from model.diff import Operation
+from model.values.canonical import Path
 
 Pattern: TypeAlias = tuple[str | None, ...]
 """Names, and None for any position of an array."""

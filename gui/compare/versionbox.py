@@ -21,8 +21,8 @@ from shiboken6 import isValid
 from gui.look import symbols, theme, wording
 from gui.look.cells import CELL, Badge, Cell, CellDelegate, Index, Span
 from gui.versions.history import name_of
-from model.canonical import Value
 from model.records import Version
+from model.values.canonical import Value
 
 ROW, MOST = 28, 14  # height of a row of the drop-down, and how many are seen at once
 

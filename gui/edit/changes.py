@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from gui.edit import draft
 from gui.look.cells import Span
 from gui.values.valuetext import marks_between
-from model import canonical, diff, text
-from model.canonical import ARRAY, OBJECT, Path, Value
+from model import diff, text
+from model.values import canonical
+from model.values.canonical import ARRAY, OBJECT, Path, Value
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from model.canonical import ARRAY, OBJECT, Path, Value, array, document, elements, fields, name_bytes, name_of
+from model.values.canonical import ARRAY, OBJECT, Path, Value, array, document, elements, fields, name_bytes, name_of
 
 Spot: TypeAlias = tuple[int, ...]
 

@@ -10,7 +10,7 @@ from gui.edit.changes import Change, Changes, path_text
 from gui.edit.draft import Edit, Spot
 from gui.edit.editorview import EditorView
 from gui.edit.fieldnodes import Node
-from model import canonical
+from model.values import canonical
 
 LARGE = 1024 * 1024  # bytes above which differences are looked for in a task
 

@@ -20,12 +20,12 @@ from gui.edit.lastset import LastSetColumn
 from gui.edit.saving import Saver
 from gui.look import preferences, wording
 from gui.look.wording import version
-from model import canonical
-from model.canonical import Value
 from model.diff import diff, patch
 from model.errors import NotFound, Refused
 from model.records import Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
+from model.values import canonical
+from model.values.canonical import Value
 
 FEW = 200  # top-level fields up to which what they hold is opened at once
 SHORT = 50  # fields or elements of such a one; a longer one would hide what stands below it

@@ -19,7 +19,7 @@ from gui.edit.notices import Notices
 from gui.edit.sendingpane import SidePane
 from gui.look import boxes, preferences, theme
 from gui.look.states import StateStack, hair
-from model.canonical import Path
+from model.values.canonical import Path
 
 FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
 WIDE = 1400  # with one column more, it folds in a narrower panel than this

@@ -15,8 +15,8 @@ from gui.edit.fieldvalues import as_lines
 from gui.look import theme
 from gui.look.cells import Index
 from model import text
-from model.canonical import Value, name_bytes
 from model.errors import Refused
+from model.values.canonical import Value, name_bytes
 
 LINES = 6  # rows that an editor of several lines covers
 HINT = "Ctrl+Enter keeps what is typed, Esc leaves it"

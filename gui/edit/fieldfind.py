@@ -10,8 +10,8 @@ from gui import messages, tasks
 from gui.edit.editorparts import FindField
 from gui.look.wording import count
 from model import text
-from model.canonical import ARRAY, EMPTY, OBJECT, STRING, Path, Value, fields
 from model.records import Checkpoint, no_checkpoint
+from model.values.canonical import ARRAY, EMPTY, OBJECT, STRING, Path, Value, fields
 
 MOST = 10_000
 SMALL = 1024 * 1024  # bytes up to which hits are looked for at once, not in a task

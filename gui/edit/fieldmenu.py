@@ -15,8 +15,9 @@ from gui.edit.fieldmodel import FIELD, VALUE, FieldModel
 from gui.edit.fieldnodes import Node
 from gui.edit.fieldtree import FieldTree
 from gui.look.wording import many
-from model import canonical, text
-from model.canonical import ARRAY, OBJECT, Value
+from model import text
+from model.values import canonical
+from model.values.canonical import ARRAY, OBJECT, Value
 
 NEW = "field"
 MOST_OPEN = 5000  # rows that "expand all" opens at most

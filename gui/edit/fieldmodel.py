@@ -20,7 +20,7 @@ from gui.look.cells import Badge, Cell, CellModel, Index, Span, plain
 from gui.look.cells import value as mono
 from gui.look.wording import many, size
 from model import text
-from model.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
+from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
 
 SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
 LONG = 1024  # bytes: only the beginning is shown

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gui.edit.changes import Change, Changes
 from gui.look.cells import Cell
-from model.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
+from model.values.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
 
 MOST = 1000
 

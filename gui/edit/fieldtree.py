@@ -13,8 +13,8 @@ from gui.edit.fieldvalues import converted
 from gui.look import icons, theme
 from gui.look.cells import CellDelegate, CellTree, Index, plain
 from model import text
-from model.canonical import NULL, UNDEFINED
 from model.errors import Refused
+from model.values.canonical import NULL, UNDEFINED
 
 
 class FieldDelegate(CellDelegate):

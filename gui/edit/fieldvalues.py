@@ -6,8 +6,8 @@ import re
 from decimal import Decimal, InvalidOperation
 
 from model import text
-from model.canonical import NULL, OBJECT_ID, STRING, UNDEFINED, Value
 from model.errors import Refused
+from model.values.canonical import NULL, OBJECT_ID, STRING, UNDEFINED, Value
 
 NUMBERS = frozenset(("Int32", "Int64", "Double", "Decimal128"))
 LONG_TEXT = 120  # characters: longer strings are typed into several lines

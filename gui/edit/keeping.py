@@ -10,9 +10,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gui import tasks
-from model.canonical import Value
 from model.records import Draft, Version
 from model.session import Session
+from model.values.canonical import Value
 
 PAUSE = 300  # milliseconds of silence before a draft is written
 

@@ -12,9 +12,9 @@ from gui.edit.fieldmodel import LAST_SET, FieldModel
 from gui.edit.fieldtree import FieldTree
 from gui.look import preferences, theme, wording
 from gui.look.cells import Cell, Span
-from model.canonical import Path
 from model.chain import Blame, Chain
 from model.records import Version
+from model.values.canonical import Path
 
 WIDTH = 212
 HEAD = "Last set by"

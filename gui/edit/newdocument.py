@@ -9,9 +9,10 @@ from gui import tasks
 from gui.look import theme
 from gui.look.sheet import Sheet
 from gui.look.states import button, words
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
 
 
 def typed_id(typed: str) -> Value | None:

@@ -16,8 +16,8 @@ from gui.look import theme
 from gui.look.sheet import Sheet
 from gui.look.states import button, words
 from model import text
-from model.canonical import Value
 from model.errors import Refused
+from model.values.canonical import Value
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
 from gui.look import wording
-from model.canonical import INT32, INT64, Value
 from model.errors import Refused
 from model.records import Outcome, Version
 from model.session import Conflict, Session
+from model.values.canonical import INT32, INT64, Value
 
 
 def following(v: Value | None) -> str:

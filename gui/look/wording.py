@@ -7,8 +7,8 @@ import html
 
 from gui.look import preferences
 from model import text
-from model.canonical import INT32, INT64, STRING, Value
 from model.errors import Refused
+from model.values.canonical import INT32, INT64, STRING, Value
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 

@@ -19,10 +19,11 @@ from gui.look.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
 from gui.look.sheet import Sheet
 from gui.look.states import Glyph, button, words
 from gui.look.wording import many, version
-from model import canonical, text
-from model.canonical import Path, Value
+from model import text
 from model.merge import Decision
 from model.session import Conflict
+from model.values import canonical
+from model.values.canonical import Path, Value
 
 WIDTH = 784
 LONGEST = 4000  # characters of a text in which the difference is looked for

@@ -6,10 +6,10 @@ from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
 from gui.edit.keeping import Keeper
-from model.canonical import Value
 from model.errors import Refused
 from model.records import Version
 from model.session import Session
+from model.values.canonical import Value
 
 
 class MergeDraft(QObject):

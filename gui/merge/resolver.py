@@ -28,10 +28,10 @@ from gui.merge.resolving import Resolution, Result, drawn
 from gui.merge.resultview import ResultModel, ResultTree
 from gui.values.valuepane import ValuePane
 from model import text
-from model.canonical import Value
 from model.errors import Refused
 from model.records import Outcome
 from model.session import Conflict, Session
+from model.values.canonical import Value
 
 LARGE = 512 * 1024  # bytes of the three sides together above which the result is worked out in a task
 NARROW = 1160

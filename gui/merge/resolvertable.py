@@ -18,10 +18,11 @@ from gui.look.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index
 from gui.look.wording import many, version
 from gui.merge.resolving import Resolution
 from gui.values import valuetext
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.diff import same_value
 from model.merge import Decision
+from model.values import canonical
+from model.values.canonical import Value
 
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gui.edit.changes import Changes
-from model import canonical, text
-from model.canonical import ARRAY, EMPTY, OBJECT, Path, Value
+from model import text
 from model.errors import Refused
 from model.merge import Decision, Merge
 from model.session import Conflict
+from model.values import canonical
+from model.values.canonical import ARRAY, EMPTY, OBJECT, Path, Value
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from gui.edit.fieldtree import FieldTree
 from gui.look import theme
 from gui.look.cells import Badge, Cell, Index, Span, plain
 from gui.merge.resolving import Resolution, Result
-from model.canonical import Path
 from model.merge import Decision
+from model.values.canonical import Path
 
 
 class ResultModel(FieldModel):

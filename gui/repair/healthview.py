@@ -14,9 +14,9 @@ from gui.look.states import StateStack, button, words
 from gui.paging import refill
 from gui.repair.healthlists import CourseList, CoursesModel, ScanList, ScansModel
 from gui.repair.scanning import Scanner
-from model.canonical import Value
 from model.health import Counted, compared, courses, subject
 from model.session import Session
+from model.values.canonical import Value
 
 EVERYWHERE = "All databases"
 

@@ -18,12 +18,12 @@ from gui.look.cells import Cell, CellTree, Index, value
 from gui.look.states import OneLine, button, tool, words
 from gui.paging import RowsModel
 from gui.repair.repairwords import digest
-from model.canonical import without
 from model.diff import diff
 from model.errors import Unreadable
 from model.plan import Item
 from model.records import Outcome
 from model.repair import DryItem
+from model.values.canonical import without
 
 
 @dataclass(frozen=True)

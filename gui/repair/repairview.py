@@ -22,12 +22,12 @@ from gui.repair.preview import Preview
 from gui.repair.repairrows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
 from gui.repair.repairwords import REMOVING, badge, class_of, verb
 from gui.repair.scanning import Scanner
-from model.canonical import Value
 from model.errors import Refused
 from model.plan import Item, Plan
 from model.records import Outcome
 from model.repair import DryItem
 from model.session import Session
+from model.values.canonical import Value
 
 MANY = 100  # from so many items on their number must be typed
 LEFT = 305

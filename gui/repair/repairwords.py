@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from gui.look import wording
 from model import text
-from model.canonical import Value, fields
 from model.errors import Unreadable
 from model.findings import BLOCKS, CLASSES, DOUBT, FindingClass, Unchecked
+from model.values.canonical import Value, fields
 
 VERBS = {
     "remove-phantom": ("Remove", "phantom version", "removed"),

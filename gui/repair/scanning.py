@@ -13,12 +13,12 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
-from model.canonical import Value
 from model.errors import Refused
 from model.findings import Finding, Unchecked
 from model.health import counted
 from model.scan import Mark, Summary
 from model.session import Session
+from model.values.canonical import Value
 
 OFTEN = 0.1  # seconds between two parcels of findings
 HELD = 0.05  # seconds between two looks at whether a held scan may go on

@@ -17,11 +17,11 @@ from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel, refill
 from model import text
-from model.canonical import EMPTY
 from model.diff import diff
 from model.errors import Refused
 from model.records import Entry, Outcome
 from model.session import Session
+from model.values.canonical import EMPTY
 
 PAGE = 200
 WIDTHS = (72, 150, 90, 190, 190, 130, 150)

@@ -35,7 +35,7 @@ from gui.look import boxes, icons, preferences, states, theme, wording
 from gui.values import valuetext
 from gui.values.alignment import Alignment
 from gui.values.valuetext import Reading
-from model.canonical import Value
+from model.values.canonical import Value
 
 MARKS_SEEN = 2000  # formats that a text view is given at once
 PIECE = 1 << 17  # characters put into a text view in one go

@@ -16,10 +16,11 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
 from gui.look import wording
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.diff import text_edits
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
 
 LARGE = 1 << 20  # bytes above which only the size is shown until someone asks for more
 LONGEST = 2000

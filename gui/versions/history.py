@@ -13,8 +13,8 @@ from PySide6.QtCore import QModelIndex, QObject, Signal
 
 from gui.look import wording
 from gui.look.cells import Badge, Cell, CellModel, Index, Span, plain, value
-from model.canonical import Value
 from model.records import Version
+from model.values.canonical import Value
 
 MARK, VERSION, AT, AUTHOR, STORED, CHANGED, SIZE, HASH = range(8)
 PLACES = {"document": "document", "archive": "archive", "prev": "prev", "delta": "delta", "none": ""}

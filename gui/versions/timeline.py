@@ -25,9 +25,9 @@ from gui.values.valuepane import StoredDialog
 from gui.versions.history import HistoryModel, name_of
 from gui.versions.strip import HEIGHT, Strip
 from gui.versions.versionlist import DocumentName, Legend, VersionList
-from model.canonical import Value
 from model.records import Version
 from model.session import Session
+from model.values.canonical import Value
 
 UNBOUNDED = (1 << 24) - 1  # Qt's own word for no maximum
 CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which what has been read is handed on

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from model import canonical as c
-from model.canonical import Path, Value
 from model.diff import same_value
 from model.errors import Unreadable
+from model.values import canonical as c
+from model.values.canonical import Path, Value
 
 MANY = 1000  # elements of an array between two pauses
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
 from model.checking.scratch import Scratch
 from model.errors import Refused
-from model.guards import by_id
-from model.resilient import Write, run
+from model.server.guards import by_id
+from model.server.retry import Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def _text(text: str) -> bytes:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
 from model.checking.scratch import Scratch
 from model.errors import Refused
-from model.guards import by_id
 from model.records import Checkpoint
-from model.resilient import Write, run
+from model.server.guards import by_id
+from model.server.retry import Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 WRITERS = 8
 _PATIENCE = 60.0  # seconds that a writer waits for the others

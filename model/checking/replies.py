@@ -8,10 +8,10 @@ from typing import Any
 
 from bson import Int64, ObjectId
 
-from model.canonical import Value
 from model.checking.scratch import Scratch
-from model.driver import next_number
 from model.errors import Refused
+from model.server.driver import next_number
+from model.values.canonical import Value
 
 _WAIT_MS = 1000
 _TRIES = 5

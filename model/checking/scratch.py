@@ -9,11 +9,11 @@ from typing import Any, Self
 
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import NotAllowed, Refused
-from model.port import Terms
-from model.server import READ_ONLY, SCRATCH, Server
+from model.server.port import Terms
+from model.server.server import READ_ONLY, SCRATCH, Server
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class Scratch:

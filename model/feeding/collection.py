@@ -19,8 +19,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Protocol
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Cancelled, NotAllowed, Refused
 from model.feeding import events
 from model.feeding.comparing import compared, gap_below, told
@@ -30,13 +28,15 @@ from model.feeding.ledger import Ledger, What
 from model.feeding.remembered import Remembered
 from model.feeding.rows import Rows
 from model.feeding.taking import Taking
-from model.guards import by_id
 from model.layouts.beside import Place
 from model.layouts.fields import number_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
 from model.names import id_name, version_name
-from model.resilient import Port
-from model.watching import Changes, HistoryLost, NoChanges, Take, TooLarge
+from model.server.change_stream import Changes, HistoryLost, NoChanges, Take, TooLarge
+from model.server.guards import by_id
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 KEPT_EVERY = 200  # events behind which the place is kept, at the latest
 KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept

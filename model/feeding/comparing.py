@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Cancelled
 from model.feeding.fed import Fed
 from model.feeding.rows import Rows, in_batches
 from model.layouts.fields import legible, number_of, place_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
 from model.names import id_name, version_name
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: Callable[[], bool]) -> Iterator[Fed]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from model import canonical as c
-from model.canonical import Path, Value
 from model.errors import Unreadable
+from model.values import canonical as c
+from model.values.canonical import Path, Value
 
 
 @dataclass(frozen=True)

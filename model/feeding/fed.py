@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from model.canonical import Value
+from model.values.canonical import Value
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from typing import Literal
 
 from bson import ObjectId
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import Refused, Unreachable
 from model.layouts.beside import DELETED, IN_PLACE, SUFFIX, Place, note_key, place_in
-from model.resilient import End, Port, Write, run
+from model.server import guards
+from model.server.retry import End, Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 What = Literal["changed in place", "another content", "lost", "deleted"]
 _NULL = Value(c.NULL, b"")

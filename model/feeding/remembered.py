@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from model.canonical import Value
+from model.values.canonical import Value
 
 DOCUMENTS = 5000
 BYTES = 64 << 20

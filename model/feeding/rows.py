@@ -7,16 +7,16 @@ from typing import Literal
 
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Refused
 from model.feeding.ledger import trouble
-from model.guards import LARGEST
 from model.layouts.archived import WithArchive
 from model.layouts.fields import number_of, place_of
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
-from model.resilient import Port, Write, run
+from model.server.guards import LARGEST
+from model.server.retry import Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class Rows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.watching import Take
+from model.server.change_stream import Take
 
 FIRST, MOST = 4, 200
 

@@ -31,9 +31,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts import edits, ids, numbering, paired
 from model.layouts.archived import WithArchive
@@ -43,7 +40,10 @@ from model.layouts.fields import number_of
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
 from model.records import Outcome, Version
-from model.resilient import Port, Write, run
+from model.server import guards
+from model.server.retry import Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class Archive(WithArchive):

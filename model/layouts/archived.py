@@ -13,9 +13,6 @@ from typing import Any
 
 from bson import ObjectId
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import NotFound
 from model.layouts import keeping, numbering
 from model.layouts.base import Stamp
@@ -37,7 +34,10 @@ from model.layouts.fields import (
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
 from model.names import id_name, version_name
 from model.records import Outline, Row, State, Stored, Version
-from model.resilient import Terms
+from model.server import guards
+from model.server.retry import Terms
+from model.values import canonical as c
+from model.values.canonical import Value
 
 PHANTOM = "above the current version"
 

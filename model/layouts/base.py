@@ -1,7 +1,7 @@
 """What every storage layout offers, and what they share.
 
 A layout is bound to a server and to the profile of one collection. It speaks to the server through
-:class:`model.port.Port` alone, so that tests can interleave writers at every operation.
+:class:`model.server.port.Port` alone, so that tests can interleave writers at every operation.
 """
 
 from __future__ import annotations
@@ -14,13 +14,9 @@ from typing import ClassVar
 
 from bson import ObjectId
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
-from model.guards import Abilities
 from model.layouts import edits, ids, numbering
 from model.layouts.checks.check import Check
 from model.layouts.checks.reading import Reading
@@ -28,7 +24,11 @@ from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, unreadable, version_damage
 from model.names import id_name, version_name
 from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
-from model.resilient import End, Port, Terms, Write, run
+from model.server import guards
+from model.server.guards import Abilities
+from model.server.retry import End, Port, Terms, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def _now() -> dt.datetime:

@@ -12,12 +12,12 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Final
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts.fields import place_of
-from model.resilient import Port
+from model.server import guards
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 SUFFIX = "_feed"
 LOST: Final = "lost"

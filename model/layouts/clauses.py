@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Refused
-from model.resilient import Terms
+from model.server.retry import Terms
+from model.values import canonical as c
+from model.values.canonical import Value
 
 LOGICAL = ("$and", "$or", "$nor")
 ALTERNATIVES = 100

@@ -12,9 +12,6 @@ from typing import Any
 
 from bson import ObjectId
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts import edits, keeping
 from model.layouts.base import Layout, Stamp
@@ -22,7 +19,10 @@ from model.layouts.edits import Whole, check_size
 from model.layouts.fields import Own, compose, content_hash, legible, made_version, time_of, unreadable
 from model.names import id_name, version_name
 from model.records import Outcome, Row, Version
-from model.resilient import Terms, Write, bson_of, run
+from model.server import guards
+from model.server.retry import Terms, Write, bson_of, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class CurrentDocument(Layout):

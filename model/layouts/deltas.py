@@ -22,8 +22,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import foldedpage, keeping, numbering, repeated
 from model.layouts.base import Stamp
@@ -40,7 +38,9 @@ from model.layouts.inminiature import outlines
 from model.layouts.inserted import Inserted
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version
-from model.resilient import Port, Terms, Write
+from model.server.retry import Port, Terms, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 @dataclass(frozen=True)

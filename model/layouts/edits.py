@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import Refused
-from model.leaves import NUMBERS, addressable
-from model.resilient import Terms
+from model.server import guards
+from model.server.retry import Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.values.leaves import NUMBERS, addressable
 
 UNSET = Value.of("")
 GUARDED = 64 << 10

@@ -24,9 +24,6 @@ from typing import Any
 
 from bson import ObjectId
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.layouts import edits, numbering, older, single
 from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
@@ -47,7 +44,10 @@ from model.layouts.fields import (
 from model.layouts.within import HoldsItsPast
 from model.names import version_name
 from model.records import Row, Version
-from model.resilient import Port, Terms, Write, bson_of
+from model.server import guards
+from model.server.retry import Port, Terms, Write, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class Embedded(HoldsItsPast):

@@ -16,13 +16,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.layouts.fields import WHOLE_NUMBERS, place_of
 from model.layouts.hints import can_play_a_role
-from model.resilient import Port, Terms
+from model.server.retry import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
 
 T = TypeVar("T")
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import bson
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.records import Stored, Version
+from model.values import canonical as c
+from model.values.canonical import Value
 
 WHOLE_NUMBERS = (c.INT32, c.INT64)
 INT32_MAX = 2**31 - 1

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
 from model.layouts.evidence import ID_TYPES, Chain, Sample, chains, of
 from model.layouts.hints import IDS, VERSIONS, bare, words
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 GUESSES = 20  # fields of each role
 PAIRS = 6  # guesses that are followed up

@@ -22,9 +22,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts import repeated
 from model.layouts.base import Stamp
@@ -37,7 +34,10 @@ from model.layouts.inminiature import is_flagged, outlines
 from model.layouts.inserted import Inserted
 from model.names import id_name, version_name
 from model.records import Outcome, Outline, Version
-from model.resilient import End, Port, Write, run
+from model.server import guards
+from model.server.retry import End, Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 ROUNDS = 20
 """How often a repair looks again while others write."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
 from model.layouts.current import truthy, with_own
 from model.layouts.fields import Own
 from model.mql.filters import predicate
 from model.mql.order import path_of, sort_key
-from model.resilient import Terms, bson_of
+from model.server.retry import Terms, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def matcher(filter: Terms | None) -> Callable[[bytes], bool]:

@@ -7,10 +7,10 @@ from heapq import heappop, heappush
 from itertools import groupby
 from typing import Literal, TypeAlias
 
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.layouts.fields import legible_field, number_of, whole_number
 from model.records import Outline, State, Stored, Version
+from model.values.canonical import Value
 
 Mark: TypeAlias = tuple[Stored, State, bool]
 

@@ -19,11 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import Refused
-from model.guards import Abilities
 from model.layouts import edits, single
 from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
@@ -33,10 +29,14 @@ from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, content_hash
 from model.layouts.fits import is_version_name, version_fields
 from model.layouts.gaps import outlined
-from model.leaves import addressable
 from model.names import version_name
 from model.records import Outcome, Outline, Version
-from model.resilient import Port, Terms, Write, run
+from model.server import guards
+from model.server.guards import Abilities
+from model.server.retry import Port, Terms, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.values.leaves import addressable
 
 
 class Hashed(CurrentDocument):

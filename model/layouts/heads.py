@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound
 from model.layouts.checks.order import key_of
 from model.layouts.fields import number_of
-from model.resilient import Port, Terms
+from model.server.retry import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
 
 LEAP = 8
 """Versions of one document that are passed over one by one before the index is entered anew behind them."""

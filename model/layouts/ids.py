@@ -12,10 +12,10 @@ from collections.abc import Callable
 from bson import Binary, Decimal128, Int64, ObjectId
 from bson.binary import UUID_SUBTYPE
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
+from model.values import canonical as c
+from model.values.canonical import Value
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
 _SHOWN = 120  # characters of an id that a sentence repeats

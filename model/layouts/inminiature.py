@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.layouts.fields import Own, hash_damage, place_of, version_damage
 from model.layouts.gaps import loss, outlined, with_gaps
 from model.records import Outline, State, Stored, Version
-from model.resilient import Port
+from model.server import guards
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def outlines(

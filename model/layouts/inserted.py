@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts import numbering
 from model.layouts.base import Stamp
@@ -12,7 +10,9 @@ from model.layouts.fields import compose, content_hash
 from model.layouts.newest import OwnDocuments
 from model.names import version_name
 from model.records import Outcome, Version
-from model.resilient import Write, run
+from model.server.retry import Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class Inserted(OwnDocuments):

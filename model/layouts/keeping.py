@@ -12,14 +12,14 @@ from collections.abc import Collection, Sequence
 
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts.edits import check_size
 from model.layouts.fields import date
 from model.names import version_name
 from model.records import Version
+from model.values import canonical as c
+from model.values.canonical import Value
 
 FIRST = Value.of(1)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts.archive import Archive
 from model.layouts.base import Layout
@@ -23,7 +23,7 @@ from model.layouts.plain import Plain
 from model.layouts.stream import Stream
 from model.layouts.versions import Versions
 from model.records import CollectionInfo
-from model.resilient import Port
+from model.server.retry import Port
 
 LAYOUTS: dict[str, type[Layout]] = {
     each.name: each

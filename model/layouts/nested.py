@@ -21,10 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts import edits, numbering
 from model.layouts.base import Stamp
@@ -43,7 +40,10 @@ from model.layouts.stamps import stamps
 from model.layouts.within import HoldsItsPast
 from model.names import version_name
 from model.records import Row, Version
-from model.resilient import Port, Terms, Write
+from model.server import guards
+from model.server.retry import Port, Terms, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class Nested(HoldsItsPast):

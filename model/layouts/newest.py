@@ -13,9 +13,6 @@ from typing import ClassVar
 
 from bson import ObjectId
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts import keeping, numbering
 from model.layouts.base import Layout, Stamp
@@ -29,7 +26,10 @@ from model.layouts.heads import Heads
 from model.layouts.uniqueness import create_unique, is_unique
 from model.names import id_name, version_name
 from model.records import Outcome, Row, Stored, Version
-from model.resilient import End, Terms, Write, run
+from model.server import guards
+from model.server.retry import End, Terms, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
 
 ON_ITS_WAY = "A delete that was in doubt may still arrive; look again in two minutes whether all of them are there."
 TOGETHER = 50

@@ -17,13 +17,13 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
-from model.guards import by_id, exact, physical_id
 from model.layouts.fields import number_of, time_of, version_damage, whole_number
-from model.resilient import Port, Terms, Write
+from model.server.guards import by_id, exact, physical_id
+from model.server.retry import Port, Terms, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 
 TRIES = 20
 WAYS = {

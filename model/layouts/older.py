@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed
 from model.layouts.fields import Own, made_version, number_of
 from model.records import Version
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 SUFFIX = "_history"
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.layouts.evidence import ID_TYPES, Chain, Document, Proposal, Sample, chain_of, matching, of, share, take
 from model.layouts.fields import whole_number
 from model.layouts.fits import is_id_name, is_version_name, version_fields
 from model.layouts.hints import PAST, words
 from model.layouts.stamps import TOKEN, free, stamps
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 ASKED = 12  # documents with an earlier version, and half as many without
 ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among ids would be searched for

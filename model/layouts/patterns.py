@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.evidence import ID_TYPES, NUMBERS, Document, Proposal, Sample, Shape, listed, of
 from model.layouts.fields import WHOLE_NUMBERS
 from model.layouts.hints import APPLIED, COUNTS, LAST, LAST_BESIDE, NAMED_COUNTERS, PENDING, PROCESSED, bare, words
+from model.values import canonical as c
+from model.values.canonical import Value
 
 FEW = 2000  # counters of a database
 

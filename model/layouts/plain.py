@@ -15,11 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
-from model.collection import CollectionProfile
-from model.guards import Abilities
+from model.collection_profile import CollectionProfile
 from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
 from model.layouts.checks.single import Documents
@@ -29,7 +25,11 @@ from model.layouts.fields import Own
 from model.layouts.gaps import outlined
 from model.layouts.stamps import TOKEN, free
 from model.records import Outline, Version
-from model.resilient import Port, Write
+from model.server import guards
+from model.server.guards import Abilities
+from model.server.retry import Port, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class Plain(CurrentDocument):

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
-from model import canonical as c
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreadable
 from model.layouts import older, repeated, single
 from model.layouts.embedded import Embedded
@@ -25,7 +24,8 @@ from model.layouts.patterns import PATTERNS, Pattern
 from model.layouts.plain import Plain
 from model.layouts.stamps import TOKEN, free
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
 
 __all__ = ["LAYOUTS", "bind", "profile_for", "recognise"]
 

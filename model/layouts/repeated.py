@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from model import canonical as c
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.layouts.evidence import Chain, Document, Proposal, Sample
 from model.layouts.fits import Fit, best, coverage, is_version_name, version_fields
 from model.layouts.hints import FLAGS, REMOVED, bare, can_play_a_role
 from model.layouts.inminiature import is_flagged
 from model.layouts.stamps import stamps
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
 
 
 def own_documents(server: Port, sample: Sample) -> Proposal | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.evidence import NUMBERS, Chain, Document, Proposal, Sample, chain_of, of, read
 from model.layouts.fits import is_version_name
 from model.layouts.hints import BEFORE, CHANGE_TIMES, HASHES, NOW, TOKENS, bare
 from model.layouts.stamps import HASH, TOKEN, free, reordered, some, stamps, verified
+from model.values import canonical as c
+from model.values.canonical import Value
 
 ELEMENTS = 60  # versions looked at inside one document, the latest ones
 

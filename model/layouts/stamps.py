@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from itertools import chain, islice, permutations
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
 from model.layouts.evidence import Chain, Document, is_hash
 from model.layouts.fields import time_of
 from model.layouts.hints import (
@@ -27,6 +25,8 @@ from model.layouts.hints import (
     can_play_a_role,
     words,
 )
+from model.values import canonical as c
+from model.values.canonical import Value
 
 TOKEN, HASH = "_w", "_versioned_id"  # the seeds' names, used where nothing else is found
 CHECKED = 12  # documents whose hash is computed

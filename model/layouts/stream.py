@@ -18,7 +18,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import ClassVar
 
-from model.canonical import Value
 from model.layouts import beside, numbering, paired
 from model.layouts.archived import WithArchive
 from model.layouts.base import Stamp
@@ -29,7 +28,8 @@ from model.layouts.fields import number_of, place_of
 from model.layouts.gaps import missing, outlined, with_gaps
 from model.names import version_name
 from model.records import Outline, Version
-from model.resilient import Port, Write
+from model.server.retry import Port, Write
+from model.values.canonical import Value
 
 _BEHIND = "archive "
 _WAITING = "not in the archive yet"

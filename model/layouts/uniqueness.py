@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from model import canonical as c
 from model import text
 from model.errors import Refused
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
 
 
 def is_unique(server: Port, ns: str, names: Sequence[str]) -> bool:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from model.canonical import Value
 from model.layouts import repeated
 from model.layouts.evidence import Proposal, Sample
 from model.layouts.fields import Own, own_of
@@ -26,7 +25,8 @@ from model.layouts.inminiature import outlines
 from model.layouts.inserted import Inserted
 from model.names import version_name
 from model.records import Outline, Version
-from model.resilient import Port
+from model.server.retry import Port
+from model.values.canonical import Value
 
 
 class Versions(Inserted):

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import NotFound, Unreadable
 from model.layouts import keeping, numbering
 from model.layouts.base import Stamp
@@ -21,7 +19,9 @@ from model.layouts.fields import version_damage as damage_of_type
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
 from model.names import id_name, version_name
 from model.records import Outline, Stored, Version
-from model.resilient import Terms
+from model.server.retry import Terms
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 class HoldsItsPast(CurrentDocument):

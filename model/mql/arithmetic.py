@@ -13,10 +13,10 @@ from typing import Any
 
 from bson.decimal128 import Decimal128, create_decimal128_context
 
-from model import canonical as c
 from model.mql import order
+from model.mql.command_error import CommandError
 from model.mql.order import Element
-from model.mql.refusals import CommandError
+from model.values import canonical as c
 
 _CONTEXT = create_decimal128_context()
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from model import canonical as c
 from model.errors import Unreadable
 from model.mql import arithmetic as a
 from model.mql import order
+from model.mql.command_error import CommandError
 from model.mql.functions import FUNCTIONS, array_input, array_of, now, object_of, truth
 from model.mql.order import Element
-from model.mql.refusals import CommandError
+from model.values import canonical as c
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from model import canonical as c
 from model.errors import Refused, Unreadable
 from model.mql import expressions, functions, order
+from model.mql.command_error import CommandError
 from model.mql.order import Element, Key
-from model.mql.paths import WORTH_A_WALK, FieldTest, Operator, Together
-from model.mql.refusals import CommandError
+from model.mql.path_lookup import WORTH_A_WALK, FieldTest, Operator, Together
+from model.values import canonical as c
 
 Test = Callable[[Element | None], bool]
 Predicate = Callable[[bytes], bool]

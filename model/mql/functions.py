@@ -9,11 +9,11 @@ from typing import Any
 
 from bson.decimal128 import Decimal128
 
-from model import canonical as c
 from model.mql import arithmetic as a
 from model.mql import order
+from model.mql.command_error import CommandError
 from model.mql.order import Element
-from model.mql.refusals import CommandError
+from model.values import canonical as c
 
 Function = Callable[..., "Element | None"]
 

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 from bson.decimal128 import Decimal128
 
-from model import canonical as c
 from model.errors import Unreadable
+from model.values import canonical as c
 
 Element: TypeAlias = tuple[int, bytes]
-"""A BSON type and a payload, as in :class:`model.canonical.Value`, but cheap to make by the hundred thousand."""
+"""A BSON type and a payload, as in :class:`model.values.canonical.Value`, but cheap to make by the hundred thousand."""
 Key: TypeAlias = tuple[Any, ...]
 
 RANK: dict[int, int] = {

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts import numbering
 from model.layouts.archived import WithArchive
@@ -21,6 +19,8 @@ from model.names import id_name, version_name
 from model.plan import Item
 from model.repairs import quarantine
 from model.repairs.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def _layout(ground: Ground, item: Item) -> tuple[WithArchive, Value]:

@@ -8,9 +8,7 @@ from functools import partial
 
 from bson.decimal128 import Decimal128
 
-from model import canonical as c
 from model import pending, text
-from model.canonical import Path, Value
 from model.errors import Refused
 from model.layouts.base import Layout
 from model.layouts.checks.judging import listed
@@ -22,6 +20,8 @@ from model.records import PendingToken
 from model.repairs.steps import Change, Ground, Prepared, Step, nothing, refused
 from model.scanning import sequences
 from model.scanning.sequences import Sequences, Target
+from model.values import canonical as c
+from model.values.canonical import Path, Value
 
 # --- S1
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from model import canonical as c
-from model.canonical import Path, Value
 from model.layouts.embedded import Embedded
 from model.names import id_name
 from model.plan import Item
 from model.repairs.steps import Ground, Prepared, Step, nothing, refused
+from model.values import canonical as c
+from model.values.canonical import Path, Value
 
 
 def holding(ground: Ground, item: Item) -> tuple[Embedded, Value, bytes] | Prepared:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model import canonical as c
-from model.canonical import Path, Value
 from model.errors import Refused
 from model.layouts.archived import WithArchive
 from model.layouts.base import Layout
@@ -16,6 +14,8 @@ from model.names import id_name, version_name
 from model.plan import Item
 from model.repairs.inplace import holding, parts, put_right
 from model.repairs.steps import Ground, Prepared, Step, nothing, refused
+from model.values import canonical as c
+from model.values.canonical import Path, Value
 
 
 def rebuild_prev(ground: Ground, item: Item) -> Prepared:

@@ -9,10 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Refused
-from model.guards import LARGEST
 from model.layouts import older
 from model.layouts.checks.inside import NEAR_FULL
 from model.layouts.embedded import Embedded
@@ -22,6 +19,9 @@ from model.names import id_name, version_name
 from model.plan import Item
 from model.repairs.inplace import holding
 from model.repairs.steps import Ground, Prepared, Step, nothing, refused, seen
+from model.server.guards import LARGEST
+from model.values import canonical as c
+from model.values.canonical import Value
 
 FEW, SMALL = 10, 64 << 10
 """So many of the newest earlier versions stay in the document, as long as they take no more bytes than this."""

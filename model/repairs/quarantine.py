@@ -9,12 +9,12 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.layouts.edits import check_size
-from model.resilient import Port, Write
+from model.server import guards
+from model.server.retry import Port, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NAME = "quarantine"
 

@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from model import text
-from model.canonical import Value
 from model.errors import Refused, Unreachable
-from model.journal import Intent
 from model.journalled import Writer
 from model.layouts.base import Stamp
 from model.layouts.edits import equal_numbers, reordered
@@ -29,8 +27,10 @@ from model.repairs import quarantine
 from model.repairs.catalogue import PREPARES, SECOND_LOOKS
 from model.repairs.outgrown import index_offer
 from model.repairs.steps import GONE, Change, Ground, Prepared, Step, Verdict
-from model.resilient import End, Write, run
-from model.sending import sending
+from model.server.code_preview import sending
+from model.server.retry import End, Write, run
+from model.userdata.journal import Intent
+from model.values.canonical import Value
 
 TRIES = 3
 """How often a repair of several writes is prepared anew where somebody was faster."""

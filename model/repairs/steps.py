@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts import edits
 from model.layouts.base import Layout, Stamp
 from model.plan import Item, Seen, digest
 from model.repairs import quarantine
-from model.resilient import Port, Write, bson_of
+from model.server import guards
+from model.server.retry import Port, Write, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
 
 Verdict: TypeAlias = Literal["would", "young", "changed", "refused", "asks", "nothing"]
 GONE = "gone"

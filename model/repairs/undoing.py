@@ -6,16 +6,16 @@ import datetime as dt
 import json
 from dataclasses import replace
 
-from model import canonical as c
 from model import pending, text
 from model.errors import Refused
 from model.findings import Finding
-from model.journal import Record
 from model.names import id_name
 from model.plan import Item, Seen
 from model.repairs import quarantine
 from model.repairs.steps import Change, Ground, Prepared, Step, nothing, physical
-from model.resilient import Port, Write
+from model.server.retry import Port, Write
+from model.userdata.journal import Record
+from model.values import canonical as c
 
 
 def is_repair(record: Record) -> bool:

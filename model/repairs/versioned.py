@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts.archived import WithArchive
 from model.layouts.base import Layout
@@ -20,6 +18,8 @@ from model.plan import Item
 from model.repairs import quarantine
 from model.repairs.inplace import parts, put_right
 from model.repairs.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
+from model.values import canonical as c
+from model.values.canonical import Value
 
 # --- V1
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from model.canonical import Value
 from model.findings import Finding, Unchecked
 from model.layouts.checks.chains import left_out, unreadable
 from model.layouts.checks.damage import damage_of
 from model.layouts.checks.reading import BrokenOff, Reading, all_of, by_ids
 from model.layouts.fields import legible_field
-from model.resilient import Port
+from model.server.retry import Port
+from model.values.canonical import Value
 
 
 class Documents:

@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding
 from model.layouts.checks.judging import Draft, listed
 from model.layouts.checks.reading import Reading, by_ids
 from model.layouts.checks.spool import Spool
-from model.resilient import Port
 from model.scanning.documents import Documents
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 @dataclass

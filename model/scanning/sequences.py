@@ -14,10 +14,8 @@ from typing import Any
 
 from bson.decimal128 import Decimal128
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding
@@ -27,8 +25,10 @@ from model.layouts.checks.spool import Spool
 from model.layouts.fields import legible_field
 from model.layouts.hints import bare
 from model.names import id_name
-from model.resilient import Port
 from model.scanning.documents import Documents
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 NAMED = ("number", "no", "nr", "num", "seq", "sequence", "serial", "id", "_id")

@@ -6,18 +6,18 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding
 from model.layouts.checks.judging import Draft, listed
 from model.layouts.checks.reading import Reading
 from model.pending import Counters, named, token_name, tokens_of
 from model.records import PendingToken
-from model.resilient import Port
 from model.scanning.documents import Documents
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 

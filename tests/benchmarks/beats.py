@@ -23,9 +23,9 @@ from PySide6.QtWidgets import QApplication
 
 from gui import app, tasks
 from gui.compare.diffview import DiffPanel
-from model.canonical import Value
 from model.records import Version
 from model.session import Session
+from model.values.canonical import Value
 from tests.gui.told import ID, Told, number, told
 
 BEAT = 50.0  # milliseconds

@@ -23,8 +23,8 @@ from typing import Any
 
 import bson
 
-from model.canonical import Path as Place
 from model.diff import Diff, diff
+from model.values.canonical import Path as Place
 from tests.benchmarks import peers
 from tests.benchmarks.timing import CLOCKS
 from tests.laws.confirming import confirm, same

@@ -11,9 +11,9 @@ from typing import Any
 
 import pymongo.common
 
-from model import resilient
 from model.errors import Refused
 from model.records import Outcome
+from model.server import retry
 from tests.blackpipe.ground import Ground, State, ground
 from tests.blackpipe.operations import Operation, operations
 from tests.blackpipe.pipe import ALWAYS, FAULTS, WRITES, WRITES_ALONE, Plan
@@ -54,12 +54,12 @@ class Result:
 @contextmanager
 def in_a_hurry() -> Iterator[None]:
     """Short waits, so that thousands of time-outs fit into minutes; nothing else is changed."""
-    heartbeat, grace = pymongo.common.MIN_HEARTBEAT_INTERVAL, resilient.GRACE
-    pymongo.common.MIN_HEARTBEAT_INTERVAL, resilient.GRACE = 0.01, 0.15
+    heartbeat, grace = pymongo.common.MIN_HEARTBEAT_INTERVAL, retry.GRACE
+    pymongo.common.MIN_HEARTBEAT_INTERVAL, retry.GRACE = 0.01, 0.15
     try:
         yield
     finally:
-        pymongo.common.MIN_HEARTBEAT_INTERVAL, resilient.GRACE = heartbeat, grace
+        pymongo.common.MIN_HEARTBEAT_INTERVAL, retry.GRACE = heartbeat, grace
 
 
 class Bench:

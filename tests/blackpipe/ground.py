@@ -15,8 +15,8 @@ import bson
 import pymongo
 from bson import ObjectId
 
-from model.canonical import Value
 from model.session import Session
+from model.values.canonical import Value
 from tests.blackpipe.pipe import PATIENCE, BlackPipe, Plan
 
 DB = "pipe"

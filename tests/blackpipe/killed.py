@@ -21,9 +21,9 @@ import bson
 
 from model import commands, journalled
 from model.errors import Refused
-from model.journal import Journal
 from model.records import Outcome
 from model.session import Session
+from model.userdata.journal import Journal
 from tests.blackpipe.cases import in_a_hurry
 from tests.blackpipe.ground import HELD_APART, NS, OLD, STATS, Ground, State, ground
 from tests.blackpipe.operations import Operation, operations

@@ -19,10 +19,10 @@ from typing import Any
 
 import bson
 
-from model.canonical import Value
 from model.errors import Refused
-from model.local import wire
+from model.localserver import wire
 from model.session import Session
+from model.values.canonical import Value
 from tests.blackpipe.cases import in_a_hurry
 from tests.blackpipe.ground import DB, ID, NS, STATS, Ground, ground
 from tests.blackpipe.operations import Operation, operations

@@ -9,12 +9,12 @@ from typing import Any
 
 import bson
 
-from model.canonical import Value
 from model.errors import Refused
 from model.findings import Finding
 from model.layouts.recognise import LAYOUTS
 from model.plan import Plan
 from model.records import Outcome
+from model.values.canonical import Value
 from tests.blackpipe.ground import DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
-from model.local import wire
-from model.local.server import LocalServer
-from model.local.wire import Command
+from model.localserver import wire
+from model.localserver.local_server import LocalServer
+from model.localserver.wire import Command
+from model.values import canonical as c
+from model.values.canonical import Value
 
 FAULTS = (
     "cut before",

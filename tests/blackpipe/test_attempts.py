@@ -9,9 +9,9 @@ import bson
 import pymongo
 import pytest
 
-from model.canonical import Value
-from model.local.wire import Command
-from model.resilient import Server, Write
+from model.localserver.wire import Command
+from model.server.retry import Server, Write
+from model.values.canonical import Value
 from tests.blackpipe.ground import NS
 from tests.blackpipe.pipe import BlackPipe, Plan
 

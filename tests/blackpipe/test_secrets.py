@@ -13,8 +13,9 @@ from pathlib import Path
 import pymongo
 import pytest
 
-from model import commands, driver
+from model import commands
 from model.errors import Refused
+from model.server import driver
 from model.session import Session
 from tests.blackpipe.cases import in_a_hurry
 from tests.blackpipe.ground import NS, ground

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from model.canonical import Value
 from model.errors import Unreachable
-from model.resilient import GRACE, Server, Write, run
+from model.server.retry import GRACE, Server, Write, run
+from model.values.canonical import Value
 from tests.blackpipe.ground import NS
 from tests.blackpipe.pipe import ALWAYS, BlackPipe, Plan
 

@@ -11,11 +11,11 @@ import bson
 from bson import ObjectId
 
 from model import pending
-from model.canonical import Value, hash_of, without
 from model.errors import Refused
 from model.profile import stated
 from model.records import Outcome
-from model.resilient import Port
+from model.server.retry import Port
+from model.values.canonical import Value, hash_of, without
 from tests.counting.ground import WRITERS, Doc, Run, exactly_once, result
 from tests.counting.ground import Result as Result
 from tests.simulation.schedule import Crew

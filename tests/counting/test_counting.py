@@ -11,7 +11,7 @@ import pytest
 
 from model import counters, pending, processed
 from model.records import PendingToken
-from model.resilient import End, Port, Write
+from model.server.retry import End, Port, Write
 from tests.counting.published import PUBLISHED
 from tests.counting.subjects import SUBJECTS
 from tests.counting.tally import CREW

@@ -10,14 +10,15 @@ from typing import cast
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from model import canonical, edit, text
-from model.canonical import Value
-from model.collection import CollectionProfile
-from model.drafts import Drafts
+from model import edit, text
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound
 from model.layouts.base import Layout
 from model.records import Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
+from model.userdata.drafts import Drafts
+from model.values import canonical
+from model.values.canonical import Value
 
 NS = "insurance.contracts"
 ID = Value.of("K-204117")

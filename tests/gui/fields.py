@@ -11,8 +11,8 @@ from gui.edit.editor import EditorPanel
 from gui.edit.fieldmodel import VALUE
 from gui.edit.fieldnodes import Node
 from gui.look.cells import CELL, Cell
-from model import canonical
-from model.canonical import Value
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.desk import Desk
 
 Open = Callable[[Desk], EditorPanel]

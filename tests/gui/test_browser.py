@@ -17,8 +17,8 @@ from gui.browse.querybar import field_names, sort_words
 from gui.look import preferences
 from gui.look.cells import CELL, Cell
 from model import text
-from model.canonical import Value
 from model.session import Session
+from model.values.canonical import Value
 from tests.gui.windows import NS, wait_idle
 
 

@@ -21,12 +21,12 @@ from gui.desk import Desk
 from gui.look import preferences, theme
 from gui.messages import area
 from gui.pages import CollectionPage
-from model import canonical
-from model.canonical import Value
 from model.chain import Chain, Follower
 from model.errors import Refused
 from model.records import Version
 from model.session import Session, things
+from model.values import canonical
+from model.values.canonical import Value
 
 NS, ID = "insurance.contracts", Value.of("K-118240")
 Idle = Callable[[], None]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.tools.checkview import CheckPanel
-from model.local import LocalServer
+from model.localserver import LocalServer
 from model.session import Session
 
 

@@ -18,9 +18,9 @@ from pytestqt.qtbot import QtBot
 
 from gui.look.cells import CELL
 from gui.merge.conflicts import ConflictPrompt, _ByPlace, clashes
-from model import canonical
-from model.canonical import Value
 from model.session import Conflict
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.desk import ID, MINE, NS, OPENED, Desk, put, shown, theirs
 
 

@@ -21,10 +21,11 @@ from gui.compare.diffrows import FIELD, SYMBOL, A, B
 from gui.look import wording
 from gui.messages import Line
 from gui.tasks import tasks
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.chain import Follower
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.test_diffview import Shown
 from tests.gui.told import ID, Told, told
 

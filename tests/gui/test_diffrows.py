@@ -18,10 +18,10 @@ from gui.compare.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
 from gui.compare.difftree import CHUNK, Node
 from gui.compare.ignoring import Ignored
 from gui.look.cells import CELL, Cell
-from model import canonical
-from model.canonical import Value
 from model.diff import Operation
 from model.session import Comparison
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.told import compared, compared_bytes
 
 _alive: list[DiffModel] = []

@@ -24,11 +24,11 @@ from gui.compare.hiddensheet import HiddenSheet
 from gui.look import preferences, theme
 from gui.look.cells import CELL, Cell
 from gui.tasks import tasks
-from model import canonical
-from model.canonical import Value
 from model.errors import NotFound
 from model.records import Version
 from model.session import Comparison
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.test_diffrows import walk
 from tests.gui.told import ID, UNREACHABLE, Told, compared, number, told
 

@@ -7,7 +7,7 @@ import pytest
 from gui.edit import draft
 from gui.edit.draft import Edit
 from model import text
-from model.canonical import Value, fields
+from model.values.canonical import Value, fields
 
 DOC = text.from_text(
     '{"a": 1, "b": {"x": {"$numberDecimal": "1.00"}, "y": [{"$numberLong": "7"}, "two", {"z": null}]}, "c": "last"}'

@@ -12,9 +12,10 @@ from pytestqt.qtbot import QtBot
 
 from gui.edit.editor import EditorPanel
 from gui.merge.resolver import ResolverPanel
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.desk import shown
 
 NS = "insurance.contracts"

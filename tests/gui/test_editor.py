@@ -12,8 +12,9 @@ from pytestqt.qtbot import QtBot
 from gui.edit.fieldmodel import ACTION, FIELD, TYPE, VALUE
 from gui.look import preferences
 from gui.look.cells import CELL, Cell
-from model import canonical, text
-from model.canonical import Value
+from model import text
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.desk import OPENED, Desk, put
 from tests.gui.fields import Open, cell, get, node, type_into
 

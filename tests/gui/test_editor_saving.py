@@ -14,9 +14,9 @@ from pytestqt.qtbot import QtBot
 from gui.edit.editor import EditorPanel
 from gui.edit.fieldmodel import VALUE
 from model import text
-from model.canonical import Value
 from model.errors import Unreachable
 from model.records import Outcome
+from model.values.canonical import Value
 from tests.gui.desk import ID, MINE, NS, OPENED, UNKNOWN, Desk, put, shown, theirs
 from tests.gui.fields import Open, cell, get, node, type_into
 

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui.edit.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE
-from model import canonical, text
-from model.canonical import Value
+from model import text
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.desk import OPENED, Desk, put
 from tests.gui.fields import Open, cell, get, node, type_into
 

@@ -15,11 +15,11 @@ from gui.chain.blameview import VALUE
 from gui.chainpages import BlamePage, ChangeMapPage, restorable
 from gui.merge.conflicts import clashes
 from gui.merge.resolving import Resolution, drawn
-from model import canonical
-from model.canonical import Value
-from model.local import LocalServer
+from model.localserver import LocalServer
 from model.profile import Profile
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 
 NS, ID = "shop.orders", Value.of("A-1")
 LONG = "x" * 5000  # too long to be kept with the chain

@@ -13,10 +13,11 @@ from gui.look.cells import CELL, Cell
 from gui.messages import area
 from gui.tools.draftsview import DraftsPanel
 from gui.tools.journalview import JournalPanel
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.records import Draft
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 
 NS = "insurance.contracts"
 ID = Value.of("K-204118")

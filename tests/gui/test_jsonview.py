@@ -10,9 +10,10 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.edit.jsonview import JsonView, taken, written
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
 
 ODD = "no\u00a0break\u2028line\u2029paragraph\ufdd0\ufdd1\ufffcobject\ttab\r\nreturn\x00nul \U0001f9fe"
 

@@ -17,11 +17,11 @@ from gui.look.states import BusyLine
 from gui.messages import Question, area
 from gui.pages import CollectionPage
 from gui.tasks import tasks
-from model import canonical
-from model.canonical import Value
 from model.chain import Chain, Follower
 from model.errors import NotFound
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.test_diffview import Shown
 from tests.gui.test_timeline import Watched
 from tests.gui.told import ID, UNREACHABLE, Told, number, story, told

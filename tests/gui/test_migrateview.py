@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from gui import tasks
 from gui.messages import Question
 from gui.tools.migrateview import MigratePanel
-from model.canonical import Value
 from model.session import Session
+from model.values.canonical import Value
 
 NS, PATIENCE = "insurance.tariffs", 60_000
 

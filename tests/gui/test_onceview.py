@@ -12,9 +12,9 @@ from gui.edit.newdocument import NewDocument
 from gui.edit.oncesheet import OnceSheet
 from gui.messages import MessageArea, Question
 from gui.pages import CollectionPage
-from model import canonical
-from model.canonical import Value
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from gui.messages import Question
 from gui.toolpages import PendingPage
 from gui.tools.pendingview import PendingPanel
 from gui.tools.tokenask import OlderThan, to_type
-from model import canonical
-from model.canonical import Value
 from model.errors import Cancelled
 from model.records import Checkpoint, PendingToken
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.windows import new_window, wait_idle
 
 NS = "insurance.stats"

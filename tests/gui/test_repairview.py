@@ -21,9 +21,9 @@ from gui.repair.itemlist import SAID
 from gui.repair.repairview import RepairPanel
 from gui.repairpages import RepairPage
 from model.findings import Finding
-from model.local import LocalServer
-from model.local.sample import IndexSpec, build
-from model.local.sample.contracts import TOLD
+from model.localserver import LocalServer
+from model.localserver.sample import IndexSpec, build
+from model.localserver.sample.contracts import TOLD
 from model.plan import Plan
 from model.session import Session
 from tests.gui.windows import new_window, open_sample, wait_idle

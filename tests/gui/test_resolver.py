@@ -17,10 +17,11 @@ from gui.merge.resolver import ResolverPanel
 from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
 from gui.merge.resolving import Resolution, drawn, leaves
 from gui.messages import area
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.records import Draft, Outcome
 from model.session import Conflict
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui import desk as desks
 from tests.gui.desk import ID, NS, OPENED, UNKNOWN, Desk, decimal, put, shown, theirs
 

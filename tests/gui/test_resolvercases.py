@@ -15,10 +15,11 @@ from gui.look.cells import CELL, Cell
 from gui.merge.resolver import ResolverPanel
 from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
 from gui.merge.resolving import Resolution, drawn
-from model import canonical, text
-from model.canonical import Value
+from model import text
 from model.errors import Refused
 from model.session import Conflict
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.desk import ID, NS, Desk, shown
 
 CALLED = {"base": "one", "mine": "my", "theirs": "their"}

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.frame.settings import SettingsDialog
 from gui.look import preferences, theme, wording
-from model.canonical import Value
+from model.values.canonical import Value
 from tests.gui.windows import new_window
 
 

@@ -15,8 +15,8 @@ from gui.look import preferences
 from gui.look.cells import CELL, Cell
 from gui.versions.history import AT, HASH, VERSION, HistoryModel
 from gui.versions.timeline import TimelinePanel
-from model.canonical import Value
 from model.records import Version
+from model.values.canonical import Value
 from tests.gui.told import ID, MARTA, UNREACHABLE, Told, number, story, told
 
 

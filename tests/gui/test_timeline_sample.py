@@ -13,8 +13,8 @@ from gui.compare.diffview import DiffPanel
 from gui.tasks import tasks
 from gui.values.valuepane import StoredDialog
 from gui.versions.timeline import TimelinePanel
-from model.canonical import Value
 from model.session import Session
+from model.values.canonical import Value
 
 MARTA = Value.of("K-204117")
 

@@ -14,8 +14,8 @@ from gui.tasks import tasks
 from gui.values import valuepane, valuetext
 from gui.values.valuepane import StoredDialog, ValuePane
 from model import text
-from model.canonical import OBJECT, STRING, Value, encode
 from model.errors import NotFound
+from model.values.canonical import OBJECT, STRING, Value, encode
 
 
 @pytest.fixture

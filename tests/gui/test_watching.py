@@ -17,7 +17,7 @@ from gui.messages import Line, Question
 from gui.pages import CollectionPage
 from gui.toolpages import CheckPage
 from gui.window import Window
-from model.local import LocalServer
+from model.localserver import LocalServer
 from model.session import Session
 from tests.gui.windows import document, new_window, open_source, wait_idle
 from tests.servers.door import Door

@@ -29,12 +29,12 @@ from gui.look import focus, preferences, theme
 from gui.messages import Question
 from gui.pages import CollectionPage
 from gui.window import Window
-from model import canonical
-from model.canonical import Value
-from model.journal import Intent
-from model.local import LocalServer
+from model.localserver import LocalServer
 from model.records import Draft, Outcome
 from model.session import Journal, Session, things
+from model.userdata.journal import Intent
+from model.values import canonical
+from model.values.canonical import Value
 from tests.gui.windows import (
     ID,
     NS,

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from model import canonical
-from model.canonical import Value
 from model.diff import diff
 from model.errors import Unreachable
 from model.records import Checkpoint, State, Stored, Version, no_checkpoint
 from model.session import Comparison, Session
+from model.values import canonical
+from model.values.canonical import Value
 
 START = dt.datetime(2024, 3, 12, 8, 0, tzinfo=dt.UTC)
 ID = Value.of("K-204117")

@@ -17,7 +17,8 @@ import pytest
 from bson import Int64, ObjectId
 from bson.json_util import CANONICAL_JSON_OPTIONS, loads
 
-from model import canonical, text
+from model import text
+from model.values import canonical
 from tests.journeys.running import Run
 from tests.model import stories
 

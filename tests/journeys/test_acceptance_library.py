@@ -11,12 +11,12 @@ import pymongo.database
 import pytest
 from bson import DBRef, Decimal128, Int64, ObjectId
 
-from model.canonical import Value
 from model.diff import diff, patch
 from model.errors import Refused
 from model.merge import merge
 from model.session import Session
 from model.text import from_text, to_text
+from model.values.canonical import Value
 from tests.model import stories
 
 Db = pymongo.database.Database[dict[str, Any]]

@@ -13,7 +13,8 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model import canonical, commands, text
+from model import commands, text
+from model.values import canonical
 from tests.journeys.running import Rows
 
 Db = pymongo.database.Database[dict[str, Any]]

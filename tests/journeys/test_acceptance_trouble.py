@@ -15,7 +15,8 @@ import bson
 import pymongo.database
 import pytest
 
-from model import commands, journal
+from model import commands
+from model.userdata import journal
 from tests.model import stories
 
 Db = pymongo.database.Database[dict[str, Any]]

@@ -10,7 +10,8 @@ import pymongo.database
 import pytest
 from bson import Int64, ObjectId
 
-from model import canonical, text
+from model import text
+from model.values import canonical
 from tests.journeys.running import Rows, Run
 from tests.model import stories
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from model import commands
-from model.local.wire import Command
+from model.localserver.wire import Command
 from tests.model.feed_ground import NS, Ground, ground
 from tests.model.test_feed import STORY, act
 

@@ -11,7 +11,7 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model.lock import Held, held
+from model.userdata.lock import Held, held
 from tests.journeys.running import Rows, Run
 
 Db = pymongo.database.Database
@@ -151,9 +151,11 @@ def test_a_second_cleanup_says_that_another_is_at_work_and_does_nothing(
     assert rows("cleanup", source, f"{db}.stats", "--apply")[1][0]["outcome"] == "applied"
 
 
-DIES = "import os; from model.lock import held; lock = held('cleanup', 'a source'); lock.__enter__(); os._exit(9)"
+DIES = (
+    "import os; from model.userdata.lock import held; lock = held('cleanup', 'a source'); lock.__enter__(); os._exit(9)"
+)
 HOLDS = (
-    "import sys; from model.lock import held\n"
+    "import sys; from model.userdata.lock import held\n"
     "with held('cleanup', 'a source'): print('held', flush=True); sys.stdin.readline()"
 )
 

@@ -19,7 +19,8 @@ import pymongo.database
 import pytest
 from pymongo.errors import OperationFailure
 
-from model import canonical, commands
+from model import commands
+from model.values import canonical
 from tests.model import stories
 
 SECRET = "pl4nted-s3cret"
@@ -236,7 +237,7 @@ def test_cleanup_of_a_collection_without_tokens(trouble: Trouble) -> None:
 
 
 def test_undo_asks_for_the_source_where_a_password_is_missing(trouble: Trouble, home: Path) -> None:
-    from model.journal import Journal
+    from model.userdata.journal import Journal
     from tests.model.test_journal import APPLIED, INTENT
 
     journal = Journal()

@@ -16,10 +16,10 @@ from bson import ObjectId
 from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
 
 FOLDER = Path(__file__).parent.parent / "cases" / "bson-corpus"
 LAYOUTS = ("versions", "embedded", "archive", "hashed", "plain")

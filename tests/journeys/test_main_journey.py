@@ -23,8 +23,8 @@ from gui.messages import Question
 from gui.pages import CollectionPage
 from gui.toolpages import JournalPage, PendingPage
 from gui.window import Window
-from model.canonical import FORGIVING, Value
-from model.local import sample
+from model.localserver import sample
+from model.values.canonical import FORGIVING, Value
 from tests.gui.conftest import idle, look
 
 __all__ = ["idle", "look"]  # fixtures

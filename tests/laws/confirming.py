@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from bson import Int64
 
-from model.canonical import Path
 from model.diff import Operation
+from model.values.canonical import Path
 
 Listed: TypeAlias = dict[tuple[str, Path], Operation]
 

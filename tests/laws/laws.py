@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
 from model.diff import Diff, diff, patch
 from model.merge import merge
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def of_a_diff(a: bytes, b: bytes) -> Diff:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 
-from model import canonical as c
-from model.canonical import Value
+from model.values import canonical as c
+from model.values.canonical import Value
 
 SMALL = [
     Value(kind, bytes.fromhex(data))

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from model.local import LocalServer
+from model.localserver import LocalServer
 from tests.migrating.ground import PAIRS
 from tests.migrating.run import Careless, killed, moved
 

@@ -9,10 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
 from model.catalogue import Catalogue
-from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Layout
 from model.layouts.listed import LAYOUTS, bind, has_archive, stated
@@ -20,7 +17,10 @@ from model.migrate import Migration, target_profile
 from model.profile import Profile
 from model.records import Version
 from model.repairs.steps import Ground
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
+from model.userdata.journal import Journal
+from model.values import canonical as c
+from model.values.canonical import Value
 
 PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS if a != b]
 START = dt.datetime(2026, 3, 1, 8, 30, tzinfo=dt.UTC)

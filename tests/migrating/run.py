@@ -11,7 +11,7 @@ import pymongo
 
 from model.migrate import Migration
 from model.records import Checkpoint, Outcome, no_checkpoint
-from model.resilient import Server
+from model.server.retry import Server
 from tests.migrating.ground import Dying, Killed, Place, place
 
 SHARE = 0.3  # of the steps of a migration in which somebody writes

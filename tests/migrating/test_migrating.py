@@ -15,16 +15,16 @@ from typing import Any
 import pymongo
 import pytest
 
-from model import canonical as c
 from model import commands
-from model.canonical import Value
 from model.errors import Unreachable
 from model.layouts.listed import LAYOUTS
 from model.migrate import Checked, Migration
 from model.profile import Profile
 from model.records import Version
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.migrating.ground import PAIRS, START, Dying, Killed, _version, place
 from tests.migrating.run import Careless, killed, moved
 

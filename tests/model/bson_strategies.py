@@ -6,9 +6,9 @@ import struct
 
 from hypothesis import strategies as st
 
-from model import canonical as c
-from model.canonical import Value
-from model.notation import scalars
+from model.text import scalars
+from model.values import canonical as c
+from model.values.canonical import Value
 
 _NAMES = ["a", "b", "c", "d", "_id", "", "0", "1", "a.b", "$set", "naïve", "\udcff"]
 _TYPED = ["$oid", "$ref", "$id", "$db", "$numberInt", "$date", "$fields", "$raw"]

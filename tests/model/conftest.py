@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from model.resilient import Server
+from model.server.retry import Server
 
 
 @pytest.fixture

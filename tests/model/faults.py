@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from model.records import ServerFacts
-from model.resilient import Reply, Server, Terms, Write
+from model.server.retry import Reply, Server, Terms, Write
 
 Fault: TypeAlias = Literal["none", "never", "lost", "late", "dead"]
 

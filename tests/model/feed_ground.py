@@ -11,10 +11,10 @@ import pymongo
 
 from model.feed import Fed, feed
 from model.layouts.stream import Stream
-from model.local import LocalServer
+from model.localserver import LocalServer
 from model.profile import stated
-from model.resilient import Reply, Server, Write
-from model.watching import Changes, Take
+from model.server.change_stream import Changes, Take
+from model.server.retry import Reply, Server, Write
 from tests.model.faults import Dead, FaultyServer
 
 NS, ARCHIVE = "shop.orders", "shop.orders_history"

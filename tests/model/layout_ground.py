@@ -6,12 +6,12 @@ from typing import Any
 
 import bson
 
-from model import canonical as c
-from model.canonical import Value
 from model.layouts.base import Layout
 from model.layouts.recognise import bind
 from model.profile import stated
-from model.resilient import Port, Server
+from model.server.retry import Port, Server
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NAMES: dict[str, dict[str, str]] = {
     "default": {},

@@ -12,9 +12,9 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.collection import Collection
 
-from model import canonical as c
-from model.canonical import Value
-from model.local import LocalServer
+from model.localserver import LocalServer
+from model.values import canonical as c
+from model.values.canonical import Value
 
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 

@@ -15,7 +15,7 @@ from bson import ObjectId
 from model.layouts.recognise import recognise
 from model.profile import CollectionProfile, Profile
 from model.records import CollectionInfo
-from model.resilient import Server
+from model.server.retry import Server
 
 Db = pymongo.database.Database[dict[str, Any]]
 Document = dict[str, Any]

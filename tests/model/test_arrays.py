@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import canonical as c
-from model.canonical import Value
-from model.diff import diff
-from model.differences import arrays, edits, orders
-from model.differences.edits import apply_edits, compare, inverse_edits, text_edits
-from model.merging.linemerge import merge_lines
+from model.diff import alignment, common_order, diff, text_comparison
+from model.diff.text_comparison import apply_edits, compare, inverse_edits, text_edits
+from model.merge.line_merge import merge_lines
+from model.values import canonical as c
+from model.values.canonical import Value
 
 few = st.lists(st.integers(0, 4), max_size=9)
 
@@ -39,12 +38,12 @@ def _check(a: Sequence[Hashable], b: Sequence[Hashable], pairs: list[tuple[int, 
 @given(few, few)
 @settings(max_examples=300, deadline=None)
 def test_an_alignment_is_the_longest_there_is(a: list[int], b: list[int]) -> None:
-    found = arrays.align(a, b)
+    found = alignment.align(a, b)
     _check(a, b, found.pairs)
     assert len(found.pairs) == _longest(a, b)
     assert not found.coarse
-    assert arrays.myers(a, b, 100) is not None
-    assert len(arrays.lcs(a, b)) == len(arrays.myers(a, b, 100) or []) == _longest(a, b)
+    assert alignment.myers(a, b, 100) is not None
+    assert len(alignment.lcs(a, b)) == len(alignment.myers(a, b, 100) or []) == _longest(a, b)
 
 
 def test_each_method_finds_the_longest_in_longer_sequences() -> None:
@@ -54,18 +53,18 @@ def test_each_method_finds_the_longest_in_longer_sequences() -> None:
         b = [x for x in a if chance.random() > 0.1]
         for _ in range(20):
             b.insert(chance.randrange(len(b)), chance.randrange(kinds))
-        pairs = arrays.align(a, b).pairs
+        pairs = alignment.align(a, b).pairs
         _check(a, b, pairs)
         assert len(pairs) == _longest(a, b)
 
 
 def test_beyond_the_bounds_the_alignment_is_right_and_says_that_it_is_coarse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "LCS_BITS", 400)
-    monkeypatch.setattr(arrays, "MYERS_BOUND", 3)
+    monkeypatch.setattr(alignment, "LCS_BITS", 400)
+    monkeypatch.setattr(alignment, "MYERS_BOUND", 3)
     chance = random.Random(8)
     a = [chance.randrange(9) for _ in range(60)] + ["anchor"] + [chance.randrange(9) for _ in range(10)]
     b = [chance.randrange(9) for _ in range(10)] + ["anchor"] + [chance.randrange(9) for _ in range(60)]
-    found = arrays.align(a, b)
+    found = alignment.align(a, b)
     _check(a, b, found.pairs)
     assert found.coarse
     assert (60, 10) in found.pairs
@@ -78,7 +77,7 @@ def test_many_equal_elements_do_not_make_it_slow() -> None:
     for _ in range(150):
         b[chance.randrange(len(b))] = 1
         a[chance.randrange(len(a))] = 1
-    _check(a, b, arrays.align(a, b).pairs)
+    _check(a, b, alignment.align(a, b).pairs)
 
 
 @given(st.permutations(range(5)), st.permutations(range(5)), st.permutations(range(5)))
@@ -87,8 +86,8 @@ def test_an_agreed_order_turns_round_what_one_side_did(base: list[int], mine: li
     def before(order: list[int], x: int, y: int) -> bool:
         return order.index(x) < order.index(y)
 
-    found = orders.agreed(base, mine, theirs)
-    assert found == orders.agreed(base, theirs, mine)
+    found = common_order.agreed(base, mine, theirs)
+    assert found == common_order.agreed(base, theirs, mine)
     if found is None:
         return
     for x, y in itertools.combinations(base, 2):
@@ -100,7 +99,7 @@ def test_an_order_of_thousands_merges_by_the_stretches_that_stay_together() -> N
     base = list(range(5000))
     mine = [*base[100:], *base[:100]]
     theirs = [*base[:3000], 4000, *base[3000:4000], *base[4001:]]
-    found = orders.agreed(base, mine, theirs)
+    found = common_order.agreed(base, mine, theirs)
     assert found is not None
     assert found[0] == 100
     assert found.index(4000) == found.index(3000) - 1
@@ -142,7 +141,7 @@ def test_no_edit_parts_a_letter_from_its_mark(old: str, new: str, gone: str, com
 
 
 def test_lines_that_all_changed_are_not_all_compared_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.differences.edits._MOST_BITS", 2000)
+    monkeypatch.setattr("model.diff.text_comparison._MOST_BITS", 2000)
     blocks = [" ".join(f"{i}w{k}" for k in range(10)) for i in range(20)]
     old, new = ("\nsame\n".join(one.replace("w1", w).replace("w8", w) for one in blocks) for w in ("w", "changed"))
     found, coarse = compare(old, new)
@@ -154,8 +153,8 @@ def test_lines_that_all_changed_are_not_all_compared_by_words(monkeypatch: pytes
 
 
 def test_a_very_large_change_of_text_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for bound in ("edits.LCS_BITS", "arrays.LCS_BITS", "arrays.MYERS_BOUND"):
-        monkeypatch.setattr(f"model.differences.{bound}", 3)
+    for bound in ("text_comparison.LCS_BITS", "alignment.LCS_BITS", "alignment.MYERS_BOUND"):
+        monkeypatch.setattr(f"model.diff.{bound}", 3)
     old, new = "a b c d e f g h i j k\n" * 5, "k a j b i c h d g e f\n" * 5
     found, coarse = compare(old, new)
     assert coarse
@@ -215,9 +214,9 @@ LINES_AND_WORDS = st.text(st.sampled_from("ab.,- \t\n\r\x0b\x85\u2028\u00e9!"), 
 def test_a_text_that_is_taken_apart_in_pieces_has_the_same_edits(old: str, new: str) -> None:
     whole = compare(old, new)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edits, "_AT_ONCE", 1)
+        patch.setattr(text_comparison, "_AT_ONCE", 1)
         assert compare(old, new) == whole
-        patch.setattr(edits, "_NEAR", 2)
+        patch.setattr(text_comparison, "_NEAR", 2)
         assert compare(old, new) == whole
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.diff import diff, patch
 from model.errors import Unreadable
 from model.merge import merge
+from model.values import canonical as c
+from model.values.canonical import Value
 
 FOLDER = Path(__file__).parent.parent / "cases" / "bson-corpus"
 FILES = sorted(FOLDER.glob("*.json"))

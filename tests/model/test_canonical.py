@@ -13,13 +13,13 @@ from bson_strategies import documents, leaves, related
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.diff import diff
-from model.differences.walk import spans
+from model.diff.walk import spans
 from model.errors import Unreadable
 from model.merge import merge
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 @given(documents())

@@ -13,14 +13,14 @@ from bson import Int64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import canonical
-from model.canonical import Value
 from model.chain import Chain, Follower, Track, bisect, key_text, locate
 from model.errors import Cancelled, NotFound, Refused, Unreadable
 from model.following import blamed
-from model.local.sample.decades import CHANGES, MISSING
+from model.localserver.sample.k118240 import CHANGES, MISSING
 from model.records import Version
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 from tests.model import stories
 
 Db = pymongo.database.Database

@@ -13,14 +13,14 @@ import pymongo
 import pytest
 
 from model import commands
-from model import home as homes
 from model.check import Guarantee, Verdict, check
 from model.checking.scratch import Scratch
 from model.errors import Cancelled, NotAllowed, Refused
-from model.local import LocalServer
-from model.server import SCRATCH, Server
+from model.localserver import LocalServer
+from model.server.server import SCRATCH, Server
 from model.session import Session
 from model.trust import Trust
+from model.userdata import folders as homes
 from tests.servers.torn import torn_server
 
 

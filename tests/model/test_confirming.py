@@ -8,8 +8,8 @@ from typing import Any
 import bson
 import pytest
 
-from model.canonical import Value
 from model.diff import Replace, diff
+from model.values.canonical import Value
 from tests.laws.confirming import confirm
 
 LARGE = 2**53 - 1

@@ -12,9 +12,9 @@ import keyring.backend
 import keyring.errors
 import pytest
 
-from model import connections
-from model.connections import Connections, SavedConnection
 from model.errors import NotFound, Refused
+from model.userdata import connections
+from model.userdata.connections import Connections, SavedConnection
 from tests.rings import Memory
 
 SECRET = "pl4nted-s3cret"

@@ -10,10 +10,10 @@ import bson
 import pytest
 from bson import ObjectId
 
-from model.canonical import Value
 from model.layouts.fields import legible
-from model.local import LocalServer
+from model.localserver import LocalServer
 from model.session import Session
+from model.values.canonical import Value
 
 _UNKNOWN_TYPE = b"\x2a"
 

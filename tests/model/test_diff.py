@@ -11,13 +11,12 @@ import pytest
 from bson_strategies import documents, related
 from hypothesis import given, settings
 
-from model import canonical as c
 from model import diff as module
 from model import text
-from model.canonical import Value
-from model.diff import Add, Move, Remove, TextEdit, diff, patch
-from model.differences import matching
+from model.diff import Add, Move, Remove, TextEdit, diff, matching, patch
 from model.errors import Refused, Unreadable
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.laws.laws import of_a_diff
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "diff.json").read_text())
@@ -101,8 +100,8 @@ def test_a_shuffle_keeps_the_longest_run() -> None:
 
 
 def test_what_would_take_too_long_is_coarser_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.differences.arrays.LCS_BITS", 1000)
-    monkeypatch.setattr("model.differences.arrays.MYERS_BOUND", 5)
+    monkeypatch.setattr("model.diff.alignment.LCS_BITS", 1000)
+    monkeypatch.setattr("model.diff.alignment.MYERS_BOUND", 5)
     chance = random.Random(2)
     a = [chance.randrange(20) for _ in range(300)]
     b = [chance.randrange(20) for _ in range(300)]

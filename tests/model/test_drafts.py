@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from bson import Int64
 
-from model import canonical
-from model.canonical import Value
-from model.drafts import Drafts
 from model.errors import Refused
 from model.records import Draft
+from model.userdata.drafts import Drafts
+from model.values import canonical
+from model.values.canonical import Value
 
 AT = dt.datetime(2026, 11, 20, 14, 31, tzinfo=dt.UTC)
 

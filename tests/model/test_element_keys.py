@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
-from model.local import LocalServer
+from model.localserver import LocalServer
 from model.profile import Profile
 from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NS = "shop.orders"
 ID = Value.of("A-1")

@@ -12,12 +12,12 @@ from bson_strategies import related
 from deepdiff import Delta
 from hypothesis import given, settings
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.diff import diff
+from model.diff.export import to_deepdiff, to_json_patch, to_lines
 from model.errors import Refused
-from model.export import to_deepdiff, to_json_patch, to_lines
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.laws.rfc6902 import applied
 
 

@@ -14,10 +14,10 @@ import pymongo
 import pytest
 from bson import Int64
 
-from model.canonical import Value
 from model.errors import Refused, Unreachable
 from model.findings import Finding
-from model.watching import TooLarge
+from model.server.change_stream import TooLarge
+from model.values.canonical import Value
 from tests.model.faults import Dead, FaultyServer
 from tests.model.feed_ground import NS, Ground, Killed, ground, notes, outcomes
 from tests.model.feed_stories import story
@@ -334,7 +334,7 @@ def test_the_java_server_is_fed_by_polling(java_uri: str) -> None:
     from model.feed import feed
     from model.layouts.stream import Stream
     from model.profile import stated
-    from model.resilient import Server
+    from model.server.retry import Server
 
     with Server.connect(java_uri) as server, pymongo.MongoClient[Any](java_uri) as client:
         client.drop_database("palimpsest_feed")

@@ -10,8 +10,8 @@ from bson import Int64
 
 from model.errors import Refused
 from model.feeding.collection import CollectionFeed
-from model.resilient import Reply, Server, Write
-from model.watching import Changes, Take
+from model.server.change_stream import Changes, Take
+from model.server.retry import Reply, Server, Write
 from tests.model.faults import FaultyServer
 from tests.model.feed_ground import Ground, ground, outcomes
 

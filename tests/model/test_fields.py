@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
 from model.diff import Add, Remove, Reorder, Replace, diff
-from model.differences.fields import changes, differences
-from model.differences.walk import Pair, names_of, spans
+from model.diff.field_changes import changes, differences
+from model.diff.walk import Pair, names_of, spans
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import any_value, many_fields
 

@@ -13,8 +13,10 @@ from bson_strategies import related
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import canonical, files, text
+from model import text
 from model.errors import Refused, Unreadable
+from model.text import document_file
+from model.values import canonical
 
 DOCUMENT = canonical.encode(
     {
@@ -54,9 +56,9 @@ TEXTS = [
 def test_a_text_is_written_again_as_it_was(tmp_path: Path, written: str) -> None:
     path = tmp_path / "one.json"
     path.write_bytes(written.encode())
-    raw, form = files.read(str(path))
-    assert files.written(raw, form).decode() == written
-    assert files.written(raw, dataclasses.replace(form, source=None)).decode() == written
+    raw, form = document_file.read(str(path))
+    assert document_file.written(raw, form).decode() == written
+    assert document_file.written(raw, dataclasses.replace(form, source=None)).decode() == written
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -65,17 +67,17 @@ def test_every_type_survives_in_every_form(tmp_path: Path, indent: int | None) -
 
     for kept in (text.to_text(DOCUMENT, indent), text.to_text(canonical.encode({"n": 1})), '{"n": 1}'):
         (tmp_path / "form.json").write_text(kept, encoding="utf-8")
-        _, form = files.read(str(tmp_path / "form.json"))
-        (tmp_path / "out.json").write_bytes(files.written(DOCUMENT, form))
-        assert files.read(str(tmp_path / "out.json"))[0] == DOCUMENT
+        _, form = document_file.read(str(tmp_path / "form.json"))
+        (tmp_path / "out.json").write_bytes(document_file.written(DOCUMENT, form))
+        assert document_file.read(str(tmp_path / "out.json"))[0] == DOCUMENT
 
 
 def test_bson_stays_bson_whatever_the_file_is_called(tmp_path: Path) -> None:
     for name in ("a.bson", ".merge_file_x7"):
         (tmp_path / name).write_bytes(DOCUMENT)
-        raw, form = files.read(str(tmp_path / name))
+        raw, form = document_file.read(str(tmp_path / name))
         assert raw == DOCUMENT
-        files.write(str(tmp_path / "out"), raw, form)
+        document_file.write(str(tmp_path / "out"), raw, form)
         assert (tmp_path / "out").read_bytes() == DOCUMENT
 
 
@@ -95,19 +97,19 @@ def test_bson_stays_bson_whatever_the_file_is_called(tmp_path: Path) -> None:
 def test_what_is_no_single_document_is_said_with_the_file(tmp_path: Path, name: str, data: bytes, said: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises((Refused, Unreadable), match=said):
-        files.read(str(tmp_path / name))
+        document_file.read(str(tmp_path / name))
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no file"):
-        files.read(str(tmp_path / "none.json"))
+        document_file.read(str(tmp_path / "none.json"))
 
 
 def test_an_empty_base_is_an_empty_document_where_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "base").write_bytes(b"")
-    assert files.read(str(tmp_path / "base"), empty=True)[0] == canonical.EMPTY
+    assert document_file.read(str(tmp_path / "base"), empty=True)[0] == canonical.EMPTY
     with pytest.raises(Unreadable):
-        files.read(str(tmp_path / "base"))
+        document_file.read(str(tmp_path / "base"))
 
 
 BY_HAND = """{
@@ -142,10 +144,10 @@ def test_what_did_not_change_keeps_its_very_text(tmp_path: Path, changed: str, l
     path = tmp_path / "by hand.json"
     for lines in ("\n", "\r\n"):
         path.write_bytes(BY_HAND.replace("\n", lines).encode())
-        raw, form = files.read(str(path))
+        raw, form = document_file.read(str(path))
         name, value = next(iter(canonical.fields(text.loose(changed.replace("$.", "")))))
         pairs = dict(canonical.fields(raw)) | {name: value}
-        found = files.written(canonical.document(list(pairs.items())), form).decode()
+        found = document_file.written(canonical.document(list(pairs.items())), form).decode()
         assert found == BY_HAND.replace(line, becomes).replace("\n", lines)
         assert BY_HAND.count(line) == 1
 
@@ -158,30 +160,30 @@ def test_a_kept_text_stands_for_the_changed_document(
     a, b = both
     written = text.to_text(a, indent) if exact else text.relaxed(a, indent)
     was = text.from_text(written)
-    form = dataclasses.replace(files.form_of(written), source=(written, was))
-    assert text.from_text(files.written(b, form).decode("utf-8", "surrogatepass")) == b
+    form = dataclasses.replace(document_file.form_of(written), source=(written, was))
+    assert text.from_text(document_file.written(b, form).decode("utf-8", "surrogatepass")) == b
 
 
 def test_commas_at_the_beginning_of_lines_stay_there() -> None:
     written = '{ "a": 1\n, "b": [2\n  ,3]\n, "c": {}\n}'
-    form = dataclasses.replace(files.form_of(written), source=(written, text.from_text(written)))
-    found = files.written(text.from_text('{"a": 1, "b": [2, 4, [5]], "c": {}, "d": [6]}'), form).decode()
+    form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))
+    found = document_file.written(text.from_text('{"a": 1, "b": [2, 4, [5]], "c": {}, "d": [6]}'), form).decode()
     assert found == '{ "a": 1\n, "b": [2\n  ,4\n  ,[5]]\n, "c": {}\n, "d": [6]\n}'
 
 
 def test_a_text_of_any_depth_is_kept() -> None:
     written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
-    form = dataclasses.replace(files.form_of(written), source=(written, text.from_text(written)))
+    form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))
     now = text.from_text(written.replace("1", "2"))
-    assert files.written(now, form).decode() == written.replace("1", "2")
+    assert document_file.written(now, form).decode() == written.replace("1", "2")
 
 
 def test_a_text_of_many_levels_takes_no_memory_for_the_whole_inside_of_each() -> None:
     written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
-    form = dataclasses.replace(files.form_of(written), source=(written, text.from_text(written)))
+    form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))
     now = text.from_text(written.replace("1", "2"))
     tracemalloc.start()
-    files.written(now, form)
+    document_file.written(now, form)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 << 20
@@ -200,5 +202,5 @@ def test_a_text_of_many_levels_takes_no_memory_for_the_whole_inside_of_each() ->
     ],
 )  # fmt: skip
 def test_lines_beside_what_came_and_went_stay(before: str, after: str, becomes: str | None) -> None:
-    form = dataclasses.replace(files.form_of(before), source=(before, text.from_text(before)))
-    assert files.written(text.from_text(after), form).decode() == (becomes or after)
+    form = dataclasses.replace(document_file.form_of(before), source=(before, text.from_text(before)))
+    assert document_file.written(text.from_text(after), form).decode() == (becomes or after)

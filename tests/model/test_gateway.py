@@ -12,30 +12,30 @@ import pytest
 from bson import ObjectId
 
 from model import pending
-from model.canonical import Value
 from model.layouts.flagged import Flagged
 from model.layouts.recognise import LAYOUTS, bind
 from model.profile import stated
 from model.records import PendingToken
-from model.resilient import Server, Write
+from model.server.retry import Server, Write
+from model.values.canonical import Value
 from tests.model.faults import FaultyServer
 from tests.model.layout_ground import doc, layout_of
 from tests.simulation.machine import check
 
 MODEL = Path(__file__).parents[2] / "model"
-GATEWAY = MODEL / "server.py"
-CODE = [path for path in sorted(MODEL.rglob("*.py")) if MODEL / "local" not in path.parents]
+GATEWAY = MODEL / "server" / "server.py"
+CODE = [path for path in sorted(MODEL.rglob("*.py")) if MODEL / "localserver" not in path.parents]
 WRITING = {
     *("insert_one", "insert_many", "update_one", "update_many", "replace_one", "delete_one", "delete_many"),
     *("bulk_write", "find_one_and_update", "find_one_and_replace", "find_one_and_delete", "drop_database"),
     *("drop_collection", "drop_index", "drop_indexes", "create_collection", "create_indexes"),
 }
 DRIVERS = {
-    "meanings.py": {"pymongo"},
-    "resilient.py": {"pymongo"},
+    "driver_errors.py": {"pymongo"},
+    "retry.py": {"pymongo"},
     "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"},
 }
-SENDERS = {"resilient.py", "numbering.py"}
+SENDERS = {"retry.py", "numbering.py"}
 """Where a write is sent: by ``run``, and by the two guarded steps that settle a number."""
 
 

@@ -12,14 +12,14 @@ import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from bson.regex import Regex
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import Refused, Unreachable
-from model.guards import Abilities
 from model.layouts.listed import bind
-from model.leaves import addressable
-from model.resilient import Server, Write, bson_of
+from model.server import guards
+from model.server.guards import Abilities
+from model.server.retry import Server, Write, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.values.leaves import addressable
 from tests.model.faults import FaultyServer
 from tests.model.layout_ground import doc, layout_of
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from model import health
-from model.canonical import Value
 from model.errors import Refused
 from model.health import Counted, Health, compared, counted, courses, told
 from model.scan import Summary
 from model.session import Session
+from model.values.canonical import Value
 
 SOURCE = "mongodb://db.example/"
 NOON = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.diff import Diff, diff, patch
 from model.merge import merge
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.laws.laws import of_a_diff, of_a_merge
 
 SECONDS = 60  # by far more than needed, so that a busy machine passes, and by far less than a quadratic walk takes

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from bson import Int64
 
-from model import canonical, commands
-from model.canonical import Value
+from model import commands
 from model.errors import NotFound, Refused
-from model.journal import Intent, Journal
 from model.records import Outcome
+from model.userdata.journal import Intent, Journal
+from model.values import canonical
+from model.values.canonical import Value
 
 BEFORE, AFTER = canonical.encode({"status": "open", "n": 1}), canonical.encode({"status": "closed", "n": Int64(1)})
 INTENT = Intent(
@@ -98,7 +99,7 @@ def test_a_process_that_died_in_between_is_told_as_not_known(tmp_path: Path) -> 
 import os, sys
 from pathlib import Path
 from tests.model.test_journal import INTENT
-from model.journal import Journal
+from model.userdata.journal import Journal
 Journal(Path(sys.argv[1])).begin(INTENT)
 os._exit(9)
 """

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.errors import NotFound
 from model.layouts.base import Layout, Stamp
 from model.layouts.recognise import LAYOUTS
-from model.resilient import Server
+from model.server.retry import Server
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.layout_ground import NAMES, doc, layout_of, v
 
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "layouts.json").read_text(encoding="utf-8"))

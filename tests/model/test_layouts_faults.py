@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
 from model.layouts.base import Layout
 from model.layouts.fields import number_of
 from model.layouts.recognise import LAYOUTS, bind
 from model.records import Outcome
-from model.resilient import Server
+from model.server.retry import Server
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.faults import Dead, Fault, FaultyServer
 from tests.model.layout_ground import doc, layout_of
 

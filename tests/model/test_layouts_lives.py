@@ -8,12 +8,12 @@ from functools import partial
 
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import NotFound
 from model.layouts.base import Layout
 from model.layouts.recognise import LAYOUTS, bind
-from model.resilient import Server
+from model.server.retry import Server
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.faults import Fault, FaultyServer
 from tests.model.layout_ground import doc, layout_of
 

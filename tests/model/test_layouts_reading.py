@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from bson import Decimal128, Int64, ObjectId, Regex
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts.fields import number_of, place_of, unreadable
 from model.layouts.gaps import newest_first, with_gaps
 from model.mql import filters
 from model.records import Version
-from model.resilient import Server, Write
+from model.server.retry import Server, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.layout_ground import doc, layout_of, v
 
 ID = Value.of("K-1")

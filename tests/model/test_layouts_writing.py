@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
-from model import canonical as c
-from model.canonical import Value
 from model.layouts.base import Layout, Stamp
 from model.layouts.edits import differences, operators, reordered
 from model.layouts.fields import compose, number_of
 from model.layouts.recognise import LAYOUTS, bind
 from model.records import Outcome
-from model.resilient import Server, Write
+from model.server.retry import Server, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.layout_ground import doc, layout_of, v
 
 ID = Value.of("K-1")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from model import text
-from model.canonical import Value
 from model.errors import Cancelled, Refused
 from model.records import Row
 from model.session import Session
+from model.values.canonical import Value
 
 NS = "insurance.contracts"
 
@@ -63,7 +63,7 @@ def test_a_place_that_cannot_be_written_is_refused_in_one_sentence(sample: Sessi
 
 
 def test_what_does_not_decode_is_counted_and_left_out(tmp_path: Path) -> None:
-    from model.listing import write_rows
+    from model.text.row_file import write_rows
 
     whole = Value.of({"a": 1}).data
     rows = [Row(Value.of(1), None, None, 5, whole), Row(Value.of(2), None, None, 5, b"\x05\x00", readable=False)]

@@ -14,7 +14,7 @@ from bson import Int64
 from local_client import split
 
 from model.errors import NotFound, Refused, Unreadable
-from model.local import LocalServer, open_dump
+from model.localserver import LocalServer, open_dump
 
 ROWS = [bson.encode({"_id": i, "docId": i // 3, "v": i % 3, "n": Int64(i)}) for i in range(9)]
 BYTES = b"".join(ROWS)

@@ -14,8 +14,8 @@ from bson import Code, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Times
 from local_client import Stored, stored
 from pymongo.errors import OperationFailure
 
-from model import canonical as c
-from model.canonical import Value
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 @pytest.fixture

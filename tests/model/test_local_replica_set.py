@@ -13,8 +13,8 @@ from bson import Int64
 from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure
 
-from model.local import LocalServer, wire
-from model.local.wire import Command
+from model.localserver import LocalServer, wire
+from model.localserver.wire import Command
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_it_says_that_it_is_the_primary_of_a_set_with_sessions(client: pymongo.M
 
 
 def test_a_client_that_looks_for_the_set_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.local.server._UNIX", None)
+    monkeypatch.setattr("model.localserver.local_server._UNIX", None)
     with LocalServer(replica_set="rs0") as server:
         uri = server.uri.partition("?")[0] + "?replicaSet=rs0"
         with pymongo.MongoClient[Any](uri, serverSelectionTimeoutMS=5000) as client:

@@ -22,7 +22,7 @@ from local_client import Stored, stored
 from pymongo.errors import OperationFailure
 
 from model.errors import Refused, Unreadable
-from model.local import LocalServer, wire
+from model.localserver import LocalServer, wire
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_the_socket_is_private_and_gone_afterwards() -> None:
 
 
 def test_without_unix_sockets_it_listens_on_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.local.server._UNIX", None)
+    monkeypatch.setattr("model.localserver.local_server._UNIX", None)
     with LocalServer() as server:
         assert server.uri.startswith("mongodb://127.0.0.1:")
         with pymongo.MongoClient(server.uri) as client:

@@ -21,9 +21,9 @@ from local_client import RAW, Stored, stored
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError, OperationFailure, WriteError
 
-from model import canonical as c
-from model.canonical import Value
-from model.local import LocalServer
+from model.localserver import LocalServer
+from model.values import canonical as c
+from model.values.canonical import Value
 
 CORPUS = Path(__file__).parent.parent / "cases" / "bson-corpus"
 

@@ -9,7 +9,7 @@ import pymongo.errors as e
 import pymongo.helpers_shared
 import pytest
 
-from model.meanings import CODES, Meaning, cannot_read, meaning
+from model.server.driver_errors import CODES, Meaning, cannot_read, meaning
 
 
 def answered(code: int | None, text: str = "said the server", labels: tuple[str, ...] = ()) -> e.OperationFailure:

@@ -11,12 +11,12 @@ import pytest
 from bson_strategies import related
 from hypothesis import given, settings
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.diff import Add, Remove, diff, patch
 from model.errors import Refused, Unreadable
 from model.merge import Merge, merge
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.laws import wide
 from tests.laws.laws import of_a_merge, takes_a_side
 

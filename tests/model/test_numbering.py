@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
 from model.findings import Finding
 from model.layouts.base import Layout, Stamp
 from model.layouts.fields import number_of, place_of
 from model.layouts.listed import LAYOUTS, bind, info_of, stated
 from model.records import Version
-from model.resilient import Server, Write
+from model.server.retry import Server, Write
 from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.faults import Fault, FaultyServer
 from tests.model.layout_ground import doc, layout_of, raw_find
 

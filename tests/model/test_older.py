@@ -12,15 +12,15 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model.canonical import Value
 from model.errors import NotFound
 from model.findings import Finding
 from model.layouts.checks import inside
 from model.plan import Plan
 from model.records import Outcome
 from model.repairs import outgrown
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.values.canonical import Value
 from tests.model.faults import FaultyServer
 
 Db = pymongo.database.Database[dict[str, Any]]

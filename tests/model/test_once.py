@@ -10,12 +10,12 @@ import pymongo.database
 import pytest
 from bson import Int64, ObjectId
 
-from model.canonical import Value
 from model.errors import NotAllowed
 from model.once import Once
 from model.records import Outcome
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.values.canonical import Value
 
 PROFILE = """
 [[collection]]

@@ -9,11 +9,11 @@ from typing import Any
 import pymongo.database
 import pytest
 
-from model.canonical import Value, encode, hash_of
 from model.once import Once
 from model.records import Outcome
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.values.canonical import Value, encode, hash_of
 
 LOST = Reply("unknown", retry=True, sentence="The connection was lost while the write was on its way.")
 REAL: Callable[[Server, Write], Reply] = Server.send

@@ -9,10 +9,10 @@ import pytest
 from bson import Binary, Decimal128, Int64, ObjectId
 
 from model import pending
-from model.canonical import Value
 from model.profile import CollectionProfile
 from model.records import PendingToken
-from model.resilient import Server
+from model.server.retry import Server
+from model.values.canonical import Value
 
 NOW = dt.datetime(2026, 11, 20, 14, 0, tzinfo=dt.UTC)
 OLD = ObjectId.from_datetime(NOW - dt.timedelta(days=3))

@@ -16,12 +16,12 @@ import pytest
 from bson import Decimal128, Int64, ObjectId
 
 from model import commands
-from model.canonical import Value
 from model.errors import NotFound, Refused, Unreadable
 from model.findings import Evidence, Finding, Unchecked
 from model.plan import Plan, planned, read, written
 from model.remedies import REPAIRS
 from model.session import Session
+from model.values.canonical import Value
 
 NOW = dt.datetime(2026, 11, 21, 14, 0, tzinfo=dt.UTC)
 SOURCE = "mongodb://claims.db.example/"

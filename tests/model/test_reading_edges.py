@@ -16,13 +16,13 @@ import pytest
 from bson.raw_bson import RawBSONDocument
 
 from model.catalogue import Catalogue
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.findings import Finding
 from model.layouts.checks.spool import Spool
 from model.profile import Profile
 from model.records import CollectionInfo
-from model.resilient import Server
+from model.server.retry import Server
 from model.session import Session
 
 Db = pymongo.database.Database[dict[str, Any]]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from bson import ObjectId
 
-from model import canonical as c
 from model.errors import NotAllowed, Refused
 from model.layouts.recognise import LAYOUTS, bind, profile_for, recognise
 from model.profile import Profile, stated
-from model.resilient import Server
+from model.server.retry import Server
+from model.values import canonical as c
 from tests.model import recognise_ground as ground
 from tests.model.recognise_ground import NAMES, SEEDS, Db, Names, known
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from bson import Decimal128, ObjectId
 
-from model.resilient import Server
+from model.server.retry import Server
 from tests.model import recognise_ground as ground
 from tests.model.recognise_ground import SEEDS, Db, known
 

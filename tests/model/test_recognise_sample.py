@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from model.layouts.recognise import recognise
-from model.local import LocalServer, open_sample
+from model.localserver import LocalServer, open_sample
 from model.records import CollectionInfo
-from model.resilient import Server
+from model.server.retry import Server
 
 EXPECTED = {
     "insurance": {

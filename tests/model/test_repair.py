@@ -13,13 +13,13 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model.canonical import Value
-from model.connections import Connections, SavedConnection
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable
 from model.findings import Finding
 from model.plan import Plan
 from model.records import Outcome
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
+from model.userdata.connections import Connections, SavedConnection
+from model.values.canonical import Value
 from tests.model.faults import FaultyServer
 from tests.repairing.planting import CASES, NAMES, Maker, copied, snapshot
 from tests.repairing.proving import Counting, Dead, Place, place

@@ -19,7 +19,7 @@ from model.journalled import Writer
 from model.profile import Profile
 from model.records import Outcome
 from model.repair import Repairs
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
 from model.session import Session
 from tests.model.faults import FaultyServer
 

@@ -13,11 +13,11 @@ import pymongo.errors as e
 import pytest
 from bson import Decimal128, Int64
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import NotAllowed, Refused, Unreachable
-from model.meanings import cannot_connect, cannot_read, without_password
-from model.resilient import End, Reply, Server, Write, bson_of, run
+from model.server.driver_errors import cannot_connect, cannot_read, without_password
+from model.server.retry import End, Reply, Server, Write, bson_of, run
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.faults import FaultyServer
 
 SECRET = "s3cr3t"

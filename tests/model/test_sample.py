@@ -11,11 +11,20 @@ from typing import Any
 import bson
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
 from model.diff import changed_fields, diff
-from model.local.sample import COLLEAGUE, THINGS, build, colleague_change, contracts, decades, ground, marta
+from model.localserver.sample import (
+    COLLEAGUE,
+    THINGS,
+    build,
+    building_blocks,
+    colleague_change,
+    contracts,
+    k118240,
+    k204117,
+)
 from model.text import path_text
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NOW = 1_795_232_700  # 21 November 2026
 Built = dict[str, list[bytes]]
@@ -53,7 +62,7 @@ def leaves(raw: bytes, path: tuple[str, ...] = ()) -> dict[str, Value]:
 
 
 def changed(a: bytes, b: bytes) -> set[str]:
-    before, after = leaves(ground.content_of(a)), leaves(ground.content_of(b))
+    before, after = leaves(building_blocks.content_of(a)), leaves(building_blocks.content_of(b))
     return {path for path in before | after if before.get(path) != after.get(path)}
 
 
@@ -105,7 +114,9 @@ def test_the_first_page_is_the_pictured_one(decoded: Callable[[str], list[dict[s
     ]
     assert len(matching) == 2318
     page = sorted(matching, key=lambda d: str(d["_id"]))[:8]
-    assert [(d["_id"], d["v"], d["changedAt"].astimezone(ground.ZONE).strftime("%d %b %Y %H:%M")) for d in page] == [
+    assert [
+        (d["_id"], d["v"], d["changedAt"].astimezone(building_blocks.ZONE).strftime("%d %b %Y %H:%M")) for d in page
+    ] == [
         ("K-204109", 6, "18 Nov 2026 09:12"),
         ("K-204111", 3, "17 Nov 2026 16:40"),
         ("K-204112", 22, "20 Nov 2026 11:03"),
@@ -120,12 +131,12 @@ def test_the_first_page_is_the_pictured_one(decoded: Callable[[str], list[dict[s
 def test_documents_are_as_large_as_told(built: Built) -> None:
     for id, told in contracts.TOLD.items():
         assert len(stored(built, "insurance.contracts", id)) == told.size
-    assert len(stored(built, "insurance.contracts", "K-204117")) == marta.SIZE
+    assert len(stored(built, "insurance.contracts", "K-204117")) == k204117.SIZE
 
 
 def test_seven_fields_differ_between_v11_and_v14(built: Built) -> None:
     old, new = rows(built, "K-204117")[11], stored(built, "insurance.contracts", "K-204117")
-    found = diff(ground.content_of(old), ground.content_of(new))
+    found = diff(building_blocks.content_of(old), building_blocks.content_of(new))
     assert found.counts() == {"replace": 4, "remove": 1, "retype": 1, "add": 1}
     assert {path_text(op.path): (op.op, *(str(v.python()) if v else "" for v in (op.old, op.new))) for op in found} == {
         "premium.net": ("replace", "412.80", "438.60"),
@@ -143,14 +154,14 @@ def test_seven_fields_differ_between_v11_and_v14(built: Built) -> None:
 
 
 def test_each_step_of_the_told_contract_changes_as_many_fields_as_pictured() -> None:
-    contents = [ground.content_of(raw) for _, raw in marta.versions()]
+    contents = [building_blocks.content_of(raw) for _, raw in k204117.versions()]
     counts = [changed_fields(a, b) for a, b in pairwise(contents)]
     assert counts[:2] + counts[6:] == [2, 1, 1, 2, 3, 5, 3, 2, 2]
 
 
 def test_a_person_who_opened_v12_finds_four_fields_changed(built: Built) -> None:
     old, new = rows(built, "K-204117")[12], stored(built, "insurance.contracts", "K-204117")
-    found = {path_text(op.path): op.op for op in diff(ground.content_of(old), ground.content_of(new))}
+    found = {path_text(op.path): op.op for op in diff(building_blocks.content_of(old), building_blocks.content_of(new))}
     assert found == {
         "billing.interval": "replace",
         "deductible": "retype",
@@ -192,8 +203,8 @@ def test_stored_hashes_are_right_but_for_three(built: Built) -> None:
     wrong = []
     for ns in ("insurance.contracts_history", "insurance.invoices"):
         for raw in built[ns]:
-            told = c.get(raw, (ground.HASH,))
-            if told is not None and told.python() != c.hash_of(ground.content_of(raw)):
+            told = c.get(raw, (building_blocks.HASH,))
+            if told is not None and told.python() != c.hash_of(building_blocks.content_of(raw)):
                 wrong.append((ns, c.decode(raw).get("v", c.decode(raw).get("number"))))
     assert wrong == [
         ("insurance.contracts_history", 9),
@@ -215,11 +226,11 @@ def test_five_tokens_are_stale_by_any_clock_and_one_is_young(decoded: Callable[[
     pending = {d["_id"]: d["pending"] for d in decoded("insurance.stats") if d["pending"]}
     ages = {id: [NOW - int(t.generation_time.timestamp()) for t in tokens] for id, tokens in pending.items()}
     assert sorted(len(a) for a in ages.values()) == [2, 4]
-    assert [age for a in ages.values() for age in a if age < 300 * ground.DAY] == [240]
+    assert [age for a in ages.values() for age in a if age < 300 * building_blocks.DAY] == [240]
 
 
 def test_the_long_contract_changes_where_the_map_says_so() -> None:
-    versions = [raw for _, raw in decades.versions()]
+    versions = [raw for _, raw in k118240.versions()]
     when: dict[str, set[int]] = defaultdict(set)
     for v, (a, b) in enumerate(pairwise(versions), 2):
         before, after = ({r["_id"]: r["premium"] for r in c.decode(raw).get("riders", [])} for raw in (a, b))
@@ -231,9 +242,9 @@ def test_the_long_contract_changes_where_the_map_says_so() -> None:
                 when["tags" if path.startswith("tags") else path].add(v)
     every = set(range(2, 61))
     assert {path for path, at in when.items() if at == every} == {"letter", "changedBy"}
-    expected = {path: set(values) - {1} for path, values in decades.CHANGES.items() if set(values) - {1}}
+    expected = {path: set(values) - {1} for path, values in k118240.CHANGES.items() if set(values) - {1}}
     assert {path: at for path, at in when.items() if at != every} == expected
-    assert len(decades.CHANGES) == 30
+    assert len(k118240.CHANGES) == 30
 
 
 def test_every_bson_type_is_somewhere(built: Built) -> None:
@@ -265,7 +276,7 @@ def test_what_does_not_survive_a_round_trip_is_kept_apart(built: Built) -> None:
 
 def test_a_colleague_repeats_the_story_and_then_does_something_else(built: Built) -> None:
     id = Value.of("K-204118")
-    content = ground.content_of(stored(built, "insurance.contracts", "K-204118"))
+    content = building_blocks.content_of(stored(built, "insurance.contracts", "K-204118"))
     once = colleague_change("insurance.contracts", id, content)
     paths = {path.split(".")[0] if path.startswith("riders") else path for path in changed(content, once)}
     assert paths - {"changedBy"} == {"billing.interval", "deductible", "holder.phone", "riders"}
@@ -278,12 +289,12 @@ def test_a_colleague_always_changes_something_and_never_the_same_way_back(built:
         if ns.endswith((".scans", ".bson_types", ".texts")):
             continue
         for raw in raws[:40]:
-            content = ground.content_of(raw)
+            content = building_blocks.content_of(raw)
             for _ in range(4):
                 after = colleague_change(ns, Value.of("x"), content)
                 assert after != content, (ns, c.decode(raw))
                 content = after
-            author = c.get(content, (ground.AUTHOR,))
+            author = c.get(content, (building_blocks.AUTHOR,))
             assert author is None or author == Value.of(COLLEAGUE)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from model.canonical import Value
 from model.findings import Finding
-from model.local.sample import THINGS, contracts
+from model.localserver.sample import THINGS, contracts
 from model.session import Session
+from model.values.canonical import Value
 
 COLLECTIONS = {
     "insurance": "agents claims contracts counters customers invoices partners policy_feed stats tariffs",

@@ -15,7 +15,6 @@ import pymongo.database
 import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 
-from model.canonical import Value
 from model.catalogue import Catalogue
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreadable
 from model.findings import Finding, Unchecked
@@ -24,9 +23,10 @@ from model.layouts.checks.order import key_of
 from model.layouts.checks.reading import Reading
 from model.layouts.checks.spool import Spool
 from model.profile import Profile
-from model.resilient import Server, Terms
 from model.scan import Mark, Scan
+from model.server.retry import Server, Terms
 from model.session import Session
+from model.values.canonical import Value
 from tests.scanning import plants
 from tests.scanning.ground import NOW, SEEDS, Dice, Scene, opened, scanned, value_bytes
 

@@ -11,9 +11,9 @@ import pytest
 from bson import Binary, Code, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 from bson.datetime_ms import DatetimeMS
 
-from model.canonical import Value, encode
-from model.resilient import Write
-from model.sending import sending
+from model.server.code_preview import sending
+from model.server.retry import Write
+from model.values.canonical import Value, encode
 
 TOKEN = ObjectId("691f0a1c29b1e8a0012c07c2")
 EVERYTHING: dict[str, Any] = {

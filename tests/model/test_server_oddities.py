@@ -14,14 +14,14 @@ import pymongo.monitoring
 import pytest
 from bson import Decimal128, ObjectId
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts.base import Layout, Stamp
 from model.layouts.recognise import LAYOUTS
 from model.records import ServerFacts
-from model.resilient import Reply, Server, Terms, Write
+from model.server.retry import Reply, Server, Terms, Write
 from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.faults import FaultyServer
 from tests.model.layout_ground import doc, layout_of
 

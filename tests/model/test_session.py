@@ -12,12 +12,13 @@ import pymongo.database
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
-from model import canonical, sources
-from model.canonical import Value
+from model import sources
 from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.records import Outcome, Version
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 from tests.model import stories
 
 Db = pymongo.database.Database

@@ -11,11 +11,11 @@ import bson
 import pymongo
 import pytest
 
-from model.canonical import Value
 from model.layouts.recognise import LAYOUTS
 from model.records import Outcome
-from model.resilient import Reply, Server, Write
+from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.values.canonical import Value
 from tests.model.layout_ground import doc, layout_of
 
 ID = Value.of("K-1")

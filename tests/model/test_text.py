@@ -9,11 +9,11 @@ import pytest
 from bson_strategies import documents, values
 from hypothesis import given, settings
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
 from model.errors import Refused, Unreadable
-from model.notation.wrappers import WRAPPERS
+from model.text.typed_values import WRAPPERS
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def _deep(levels: int) -> bytes:

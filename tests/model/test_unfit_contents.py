@@ -11,12 +11,12 @@ import pymongo
 import pymongo.database
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Refused
 from model.layouts.listed import LAYOUTS, has_archive
 from model.profile import Profile
 from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
 
 Db = pymongo.database.Database[dict[str, Any]]
 OWN = ("versions", "flagged", "deltas")

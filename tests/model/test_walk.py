@@ -7,11 +7,11 @@ import random
 
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
 from model.diff import diff, patch
-from model.differences.walk import Pair, count_of, field_around, spans
+from model.diff.walk import Pair, count_of, field_around, spans
 from model.errors import Unreadable
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import many_fields, related
 

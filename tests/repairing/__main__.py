@@ -17,7 +17,7 @@ from collections import Counter
 
 import pymongo.common
 
-from model.local import LocalServer
+from model.localserver import LocalServer
 from tests import servers
 from tests.repairing.careless import SCRIPTS
 from tests.repairing.killing import killed, writes_of

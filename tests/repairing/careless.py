@@ -7,8 +7,8 @@ from typing import Any
 
 import bson
 
-from model.collection import CollectionProfile
-from model.resilient import Write
+from model.collection_profile import CollectionProfile
+from model.server.retry import Write
 
 Script = Callable[[Any, CollectionProfile], None]
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from model.journal import Journal
+from model.userdata.journal import Journal
 from tests.repairing.planting import Case, contents, snapshot
 from tests.repairing.proving import Counting, Dead, Place, place, same
 

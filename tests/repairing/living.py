@@ -21,12 +21,10 @@ from typing import Any
 import bson
 from bson import ObjectId
 
-from model import guards, pending
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model import pending
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.findings import Finding
-from model.journal import Journal
 from model.journalled import Writer
 from model.layouts.base import Layout
 from model.layouts.listed import bind, stated
@@ -35,8 +33,11 @@ from model.records import Outcome
 from model.repairs import quarantine
 from model.repairs.running import Running
 from model.repairs.steps import Ground
-from model.resilient import Port, Write
 from model.scanning.tokens import Tokens
+from model.server import guards
+from model.server.retry import Port, Write
+from model.userdata.journal import Journal
+from model.values.canonical import Value
 from tests.repairing.careless import SCRIPTS
 from tests.simulation.histories import Entry, flagged, history
 from tests.simulation.machine import Machine

@@ -19,7 +19,7 @@ from model.layouts.edits import reordered
 from model.plan import Plan
 from model.profile import Profile
 from model.repair import DryItem, Repairs
-from model.resilient import Port, Reply, Server, Write
+from model.server.retry import Port, Reply, Server, Write
 from model.session import Session
 from tests.repairing.planting import NAMES, Case, Db, Names, contents, snapshot
 from tests.simulation.machine import check

@@ -20,7 +20,7 @@ from typing import Any
 
 import pymongo
 
-from model.local import LocalServer
+from model.localserver import LocalServer
 from tests import servers
 from tests.scanning import clean, plants, rate
 from tests.scanning.ground import SETS, Scene, scanned

@@ -18,11 +18,11 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
-from model import canonical as c
-from model.canonical import Value
 from model.findings import Finding, Unchecked
 from model.profile import Profile
 from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NOW = dt.datetime(2026, 11, 20, 14, 31, tzinfo=dt.UTC)
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)

@@ -12,8 +12,8 @@ from typing import Any
 import bson
 from bson import Binary, Int64, ObjectId
 
-from model import canonical as c
-from model.canonical import Value
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.scanning.ground import NOW, Dice, Names, Scene, content_hash
 
 Plant = Callable[[Scene, int], None]

@@ -10,7 +10,7 @@ from typing import Any
 
 import bson
 
-from model.local import LocalServer
+from model.localserver import LocalServer
 from tests.scanning import plants
 from tests.scanning.ground import SEEDS, Dice, Scene, scanned
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.scanning.ground import NOW, Scene, content_hash
 from tests.scanning.plants import (
     MOMENT,

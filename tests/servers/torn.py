@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from model import canonical as c
-from model.canonical import Value
-from model.local import LocalServer
-from model.local.store import Collection, Index
-from model.local.wire import Command
-from model.local.writes import Writes
+from model.localserver import LocalServer
+from model.localserver.store import Collection, Index
+from model.localserver.wire import Command
+from model.localserver.write_commands import Writes
 from model.mql.filters import compile_filter
+from model.values import canonical as c
+from model.values.canonical import Value
 
 _TOGETHER = 0.005  # seconds that a writer waits for a second one, between looking and writing
 

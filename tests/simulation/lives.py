@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import bson
 from bson import ObjectId
 
-from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout, Stamp
 from model.records import Outcome
+from model.values.canonical import Value
 from tests.simulation.histories import history
 from tests.simulation.machine import Machine
 from tests.simulation.writers import BESIDE, FIRST, ID, KINDS, NEW, NS, TRIES, Variant, changed, stamp

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from model import canonical as c
 from model.errors import Refused
-from model.local.pipelines import matching, parse_sort
-from model.local.projections import compile_projection
-from model.local.store import Collection, Index
-from model.local.updates import checked, compile_update
-from model.local.writes import prepared
+from model.localserver.pipelines import matching, parse_sort
+from model.localserver.projections import compile_projection
+from model.localserver.store import Collection, Index
+from model.localserver.updates import checked, compile_update
+from model.localserver.write_commands import prepared
+from model.mql.command_error import CommandError
 from model.mql.filters import compile_filter
-from model.mql.refusals import CommandError
-from model.resilient import Reply, Terms, Write, bson_of
+from model.server.retry import Reply, Terms, Write, bson_of
+from model.values import canonical as c
 
 DUPLICATE = 11000
 

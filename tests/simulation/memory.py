@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from model import canonical
 from model.mql import filters
+from model.values import canonical
 
 
 def remember() -> None:

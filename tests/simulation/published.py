@@ -12,8 +12,8 @@ from typing import Any
 
 import bson
 
-from model.canonical import Value
-from model.resilient import Port, Reply, Write
+from model.server.retry import Port, Reply, Write
+from model.values.canonical import Value
 from tests.simulation.machine import Machine
 
 Doc = dict[str, Any]

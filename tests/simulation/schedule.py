@@ -14,7 +14,7 @@ from typing import Any
 
 from model.errors import Unreachable
 from model.records import ServerFacts
-from model.resilient import Reply, Terms, Write, bson_of
+from model.server.retry import Reply, Terms, Write, bson_of
 from tests.simulation.machine import Machine
 
 DEATH = 0.06

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from model import canonical as c
-from model import resilient
 from model.layouts import current, newest
 from model.layouts.flagged import Flagged
 from model.records import Version
-from model.resilient import Write
+from model.server import retry
+from model.server.retry import Write
+from model.values import canonical as c
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
 from tests.simulation.run import run, run_published, subjects
@@ -77,9 +77,9 @@ def test_the_harness_convicts_a_layout_without_its_guard(
 def test_the_harness_convicts_a_writer_that_takes_doubt_for_failure(
     layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hasty(server: resilient.Port, write: Write, landed: object) -> resilient.End:
+    def hasty(server: retry.Port, write: Write, landed: object) -> retry.End:
         reply = server.send(write)
-        return resilient.End("applied" if reply.applied == "yes" else "conflict", reply=reply)
+        return retry.End("applied" if reply.applied == "yes" else "conflict", reply=reply)
 
     for module in (newest, current):
         monkeypatch.setattr(module, "run", hasty)

@@ -12,15 +12,15 @@ from typing import Any
 import bson
 from bson import ObjectId
 
-from model import canonical as c
-from model import guards
-from model.canonical import Value
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout, Stamp
 from model.layouts.recognise import bind
 from model.profile import CollectionProfile, stated
 from model.records import Outcome, ServerFacts, Version
-from model.resilient import Write
+from model.server import guards
+from model.server.retry import Write
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.simulation.machine import Machine
 from tests.simulation.schedule import SoundPort, WriterPort
 

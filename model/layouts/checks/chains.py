@@ -11,12 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.findings import Evidence, Finding, Unchecked
-from model.guards import by_id
 from model.layouts.checks.damage import damage_of
 from model.layouts.checks.facts import Fact, Reader
 from model.layouts.checks.judging import Draft, Ground, ground_of, listed, newest
@@ -25,7 +22,10 @@ from model.layouts.checks.reorder import Orders
 from model.layouts.checks.spool import Spool
 from model.layouts.fields import legible_field
 from model.names import version_name
-from model.resilient import Port
+from model.server.guards import by_id
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 TOGETHER, FACTS_TOGETHER = 50, 5_000  # documents that are read again in one query, and their versions
 SAMPLED = 100  # versions that tell whether they are dates

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from model.canonical import Value
 from model.findings import Finding, Unchecked
 from model.layouts.checks.reading import Reading
+from model.values.canonical import Value
 
 
 class Check(Protocol):

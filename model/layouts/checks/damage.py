@@ -5,10 +5,10 @@ from __future__ import annotations
 import bson
 from bson.codec_options import CodecOptions
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Unreadable
 from model.layouts.fields import unreadable
+from model.values import canonical as c
+from model.values.canonical import Value
 
 # As a program that sets nothing reads and writes: what is lost there is damage, although nothing is lost here.
 USUAL: CodecOptions[dict[str, object]] = CodecOptions(document_class=dict)

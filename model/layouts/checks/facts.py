@@ -9,12 +9,12 @@ from typing import Any
 
 from bson import ObjectId
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.fields import WHOLE_NUMBERS, Own, content_hash, legible, number_of
 from model.layouts.inminiature import is_flagged
+from model.values import canonical as c
+from model.values.canonical import Value
 
 
 @dataclass(frozen=True, slots=True)

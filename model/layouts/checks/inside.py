@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import Unreadable
 from model.layouts.checks.facts import Fact, Reader, place, right_type
 from model.layouts.checks.judging import Draft, Ground, hashes, listed, missing_below, times, wrong_types
 from model.layouts.fields import legible_field
 from model.layouts.gaps import loss
 from model.names import version_name
+from model.values import canonical as c
+from model.values.canonical import Value
 
 NEAR_FULL = 15 << 20
 """Bytes from which on a document is said to be near the 16 MiB that a server stores."""

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from model import canonical as c
 from model import text
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.layouts.checks.facts import Fact, place, right_type
 from model.layouts.fields import number_of, whole_number
 from model.layouts.gaps import ONE_BY_ONE, SECONDS, after, loss
 from model.names import version_name
+from model.values import canonical as c
+from model.values.canonical import Value
 
 SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be right
 

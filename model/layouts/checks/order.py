@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from bson.decimal128 import Decimal128
 
-from model import canonical as c
-from model.canonical import Value
+from model.values import canonical as c
+from model.values.canonical import Value
 
 Key: TypeAlias = tuple[Any, ...]
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from model import canonical as c
-from model.canonical import Value
 from model.errors import NotAllowed, Refused, Unreachable
 from model.layouts.checks.order import Key, key_of
 from model.layouts.heads import beyond, leapable
 from model.names import id_name
 from model.records import Checkpoint, no_checkpoint
-from model.resilient import Port, Terms
+from model.server.retry import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
 
 T = TypeVar("T")
 

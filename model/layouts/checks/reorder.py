@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.errors import Refused, Unreadable
 from model.layouts.checks.facts import hash_trouble
 from model.layouts.fields import Own
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 FEW = 7  # fields of which every order is tried
 SOUND = 200  # documents that are asked for their order

@@ -6,9 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from model import canonical as c
-from model.canonical import Value
-from model.collection import CollectionProfile
+from model.collection_profile import CollectionProfile
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding, left_out, unreadable
 from model.layouts.checks.damage import damage_of
@@ -19,7 +17,9 @@ from model.layouts.checks.reorder import Orders
 from model.layouts.checks.spool import Spool
 from model.layouts.fields import legible, legible_field
 from model.names import id_name
-from model.resilient import Port
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
 
 SAMPLED = 100
 

@@ -1,0 +1,142 @@
+"""A document as DeepDiff sees it: dictionaries and lists, every other value a leaf that is equal byte for byte only.
+
+DeepDiff compares BSON values by their public attributes and calls two different ObjectIds equal. A leaf here is of
+a class for each BSON type, so a change of type is one for DeepDiff too, and an operator compares its bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepdiff.operator import BaseOperatorPlus
+
+from model.text import json_object
+from model.text.json_writer import needs_elements, needs_fields
+from model.text.scalars import string_data
+from model.values import canonical as c
+from model.values.canonical import Value
+
+_ESCAPE = "\U0001d1c0"  # what DeepDiff writes before a quote within quotes
+
+
+class Leaf:
+    """A BSON value that holds no others."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Leaf) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return str(self.plain())
+
+    def plain(self) -> object:
+        """Canonical Extended JSON."""
+        return json_object(self.value)
+
+
+LEAVES: dict[int, type[Leaf]] = {
+    kind: type(name.replace(" ", ""), (Leaf,), {"__slots__": ()})
+    for kind, name in c.TYPE_NAMES.items()
+    if kind not in (c.OBJECT, c.ARRAY)
+}
+
+
+def tree(raw: bytes) -> Any:
+    """The document with leaves; of any depth. Escape forms are those of ``model.text``."""
+    top: list[Any] = [None]
+    waiting: list[tuple[Any, Any, Value]] = [(top, 0, Value(c.OBJECT, raw))]
+    while waiting:
+        parent, key, value = waiting.pop()
+        if not value.is_container:
+            parent[key] = LEAVES[value.type](value)
+            continue
+        parts = list(c.elements(value.data))
+        is_array = value.type == c.ARRAY
+        inner = [(c.name_of(name), Value(kind, value.data[a:b])) for name, kind, a, b in parts]
+        if needs_elements(parts) if is_array else needs_fields(value.data, parts):
+            pairs: list[list[Any]] = [[LEAVES[c.STRING](_string(name)), None] for name, _ in inner]
+            parent[key] = {"$elements" if is_array else "$fields": pairs}
+            waiting += [(pair, 1, one) for pair, (_, one) in zip(pairs, inner, strict=True)]
+        elif is_array:
+            parent[key] = [None] * len(inner)
+            waiting += [(parent[key], i, one) for i, (_, one) in enumerate(inner)]
+        else:
+            parent[key] = {name: None for name, _ in inner}
+            waiting += [(parent[key], name, one) for name, one in inner]
+    return top[0]
+
+
+def _string(text: str) -> Value:
+    return Value(c.STRING, string_data(text))
+
+
+class ExactLeaves(BaseOperatorPlus):
+    """Compares two leaves of one type by their bytes."""
+
+    def match(self, level: Any) -> bool:
+        """Whether both sides are leaves of one type; other pairs DeepDiff tells apart itself."""
+        return isinstance(level.t1, Leaf) and type(level.t1) is type(level.t2)
+
+    def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
+        """Report a change where the bytes differ; the pair is dealt with either way."""
+        if level.t1 != level.t2:
+            diff_instance._report_result("values_changed", level)  # what DeepDiff's own comparisons call
+        return True
+
+    def normalize_value_for_hashing(self, parent: Any, obj: Any) -> Any:
+        """Leaves hash as they are."""
+        return obj
+
+
+class Unspeakable(BaseOperatorPlus):
+    """Reports a document as a whole where what differs is under a name that DeepDiff's paths cannot lead to."""
+
+    def match(self, level: Any) -> bool:
+        """Whether both sides are documents, and one has such a name."""
+        both = isinstance(level.t1, dict) and isinstance(level.t2, dict)
+        return both and any(map(_unspeakable, (*level.t1, *level.t2)))
+
+    def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
+        """Report the documents where they differ under such a name; else they are compared inside."""
+        old, new = level.t1, level.t2
+        whole = any(_unspeakable(name) and old.get(name) != new.get(name) for name in {**old, **new})
+        if whole:
+            diff_instance._report_result("values_changed", level)
+        return whole
+
+    def normalize_value_for_hashing(self, parent: Any, obj: Any) -> Any:
+        """Documents hash as they are."""
+        return obj
+
+
+def _unspeakable(name: str) -> bool:
+    """Whether a Delta would refuse a path over this name as an attribute of Python's, or end it at a quote."""
+    return ("'" in name and '"' in name) or _ESCAPE in name or (name.startswith("__") and name.endswith("__"))
+
+
+class KeyOrder(BaseOperatorPlus):
+    """Reports documents whose common fields stand in another order, which DeepDiff overlooks."""
+
+    def match(self, level: Any) -> bool:
+        """Whether both sides are documents."""
+        return isinstance(level.t1, dict) and isinstance(level.t2, dict)
+
+    def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
+        """Report the orders where they differ; the fields are compared all the same."""
+        old = [name for name in level.t1 if name in level.t2]
+        new = [name for name in level.t2 if name in level.t1]
+        if old != new:
+            report = {"old_order": list(level.t1), "new_order": list(level.t2)}
+            diff_instance.custom_report_result("key_order_changed", level, report)
+        return False
+
+    def normalize_value_for_hashing(self, parent: Any, obj: Any) -> Any:
+        """Documents hash as they are."""
+        return obj

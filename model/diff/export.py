@@ -1,0 +1,100 @@
+"""A diff for other eyes and programs: lines of text, JSON Patch, DeepDiff's own structure."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from deepdiff.diff import DeepDiff
+from rapidfuzz.distance import Prefix
+
+from model.diff.deepdiff_tree import ExactLeaves, KeyOrder, Leaf, Unspeakable, tree
+from model.diff.json_patch import json_patch
+from model.diff.operations import Diff, Move, Operation, Reorder, TextEdit
+from model.errors import Refused
+from model.text import name_text, path_text, shown
+from model.text.display import plain
+from model.values.canonical import BINARY, CODE, STRING, SYMBOL, Value
+
+__all__ = ["to_deepdiff", "to_json_patch", "to_lines"]
+
+_SIGNS = {"add": "+", "remove": "-", "replace": "~", "retype": "t", "move": ">", "reorder": "o", "text": "~"}
+
+
+def to_json_patch(changes: Diff, a: bytes, b: bytes) -> str:
+    """RFC 6902, one array; applied to the relaxed Extended JSON of ``a`` it gives that of ``b``."""
+    return json_patch(changes, a, b)
+
+
+def to_deepdiff(a: bytes, b: bytes) -> str:
+    """DeepDiff's text view as JSON, values as canonical Extended JSON.
+
+    Exact where DeepDiff alone is not: every leaf is compared by its bytes, a BSON type is a type, and documents in
+    another order of fields are under ``key_order_changed``. ``Delta(json.loads(…))`` takes the canonical Extended
+    JSON of ``a`` to that of ``b``. Raises ``Refused`` for documents nested too deep for DeepDiff.
+    """
+    try:
+        operators = [ExactLeaves(), Unspeakable(), KeyOrder()]
+        # Names that begin with two underscores are fields here (Mongoose's __v is one), no secrets of an object.
+        found = DeepDiff(tree(a), tree(b), custom_operators=operators, verbose_level=2, ignore_private_variables=False)
+        return str(found.to_json(default_mapping={Leaf: Leaf.plain}, force_use_builtin_json=True))
+    except RecursionError:
+        raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None
+
+
+def to_lines(changes: Diff, zone: str = "UTC") -> str:
+    """A line or more for each change, for people; "" where there is none."""
+    lines = [line for op in changes for line in _lines(op, zone)]
+    if changes.coarse:
+        lines.append("(This is right, but not the shortest: that would have taken too long.)")
+    return "\n".join(lines)
+
+
+def _lines(op: Operation, zone: str) -> list[str]:
+    head = f"{_SIGNS[op.op]} {plain(path_text(op.path)) or 'the whole document'}"
+    if isinstance(op, Reorder):
+        orders = (plain(", ".join(map(name_text, names))) for names in (op.names_old, op.names_new))
+        return [f"{head}: fields in another order", *(f"    {order}" for order in orders)]
+    if isinstance(op, Move):
+        return [f"{head}: moved to {plain(path_text(op.to_path))}: {shown(op.old, zone, 80)}"]
+    if isinstance(op, TextEdit):
+        return [f"{head}: text changed", *_edits(op, zone)]
+    if op.old is None:
+        return [f"{head}: {shown(op.new, zone)}"] if op.new is not None else []
+    if op.new is None:
+        return [f"{head}: {shown(op.old, zone)}"]
+    kinds = "" if op.old.type == op.new.type else f" ({op.old.kind} to {op.new.kind})"
+    old, new = shown(op.old, zone), shown(op.new, zone)
+    where = [_first_bytes(op.old, op.new)] if _alike(old) == _alike(new) and not kinds else []
+    return [f"{head}: {old} -> {new}{kinds}", *where]
+
+
+def _alike(text: str) -> str:
+    """The text without what is not seen of it."""
+    return "".join(x for x in unicodedata.normalize("NFKC", text) if unicodedata.category(x) != "Cf")
+
+
+def _first_bytes(old: Value, new: Value) -> str:
+    """From where on two values differ that look alike, as long binaries of one size do."""
+    a, b = _content(old), _content(new)
+    at = Prefix.similarity(a, b)
+    return f"    ~ at byte {at}: {_hex(a, at)} -> {_hex(b, at)}"
+
+
+def _content(value: Value) -> bytes:
+    if value.type in (STRING, SYMBOL, CODE):
+        return value.data[4:-1]
+    return value.data[5:] if value.type == BINARY else value.data
+
+
+def _hex(data: bytes, at: int) -> str:
+    return data[at : at + 8].hex(" ") + (" …" if len(data) > at + 8 else "")
+
+
+def _edits(op: TextEdit, zone: str) -> list[str]:
+    lines = []
+    for at, removed, inserted in op.edits:
+        gone = shown(Value.of(removed), zone, 80) if removed else ""
+        come = shown(Value.of(inserted), zone, 80) if inserted else ""
+        sign, said = ("~", f"{gone} -> {come}") if gone and come else ("-", gone) if gone else ("+", come)
+        lines.append(f"    {sign} at {at}: {said}")
+    return lines

@@ -1,0 +1,144 @@
+"""The fields in which two documents differ, found without walking over those that are equal.
+
+Stretches equal byte for byte are skipped. Where names differ, both sides are read on until they meet again, so a
+field that was added or removed costs what lies next to it, not what its document holds.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from model.diff.walk import Pair, Span, document_end, field_around, field_at, names_of
+
+Change: TypeAlias = tuple[Span, Span]
+"""A field as it is in the one document and in the other."""
+
+Difference: TypeAlias = tuple[Span | None, Span | None]
+"""The same, None where a document does not have it."""
+
+_SMALL = 256  # bytes of a document of which the fields are compared by name as fast
+_SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of listing all names
+_MANY = 16  # names of which each is searched for
+
+
+def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
+    """The fields that differ between the documents at two places, old and new.
+
+    None where one does not have the same names in the same order as the other, or has one of those that differ twice.
+    """
+    differing = differences(pair, at, to)
+    if differing is None:
+        return None
+    found: list[Change] = []
+    for x, y in differing:
+        if x is None or y is None:
+            return None
+        found.append((x, y))
+    return found
+
+
+def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
+    """What differs, in order; where fields went and came at one place, those that went first.
+
+    None where fields that both have stand in another order, or one of those that differ is there twice.
+    """
+    a, b = pair.a, pair.b
+    end, stop = document_end(a, at), document_end(b, to)
+    i, j = at + 4, to + 4
+    if i < end and j < stop and end - at < _SMALL and a[at + 5] != b[to + 5]:
+        return None  # the first names differ already
+    found: list[Difference] = []
+    left: set[bytes] = set()  # names that the one side alone seems to have
+    right: set[bytes] = set()
+    same_names = True
+    common = pair.common
+    while True:
+        equal = common(i, j, end - i if end - i < stop - j else stop - j)
+        place = i + equal
+        if place == end and j + equal == stop:
+            break
+        x = field_around(a, i, place, end) if place < end else None
+        start = end if x is None else x[2] - len(x[0]) - 2
+        j += start - i
+        i = start
+        if x is not None and j < stop:
+            y = field_at(b, j, stop)
+            if x[0] == y[0]:
+                found.append((x, y))
+                i, j = x[3], y[3]
+                continue
+        if same_names and end - at < _SMALL:
+            return None
+        same_names = False
+        gone, come = _gap(a, i, end, b, j, stop)
+        old_names, new_names = [x[0] for x in gone], [y[0] for y in come]
+        left.update(old_names)
+        right.update(new_names)
+        if not (right.isdisjoint(old_names) and left.isdisjoint(new_names)):
+            return None  # another order
+        found += [(x, None) for x in gone]
+        found += [(None, y) for y in come]
+        if gone:
+            i = gone[-1][3]
+        if come:
+            j = come[-1][3]
+    if not found:
+        return found
+    olds = [x for x, _ in found if x is not None]
+    if same_names:
+        return found if _alone(a, at, end, olds) else None
+    # What both have is equal, or among these: counted in the new document; what only the old has, in that.
+    news, gone = [y for _, y in found if y is not None], [x for x, y in found if x is not None and y is None]
+    return found if _alone(b, to, stop, news) and _alone(a, at, end, gone) else None
+
+
+def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[Span], list[Span]]:
+    """The fields on each side before both have one of the same name again; the names there differ now."""
+    left: list[Span] = []
+    right: list[Span] = []
+    here: dict[bytes, int] = {}
+    there: dict[bytes, int] = {}
+    while i < end or j < stop:
+        if i < end:
+            x = field_at(a, i, end)
+            if x[0] in there:
+                return left, right[: there[x[0]]]
+            here.setdefault(x[0], len(left))
+            left.append(x)
+            i = x[3]
+        if j < stop:
+            y = field_at(b, j, stop)
+            if y[0] in here:
+                return left[: here[y[0]]], right
+            there.setdefault(y[0], len(right))
+            right.append(y)
+            j = y[3]
+    return left, right
+
+
+def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
+    """Whether the names of these fields occur once in their document, which ends at ``end``."""
+    if len(some) > _MANY or (end - at) * len(some) > _SEARCHED:
+        wanted = {x[0] for x in some}
+        return len(wanted) == len(some) == sum([name in wanted for name in names_of(raw, at + 4, end)])
+    search = raw.rfind  # from behind it is faster; where the bytes are found, it is seen whose they are
+    for name, _, begin, stop in some:
+        marked = name + b"\x00"
+        before = begin - len(marked) - 1
+        if search(marked, stop, end) >= 0 and _occurs(raw, marked, stop, end):
+            return False
+        if search(marked, at + 4, before) >= 0 and _occurs(raw, marked, at + 4, before):
+            return False
+    return True
+
+
+def _occurs(raw: bytes, name: bytes, at: int, end: int) -> bool:
+    """Whether one of the fields that begin at ``at`` and end at ``end`` has the name, which has its NUL."""
+    hit = raw.find(name, at, end)
+    while hit >= 0:
+        around = field_around(raw, at, hit - 1, end)
+        if around is None or around[2] - len(around[0]) - 1 == hit:
+            return around is not None
+        at = around[3]
+        hit = raw.find(name, at, end)
+    return False

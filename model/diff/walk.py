@@ -1,0 +1,316 @@
+"""Two documents side by side as bytes: where their fields are, and which stretches are equal.
+
+Nothing is copied that does not have to be: offsets into the two documents stand for their values.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from functools import cache
+from typing import TypeAlias
+
+from rapidfuzz.distance import Prefix
+
+from model.errors import Unreadable
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Span: TypeAlias = tuple[bytes, int, int, int]
+"""A field: its name, its type, and where its payload begins and ends."""
+
+_prefix = Prefix.similarity  # how many bytes two stretches both begin with
+_int32 = struct.Struct("<i").unpack_from
+_CHUNK = 1 << 18  # bytes compared at once
+_FIRST = 512  # and at first, as they may differ soon; in so few the first difference is counted up to
+_COPIED = 4096  # bytes of a stretch below which copying it is faster than a view of it
+_FEW = 64  # bytes in which there are so few fields that each is looked at
+_SOME = 32  # small fields counted at once
+
+# How to find a payload's end: its size, or what to add to the length that it begins with, or None for a regex.
+SIZE: list[int] = [-1] * 256
+for _kind, _size in (
+    (c.DOUBLE, 8), (c.UNDEFINED, 0), (c.OBJECT_ID, 12), (c.BOOLEAN, 1), (c.DATE, 8), (c.NULL, 0), (c.INT32, 4),
+    (c.TIMESTAMP, 8), (c.INT64, 8), (c.DECIMAL128, 16), (c.MAX_KEY, 0), (c.MIN_KEY, 0),
+):  # fmt: skip
+    SIZE[_kind] = _size
+EXTRA: list[int] = [-1] * 256
+for _kind, _size in ((c.STRING, 4), (c.CODE, 4), (c.SYMBOL, 4), (c.OBJECT, 0), (c.ARRAY, 0)):
+    EXTRA[_kind] = _size
+
+
+def spans(raw: bytes, start: int = 0) -> list[Span]:
+    """The fields of the document at ``start``; raises ``Unreadable`` where the bytes are no BSON.
+
+    The same as ``canonical.elements``, several times as fast.
+    """
+    if start + 5 > len(raw):
+        raise Unreadable(f"There are fewer than the 5 bytes of an empty document at byte {start}.")
+    end = start + _int32(raw, start)[0] - 1
+    if end >= len(raw) or end < start + 4 or raw[end] != 0:
+        raise Unreadable(f"The document at byte {start} is cut off or its length is wrong.")
+    found: list[Span] = []
+    add, find, size_of, extra_of, length_at = found.append, raw.find, SIZE, EXTRA, _int32
+    at = start + 4
+    while at < end:
+        kind = raw[at]
+        name_end = find(0, at + 1, end)
+        begin = name_end + 1
+        if not begin:
+            raise Unreadable(f"The field name at byte {at + 1} does not end.")
+        size = size_of[kind]
+        if size >= 0:
+            stop = begin + size
+        else:
+            extra = extra_of[kind]
+            if extra < 0 or begin + 4 > end:
+                stop = c.element_end(raw, kind, begin)
+            else:
+                stop = begin + extra + length_at(raw, begin)[0]
+                if stop < begin + 5:
+                    stop = c.element_end(raw, kind, begin)  # says what is wrong
+        if stop > end:
+            raise Unreadable(f"The value at byte {begin} leads out of its document.")
+        add((raw[at + 1 : name_end], kind, begin, stop))
+        at = stop
+    return found
+
+
+def checked(raw: bytes) -> bytes:
+    """The same bytes, if a document begins there and ends with them; else raises ``Unreadable``."""
+    if len(raw) < 5 or _int32(raw, 0)[0] != len(raw) or raw[-1] != 0:
+        raise Unreadable(f"These {len(raw)} bytes are no BSON document: their length says otherwise.")
+    return raw
+
+
+class Pair:
+    """Two documents, and quick answers to where they differ next and whether two of their stretches are equal."""
+
+    __slots__ = ("_ends", "_from", "_shift", "_until", "_view", "a", "b", "shift")
+
+    def __init__(self, a: bytes, b: bytes) -> None:
+        self.a, self.b = checked(a), checked(b)
+        self.shift = len(b) - len(a)
+        self._view = memoryview(a)
+        self._ends: tuple[int, int] | None = None
+        # What the last search found: equal from there until here, where they differ, at this distance.
+        self._from, self._until, self._shift = 0, -1, 0
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """How many bytes both begin with and, apart from these, end with."""
+        if self._ends is None:
+            most = min(len(self.a), len(self.b))
+            prefix = self.common(0, 0, most)
+            self._ends = prefix, self._common_end(most - prefix)
+        return self._ends
+
+    def common(self, i: int, j: int, most: int) -> int:
+        """How many bytes are equal from ``a[i]`` and ``b[j]`` on, at most ``most``."""
+        shift = j - i
+        if shift == self._shift and self._from <= i <= self._until:
+            return min(self._until - i, most)
+        a, b = self.a, self.b
+        done, high = 0, most if most < _FIRST else _FIRST  # equal before done, different before high
+        some, others = a[i : i + high], b[j : j + high]
+        if some == others:
+            if most > _COPIED:
+                done, high = self._stretch(i, j, high, most)
+            else:
+                done, high = high, most
+            if done == most or (most <= _COPIED and a[i + done : i + most] == b[j + done : j + most]):
+                return most
+            while high - done > _FIRST:
+                middle = (done + high) // 2
+                if a[i + done : i + middle] == b[j + done : j + middle]:
+                    done = middle
+                else:
+                    high = middle
+            some, others = a[i + done : i + high], b[j + done : j + high]
+        done += _prefix(some, others)
+        self._from, self._until, self._shift = i, i + done, shift
+        return done
+
+    def _stretch(self, i: int, j: int, done: int, most: int) -> tuple[int, int]:
+        """From where on a stretch that is not copied differs, after so many equal bytes at least, and before where."""
+        b, view, step = self.b, self._view, _FIRST
+        while done < most:
+            if step < _CHUNK:
+                step *= 4
+            high = min(most, done + step)
+            if not b.startswith(view[i + done : i + high], j + done):
+                return done, high
+            done = high
+        return most, most
+
+    def _common_end(self, most: int) -> int:
+        """How many bytes both end with, at most ``most``."""
+        b, view, end, shift = self.b, self._view, len(self.a), self.shift
+        done, step = 0, 64
+        while done < most:
+            size = min(step, most - done)
+            low = end - done - size
+            if not b.startswith(view[low : low + size], low + shift):
+                break
+            done += size
+            step = min(step * 4, _CHUNK)
+        else:
+            return most
+        high = done + size
+        while high - done > 1:
+            middle = (done + high) // 2
+            if b.startswith(view[end - middle : end - done], end - middle + shift):
+                done = middle
+            else:
+                high = middle
+        return done
+
+    def equal(self, a0: int, a1: int, b0: int, b1: int) -> bool:
+        """Whether ``a[a0:a1] == b[b0:b1]``, without copying where the answer is known or the stretch is long."""
+        size = a1 - a0
+        if size != b1 - b0:
+            return False
+        if size <= _COPIED:
+            return self.a[a0:a1] == self.b[b0:b1]
+        prefix, suffix = self.ends
+        if a0 == b0:
+            if a1 <= prefix:
+                return True
+            if a0 <= prefix:
+                return False
+        if b0 - a0 == self.shift:
+            edge = len(self.a) - suffix
+            if a0 >= edge:
+                return True
+            if a1 >= edge:
+                return False
+        return self.b.startswith(self._view[a0:a1], b0)
+
+
+def value_at(raw: bytes, span: Span) -> Value:
+    """The value that a span stands for, copied."""
+    return Value(span[1], raw[span[2] : span[3]])
+
+
+# --- Single fields, found without walking over those before them
+
+
+def document_end(raw: bytes, start: int) -> int:
+    """Where the NUL stands that ends the document at ``start``; raises ``Unreadable`` where there is none."""
+    if start + 5 > len(raw):
+        raise Unreadable(f"There are fewer than the 5 bytes of an empty document at byte {start}.")
+    end: int = start + _int32(raw, start)[0] - 1
+    if end >= len(raw) or end < start + 4 or raw[end] != 0:
+        raise Unreadable(f"The document at byte {start} is cut off or its length is wrong.")
+    return end
+
+
+def field_at(raw: bytes, at: int, end: int) -> Span:
+    """The one field that begins there, in a document that ends at ``end``."""
+    kind = raw[at]
+    name_end = raw.find(0, at + 1, end)
+    begin = name_end + 1
+    if not begin:
+        raise Unreadable(f"The field name at byte {at + 1} does not end.")
+    stop = begin + SIZE[kind]
+    if stop < begin:
+        extra = EXTRA[kind]
+        stop = begin + extra + _int32(raw, begin)[0] if extra >= 0 and begin + 4 <= end else 0
+        if stop < begin + 5:
+            stop = c.element_end(raw, kind, begin)  # the other types; or says what is wrong
+    if stop > end:
+        raise Unreadable(f"The value at byte {begin} leads out of its document.")
+    return raw[at + 1 : name_end], kind, begin, stop
+
+
+def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
+    """The field that the byte at ``place`` belongs to; None where that is behind all fields, which end at ``end``.
+
+    ``at`` is where some field begins that is not behind it.
+    """
+    small = True  # whether fields that are small may follow
+    while at < end:
+        if small and place - at > _FEW:
+            at = _small_fields().match(raw, at, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+            if at == end:
+                break
+        kind = raw[at]
+        begin = raw.find(0, at + 1, end) + 1
+        stop = begin + SIZE[kind]
+        if stop < begin or not begin:
+            extra = EXTRA[kind]
+            stop = begin + extra + _int32(raw, begin)[0] if extra >= 0 and begin and begin + 4 <= end else 0
+            if stop < begin + 5:
+                stop = field_at(raw, at, end)[3]  # the other types; or says what is wrong
+        if stop > place:
+            if stop > end:
+                raise Unreadable(f"The value at byte {begin} leads out of its document.")
+            return raw[at + 1 : begin - 1], kind, begin, stop
+        small = stop - at < 256
+        at = stop
+    return None
+
+
+def names_of(raw: bytes, at: int, end: int) -> list[bytes]:
+    """The names of the fields from one that begins at ``at`` until ``end``, where one ends."""
+    found: list[bytes] = []
+    while at < end:
+        stop = _small_fields().match(raw, at, end).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if stop > at:
+            found += _small_name().findall(raw, at, stop)
+            at = stop
+        if at < end:
+            name, _, _, at = field_at(raw, at, end)
+            found.append(name)
+    return found
+
+
+def count_of(raw: bytes, at: int, end: int) -> int:
+    """How many fields there are from one that begins at ``at`` until ``end``, where one ends."""
+    found = 0
+    while block := _some_small_fields().match(raw, at, end):
+        found += _SOME
+        at = block.end()
+    return found + len(names_of(raw, at, end))
+
+
+@cache
+def _small_fields() -> re.Pattern[bytes]:
+    """As many fields as follow one another, each of a size that needs one byte: several times as fast as a loop."""
+    return re.compile(b"(?s:%s)*+" % _small_field_pattern())
+
+
+@cache
+def _some_small_fields() -> re.Pattern[bytes]:
+    """So many of them that they need not be listed to be counted."""
+    return re.compile(b"(?s:%s){%d}+" % (_small_field_pattern(), _SOME))
+
+
+@cache
+def _small_name() -> re.Pattern[bytes]:
+    """The name of one of them, which is then read to its end."""
+    return re.compile(rb"(?s:(?=.([^\0]*+))(?:%s))" % _small_field_pattern())
+
+
+def _small_field_pattern() -> bytes:
+
+    def sized(extra: int, least: int) -> bytes:
+        # The sizes are tried one by one, so those above 31 are first looked for by the range that they are in.
+        groups = []
+        for low in range(0, 256, 32):
+            inner = b"|".join(b"\\x%02x\\0\\0\\0.{%d}+" % (n, n + extra) for n in range(max(low, least), low + 32))
+            groups.append(b"(?=[\\x%02x-\\x%02x])(?:%s)" % (low, low + 31, inner) if low else inner)
+        return b"(?:%s)" % b"|".join(groups)
+
+    name = rb"[^\0]*+\0"
+    kinds = (
+        rb"[\x02\x0d\x0e]" + name + sized(0, 1),
+        rb"\x10" + name + b".{4}+",
+        rb"[\x01\x09\x11\x12]" + name + b".{8}+",
+        rb"\x08" + name + b".",
+        rb"[\x06\x0a\x7f\xff]" + name,
+        rb"\x07" + name + b".{12}+",
+        rb"[\x03\x04]" + name + sized(-4, 5),
+        rb"\x13" + name + b".{16}+",
+    )
+    return b"|".join(kinds)

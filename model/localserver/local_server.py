@@ -1,0 +1,218 @@
+"""The in-process server: a private socket, a thread for each connection, and documents in memory.
+
+It is what samples and dumps are opened in, so that all other code speaks to every source in one way, through
+PyMongo. The socket lies in a folder that only this user may enter; where there are no Unix sockets it is a port
+of the loopback interface, chosen by the system.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from urllib.parse import quote
+
+from model.errors import Refused, Unreadable
+from model.localserver import wire
+from model.localserver.change_log import MOST, ChangeLog
+from model.localserver.command_table import Commands
+from model.localserver.store import Collection, Index, Store
+from model.localserver.updates import with_id
+from model.mql import order
+from model.mql.command_error import CommandError
+from model.values import canonical as c
+
+_UNIX: int | None = getattr(socket, "AF_UNIX", None)
+_SOCKET = "s.sock"  # drivers tell a socket by this ending
+_LONGEST_PATH = 100  # macOS takes 103 bytes, Linux 107
+
+
+class LocalServer:
+    """A server of this process; use it as a context manager, or call :meth:`close`.
+
+    It listens from the first time that :attr:`uri` is asked for. With the name of a ``replica_set`` it is the primary
+    of that set: it has sessions, retryable writes and change streams, which may go back by ``history`` changes.
+    """
+
+    def __init__(self, read_only: bool = False, replica_set: str = "", history: int = MOST) -> None:
+        self.store = Store(ChangeLog(history) if replica_set else None)
+        self._commands = Commands(self.store, read_only, replica_set)
+        self._lock = threading.Lock()
+        self._listener: socket.socket | None = None
+        self._folder: str | None = None
+        self._uri = ""
+        self._waker: tuple[socket.socket, socket.socket] | None = None
+        self._accepting: threading.Thread | None = None
+        self._connections: dict[socket.socket, threading.Thread] = {}
+        self._closed = False
+
+    def __enter__(self) -> LocalServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether commands that write are refused (code 13); loading is not a command."""
+        return self._commands.read_only
+
+    @read_only.setter
+    def read_only(self, value: bool) -> None:
+        self._commands.read_only = value
+
+    # What is in it.
+
+    def load(self, ns: str, raws: Iterable[bytes]) -> None:
+        """Take documents as they are, byte for byte, damaged ones too; one without ``_id`` gets it in front.
+
+        Raises ``Unreadable`` for bytes whose outer length is wrong.
+        """
+        collection = self._collection(ns)
+        collection.load(_identified(raw, ns, i) for i, raw in enumerate(raws, len(collection.docs)))
+
+    def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
+        """Add an index over a field, or over fields with directions; raises ``Refused`` where it is not unique."""
+        pairs = [(keys, 1)] if isinstance(keys, str) else list(keys)
+        title = "_".join(f"{path}_{direction}" for path, direction in pairs)
+        try:
+            self._collection(ns).add_index(Index(pairs, title, unique=unique, options=dict(options)))
+        except CommandError as error:
+            raise Refused(f"{ns} cannot have this unique index: {error.message}.") from None
+
+    def adopt(self, ns: str, options: bytes) -> None:
+        """Make a collection of a dump, under whatever name it had."""
+        self._collection(ns).options = options
+
+    def add_index(self, ns: str, index: Index) -> None:
+        """Add an index of a dump; where its documents do not agree with it, it is not unique here."""
+        collection = self._collection(ns)
+        try:
+            collection.add_index(index)
+        except CommandError:
+            index.unique = False
+            collection.add_index(index)
+
+    def _collection(self, ns: str) -> Collection:
+        db, dot, name = ns.partition(".")
+        if not dot or not db or not name:
+            raise Refused(f"{ns!r} is no namespace: give it as database.collection.")
+        return self.store.make(db, name, strict=False)
+
+    # The socket.
+
+    @property
+    def uri(self) -> str:
+        """What to connect to."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the server is closed")
+            if not self._uri:
+                self._listen()
+            return self._uri
+
+    def _listen(self) -> None:
+        with contextlib.ExitStack() as undo:
+            if _UNIX is not None:
+                self._folder = _private_folder()
+                undo.callback(shutil.rmtree, self._folder, ignore_errors=True)
+                path = os.path.join(self._folder, _SOCKET)
+                listener = undo.enter_context(socket.socket(_UNIX, socket.SOCK_STREAM))
+                listener.bind(path)
+                self._commands.address = path
+                uri = f"mongodb://{quote(path, safe='')}/?directConnection=true"
+            else:
+                listener = undo.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+                listener.bind(("127.0.0.1", 0))
+                self._commands.address = f"127.0.0.1:{listener.getsockname()[1]}"
+                uri = f"mongodb://{self._commands.address}/?directConnection=true"
+            listener.listen(64)
+            self._listener, self._waker = listener, socket.socketpair()
+            self._accepting = threading.Thread(
+                target=self._accept, args=(listener, self._waker[0]), name="palimpsest-server", daemon=True
+            )
+            self._accepting.start()
+            self._uri = uri
+            undo.pop_all()
+
+    def _accept(self, listener: socket.socket, wakes: socket.socket) -> None:
+        while True:
+            ready, _, _ = select.select([listener, wakes], [], [])
+            if wakes in ready:
+                return
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                continue  # the client went away before it was let in
+            thread = threading.Thread(target=self._serve, args=(connection,), name="palimpsest-connection", daemon=True)
+            with self._lock:
+                self._connections[connection] = thread
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with contextlib.suppress(OSError, wire.Garbled):
+                while (command := wire.receive(connection)) is not None:
+                    answer = self._commands.answer(command)
+                    if not command.silent:
+                        connection.sendall(wire.reply(command, answer))
+        finally:
+            with self._lock:
+                self._connections.pop(connection, None)
+            connection.close()
+
+    def close(self) -> None:
+        """Stop listening, end all connections and forget everything; may be called twice."""
+        with self._lock:
+            self._closed = True
+            waker, self._waker = self._waker, None
+        if waker is None:
+            return
+        waker[1].send(b"x")
+        assert self._accepting is not None
+        assert self._listener is not None
+        self._accepting.join()
+        self._listener.close()
+        if self.store.log is not None:
+            self.store.log.stop()
+        with self._lock:
+            open_connections = dict(self._connections)
+        for connection in open_connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in open_connections.values():
+            thread.join()
+        for end in waker:
+            end.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self.store.clear()
+
+
+def _private_folder() -> str:
+    """A folder that only this user may enter: mkdtemp makes it with mode 0700."""
+    folder = tempfile.mkdtemp(prefix="palimpsest-")
+    if len(os.fsencode(os.path.join(folder, _SOCKET))) <= _LONGEST_PATH:
+        return folder
+    os.rmdir(folder)
+    return tempfile.mkdtemp(prefix="palimpsest-", dir="/tmp")
+
+
+def _identified(raw: bytes, ns: str, position: int) -> bytes:
+    if len(raw) < 5 or int.from_bytes(raw[:4], "little") != len(raw) or raw[-1] != 0:
+        raise Unreadable(f"Document {position + 1} of {ns} is no BSON: its length is wrong.")
+    try:
+        if order.field(raw, b"_id\x00") is not None:
+            return raw
+        # Made from the position, so that a document has the same one each time its dump is opened.
+        return with_id(raw, (c.OBJECT_ID, bytes(8) + position.to_bytes(4, "big")))
+    except Unreadable:
+        return raw

@@ -1,0 +1,407 @@
+"""Aggregation over stored bytes: the stages that recognition, scans and guards use, exactly.
+
+A stage, accumulator or expression that is not here is left to mongomock, on decoded copies.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from model.localserver import projections
+from model.localserver.grouping import group, sort_by_count
+from model.localserver.store import Collection, Sort, Store
+from model.localserver.time_limit import UNLIMITED, TimeLimit
+from model.localserver.updates import Update, checked, with_id
+from model.mql import arithmetic, expressions, functions, order
+from model.mql.command_error import CommandError
+from model.mql.expressions import Scope
+from model.mql.filters import Matcher, compile_filter
+from model.mql.order import Element
+from model.values import canonical as c
+
+Documents = Iterable[bytes]
+
+
+def parse_sort(raw: bytes) -> list[tuple[str, bool]]:
+    """A sort as paths, each with whether it descends."""
+    out = []
+    for name, value in c.fields(raw):
+        if value.type not in order.NUMBERS:
+            raise CommandError(15974, f"Illegal key in $sort specification: {name}")
+        out.append((name, order.number(value.type, value.data) < 0))
+    return out
+
+
+def sorted_documents(documents: Documents, sort: Sort) -> list[bytes]:
+    """Documents in order; those that are equal stay as they came."""
+    out = list(documents)
+    for name, descending in reversed(sort):
+        path = order.path_of(name)
+        out.sort(key=lambda raw: order.sort_key(raw, path, descending), reverse=descending)
+    return out
+
+
+def matching(
+    collection: Collection | None, matcher: Matcher, sort: Sort = (), limit: TimeLimit = UNLIMITED
+) -> Iterator[bytes]:
+    """The documents that a filter finds, in order, as lazily as the order allows."""
+    if collection is None:
+        return iter(())
+    natural = next((descending for name, descending in sort if name == "$natural"), None)
+    if natural is not None:
+        sort = ()
+    found, ordered, _ = collection.find(matcher, sort)
+    found = limit.watch(found)
+    hits = (raw for _, raw in found if matcher.matches(raw))
+    if natural:
+        return reversed(list(hits))
+    return hits if ordered else iter(sorted_documents(hits, sort))
+
+
+def stages_of(pipeline: Element | None) -> list[tuple[str, Element]]:
+    """A pipeline as stage names and operands."""
+    if pipeline is None or pipeline[0] != c.ARRAY:
+        raise CommandError(14, "'pipeline' option must be specified as an array")
+    out = []
+    for kind, data in order.items(pipeline[1]):
+        pairs = c.fields(data) if kind == c.OBJECT else []
+        if len(pairs) != 1:
+            raise CommandError(40323, "A pipeline stage specification object must contain exactly one field.")
+        out.append((pairs[0][0], (pairs[0][1].type, pairs[0][1].data)))
+    return out
+
+
+def aggregate(
+    store: Store, db: str, collection: Collection | None, pipeline: Element | None, limit: TimeLimit = UNLIMITED
+) -> Iterator[bytes]:
+    """The documents that a pipeline makes of a collection (None: there is none)."""
+    stages = stages_of(pipeline)
+    first = stages[0][0] if stages else ""
+    if first in _SOURCES:
+        documents, done = iter(_SOURCES[first](db, collection)), 1
+    else:
+        matcher, sort, done = compile_filter(c.EMPTY), [], 0
+        if first == "$match":
+            matcher, done = compile_filter(_object(stages[0])), 1
+        if len(stages) > done and stages[done][0] == "$sort":
+            sort, done = parse_sort(_object(stages[done])), done + 1
+        documents = matching(collection, matcher, sort, limit)
+    return run(store, db, documents, stages[done:])
+
+
+def run(store: Store, db: str, documents: Documents, stages: list[tuple[str, Element]]) -> Iterator[bytes]:
+    """Documents through stages."""
+    for stage in stages:
+        if stage[0] in ("$out", "$merge"):
+            raise CommandError(238, f"{stage[0]} is not supported here: write what the pipeline gives with insert")
+        make = _STAGES.get(stage[0])
+        if make is not None:
+            documents = make(stage)(documents)
+        elif stage[0] in _JOINS:
+            documents = _JOINS[stage[0]](store, db, documents, stage)
+        else:
+            documents = _mongomock(store, db, documents, stage)
+    return iter(documents)
+
+
+def _object(stage: tuple[str, Element]) -> bytes:
+    if stage[1][0] != c.OBJECT:
+        raise CommandError(15959, f"the {stage[0]} specification must be an object")
+    return stage[1][1]
+
+
+def _count_of(stage: tuple[str, Element]) -> int:
+    if stage[1][0] not in order.NUMBERS or order.number(*stage[1]) < 0:
+        raise CommandError(5107201, f"invalid argument to {stage[0]} stage: Expected a non-negative number")
+    return int(order.number(*stage[1]))
+
+
+def _member(stage: tuple[str, Element], name: str) -> Element | None:
+    return order.field(_object(stage), name.encode() + b"\x00")
+
+
+def _text(stage: tuple[str, Element], name: str) -> str:
+    found = _member(stage, name)
+    if found is None or found[0] != c.STRING:
+        raise CommandError(9, f"{stage[0]} needs a string in '{name}'")
+    return found[1][4:-1].decode("utf-8", "surrogateescape")
+
+
+Stage = Callable[[Documents], Documents]
+
+
+def _match(stage: tuple[str, Element]) -> Stage:
+    matches = compile_filter(_object(stage)).matches
+    return lambda documents: (raw for raw in documents if matches(raw))
+
+
+def _sort(stage: tuple[str, Element]) -> Stage:
+    sort = parse_sort(_object(stage))
+    return lambda documents: sorted_documents(documents, sort)
+
+
+def _limit(stage: tuple[str, Element]) -> Stage:
+    limit = _count_of(stage)
+    if limit == 0:
+        raise CommandError(15958, "the limit must be positive")
+    return lambda documents: islice(documents, limit)
+
+
+def _skip(stage: tuple[str, Element]) -> Stage:
+    skip = _count_of(stage)
+    return lambda documents: islice(documents, skip, None)
+
+
+def _count(stage: tuple[str, Element]) -> Stage:
+    if stage[1][0] != c.STRING:
+        raise CommandError(40156, "the count field must be a non-empty string")
+    name = stage[1][1][4:-1].decode("utf-8", "surrogateescape")
+
+    def work(documents: Documents) -> Documents:
+        total = sum(1 for _ in documents)
+        return [functions.object_of([(name, arithmetic.integer(total))])[1]] if total else []
+
+    return work
+
+
+def _sample(stage: tuple[str, Element]) -> Stage:
+    size = _member(stage, "size")
+    count = int(order.number(*size)) if size is not None and arithmetic.is_number(size) else 0
+
+    def work(documents: Documents) -> Documents:
+        everything = list(documents)
+        return random.sample(everything, min(count, len(everything)))
+
+    return work
+
+
+def _project(stage: tuple[str, Element]) -> Stage:
+    projection = projections.compile_projection(_object(stage))
+    return lambda documents: map(projection, documents) if projection else documents
+
+
+def _add_fields(stage: tuple[str, Element]) -> Stage:
+    assign = projections.compile_assignments(_object(stage))
+    return lambda documents: map(assign, documents)
+
+
+def _unset(stage: tuple[str, Element]) -> Stage:
+    kind, data = stage[1]
+    names = [stage[1]] if kind == c.STRING else order.items(data) if kind == c.ARRAY else []
+    if not names or any(k != c.STRING for k, _ in names):
+        raise CommandError(31002, "$unset specification must be a string or an array containing only string values")
+    remove = projections.compile_removals([d[4:-1].decode("utf-8", "surrogateescape") for _, d in names])
+    return lambda documents: map(remove, documents)
+
+
+def _replace(stage: tuple[str, Element]) -> Stage:
+    operand = stage[1] if stage[0] == "$replaceWith" else _member(stage, "newRoot")
+    if operand is None:
+        raise CommandError(40231, "no newRoot specified for the $replaceRoot stage")
+    evaluate = expressions.compile_expression(operand)
+
+    def one(raw: bytes) -> bytes:
+        value = evaluate(Scope(raw))
+        if value is None or value[0] != c.OBJECT:
+            raise CommandError(40228, "'newRoot' expression must evaluate to an object")
+        return value[1]
+
+    return lambda documents: map(one, documents)
+
+
+def _unwind(stage: tuple[str, Element]) -> Stage:
+    as_object = stage[1][0] == c.OBJECT
+    text = _text(stage, "path") if as_object else stage[1][1][4:-1].decode("utf-8", "surrogateescape")
+    keep = as_object and functions.truth(_member(stage, "preserveNullAndEmptyArrays"))
+    counter = _text(stage, "includeArrayIndex") if as_object and _member(stage, "includeArrayIndex") else None
+    if not text.startswith("$"):
+        raise CommandError(28818, f"path option to $unwind stage should be prefixed with a '$': {text}")
+    path = tuple(text[1:].split("."))
+
+    def work(documents: Documents) -> Iterator[bytes]:
+        for raw in documents:
+            element = expressions.walk((c.OBJECT, raw), (order.path_of(path[0])))
+            found = c.get(raw, path) if element is not None else None
+            rows: list[tuple[bytes, int | None]] = []
+            if found is None or found.type in (c.NULL, c.UNDEFINED):
+                rows = [(raw, None)] if keep else []
+            elif found.type != c.ARRAY:
+                rows = [(raw, None)]
+            else:
+                rows = [(c.put(raw, path, item), i) for i, item in enumerate(c.items(found))]
+                if not rows and keep:
+                    rows = [(c.drop(raw, path), None)]
+            for row, i in rows:
+                if counter is None:
+                    yield row
+                else:
+                    value = c.Value(*arithmetic.NULL if i is None else arithmetic.integer(i, wide=True))
+                    yield c.put(row, tuple(counter.split(".")), value)
+
+    return work
+
+
+def _group(stage: tuple[str, Element]) -> Stage:
+    return group(_object(stage))
+
+
+_STAGES: dict[str, Callable[[tuple[str, Element]], Stage]] = {
+    "$match": _match,
+    "$sort": _sort,
+    "$limit": _limit,
+    "$skip": _skip,
+    "$count": _count,
+    "$sample": _sample,
+    "$project": _project,
+    "$addFields": _add_fields,
+    "$set": _add_fields,
+    "$unset": _unset,
+    "$replaceRoot": _replace,
+    "$replaceWith": _replace,
+    "$unwind": _unwind,
+    "$group": _group,
+    "$sortByCount": lambda stage: sort_by_count(stage[1]),
+}
+
+
+def _lookup(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Documents:
+    if _member(stage, "pipeline") is not None:
+        return _lookup_pipeline(store, db, documents, stage)
+    other = store.get(db, _text(stage, "from"))
+    local, foreign = order.path_of(_text(stage, "localField")), _text(stage, "foreignField")
+    target = tuple(_text(stage, "as").split("."))
+
+    def one(raw: bytes) -> bytes:
+        wanted = functions.array_of(e or arithmetic.NULL for e in order.expanded(order.reach(raw, local)))
+        clause = functions.object_of([(foreign, functions.object_of([("$in", wanted)]))])[1]
+        found = [c.Value.document(hit) for hit in matching(other, compile_filter(clause))]
+        return c.put(raw, target, c.array(found))
+
+    return map(one, documents)
+
+
+def _lookup_pipeline(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Documents:
+    other, target = store.get(db, _text(stage, "from")), tuple(_text(stage, "as").split("."))
+    pipeline = _member(stage, "pipeline") or (c.ARRAY, c.EMPTY)
+    bound = _member(stage, "let") or (c.OBJECT, c.EMPTY)
+    names = [(name, expressions.compile_expression((v.type, v.data))) for name, v in c.fields(bound[1])]
+    if _member(stage, "localField") is not None:
+        raise CommandError(238, "$lookup with localField and pipeline together is not supported here: use let")
+
+    def one(raw: bytes) -> bytes:
+        values = {f"$${name}": evaluate(Scope(raw)) for name, evaluate in names}
+        found = aggregate(store, db, other, _bound(pipeline, values))
+        return c.put(raw, target, c.array(c.Value.document(hit) for hit in found))
+
+    return map(one, documents)
+
+
+def _bound(element: Element, values: Mapping[str, Element | None]) -> Element:
+    """A pipeline with the values of variables in their places."""
+    kind, data = element
+    if kind == c.STRING and data[4:6] == b"$$":
+        name, _, rest = data[4:-1].decode("utf-8", "surrogateescape").partition(".")
+        if name not in values:
+            return element
+        value = expressions.walk(values[name], order.path_of(rest) if rest else ())
+        return functions.object_of([("$literal", value)]) if value is not None else arithmetic.string("$$REMOVE")
+    if kind == c.ARRAY:
+        return functions.array_of(_bound(e, values) for e in order.items(data))
+    if kind == c.OBJECT:
+        return functions.object_of((name, _bound((v.type, v.data), values)) for name, v in c.fields(data))
+    return element
+
+
+def _facet(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Documents:
+    everything = list(documents)
+    pairs = []
+    for name, value in c.fields(_object(stage)):
+        rows = run(store, db, everything, stages_of((value.type, value.data)))
+        pairs.append((name, c.array(c.Value.document(raw) for raw in rows)))
+    return [c.document(pairs)]
+
+
+def _union(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Iterator[bytes]:
+    simple = stage[1][0] == c.STRING
+    name = stage[1][1][4:-1].decode("utf-8", "surrogateescape") if simple else _text(stage, "coll")
+    pipeline = (None if simple else _member(stage, "pipeline")) or (c.ARRAY, c.EMPTY)
+    yield from documents
+    yield from aggregate(store, db, store.get(db, name), pipeline)
+
+
+_JOINS: dict[str, Callable[[Store, str, Documents, tuple[str, Element]], Documents]] = {
+    "$lookup": _lookup,
+    "$facet": _facet,
+    "$unionWith": _union,
+}
+
+
+def _collection_stats(db: str, collection: Collection | None) -> list[bytes]:
+    if collection is None:
+        raise CommandError(26, f"Unable to retrieve storageStats in $collStats stage: collection of {db} not found")
+    count, size = len(collection.docs), collection.size
+    stats = {"size": size, "count": count, "avgObjSize": size // count if count else 0, "storageSize": size}
+    return [c.encode({"ns": collection.ns, "storageStats": stats, "count": count})]
+
+
+def _index_stats(_: str, collection: Collection | None) -> list[bytes]:
+    return [
+        c.encode({"name": index.name, "key": dict(index.keys), "accesses": {"ops": 0}, "spec": index.spec()})
+        for index in (collection.indexes.values() if collection else ())
+    ]
+
+
+def _no_change_stream(_: str, __: Collection | None) -> list[bytes]:
+    raise CommandError(40573, "The $changeStream stage is only supported on replica sets")
+
+
+_SOURCES: dict[str, Callable[[str, Collection | None], list[bytes]]] = {
+    "$collStats": _collection_stats,
+    "$indexStats": _index_stats,
+    "$changeStream": _no_change_stream,
+}
+
+
+def _mongomock(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Documents:
+    import mongomock
+    from mongomock.aggregate import process_pipeline
+
+    database: Any = mongomock.MongoClient(tz_aware=True)[db]
+    try:
+        joined = order.field(stage[1][1], b"from\x00") if stage[1][0] == c.OBJECT else None
+        if joined is not None and joined[0] == c.STRING:
+            other = store.get(db, joined[1][4:-1].decode("utf-8", "surrogateescape"))
+            for raw in other.docs.values() if other else ():
+                database[other.ns.partition(".")[2] if other else ""].insert_one(c.decode(raw))
+        options = {stage[0]: c.Value(*stage[1]).python()}
+        rows = process_pipeline([c.decode(raw) for raw in documents], database, [options], None)  # type: ignore[no-untyped-call]
+        return [c.encode(row) for row in rows]
+    except (NotImplementedError, mongomock.OperationFailure) as error:
+        code = 40324 if "not a valid operator" in str(error) else 168
+        text = f"Unrecognized pipeline stage name: '{stage[0]}'" if code == 40324 else f"{stage[0]}: {error}"
+        raise CommandError(code, text) from None
+    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise CommandError(168, f"{stage[0]} cannot be evaluated here: {error!r}") from None
+
+
+_IN_UPDATES = {"$addFields", "$set", "$project", "$unset", "$replaceRoot", "$replaceWith"}
+
+
+def update_pipeline(data: bytes) -> Update:
+    """An update that is a pipeline."""
+    stages = stages_of((c.ARRAY, data))
+    for name, _ in stages:
+        if name not in _IN_UPDATES:
+            raise CommandError(72, f"{name} is not allowed to be used within an update")
+    compiled = [_STAGES[stage[0]](stage) for stage in stages]
+
+    def apply(old: bytes, inserting: bool, _: Matcher | None) -> bytes:
+        documents: Documents = [old]
+        for stage in compiled:
+            documents = stage(documents)
+        return checked(with_id(next(iter(documents)), order.field(old, b"_id\x00")))
+
+    return apply

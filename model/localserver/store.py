@@ -1,0 +1,439 @@
+"""Databases, collections and their indexes, in memory: every document as the bytes that came.
+
+A collection has one lock. Documents are immutable bytes, so a reader takes a snapshot under the lock and matches
+outside it; a write finds, checks and replaces under the lock, which makes it atomic. Indexes are built when they
+are first needed: 20,000 documents load in the time that it takes to count them.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise, product
+from typing import Any
+
+import bson
+
+from model.errors import Unreadable
+from model.localserver.change_log import ChangeLog
+from model.mql import order
+from model.mql.command_error import CommandError
+from model.mql.filters import Matcher, compile_filter
+from model.mql.order import ABOVE_ALL, NULL_KEY, Key
+from model.values import canonical as c
+
+_WORTH_AN_INDEX = 1000  # documents
+_MOST_OWN_INDEXES = 6
+
+Sort = Sequence[tuple[str, bool]]
+"""Field paths, each with whether it descends."""
+
+
+@dataclass
+class Index:
+    """One index: its keys as ``[(path, direction)]`` and, once it was needed, its entries in order."""
+
+    keys: list[tuple[str, Any]]
+    name: str
+    unique: bool = False
+    sparse: bool = False
+    partial: bytes | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    entries: list[tuple[tuple[Key, ...], int]] | None = None
+    multikey: bool = False
+
+    def __post_init__(self) -> None:
+        self.paths = [order.path_of(path) for path, _ in self.keys]
+        self.covers = None if self.partial is None else compile_filter(self.partial).matches
+
+    @property
+    def usable(self) -> bool:
+        """Whether it holds every document, in the order of plain values."""
+        return not self.sparse and self.covers is None and all(direction in (1, -1) for _, direction in self.keys)
+
+    def keys_of(self, raw: bytes) -> list[tuple[Key, ...]]:
+        """A document's entries: one, or several where a field is an array."""
+        if self.covers is not None and not self.covers(raw):
+            return []
+        columns: list[list[Key]] = []
+        there = False
+        for path in self.paths:
+            try:
+                found = order.reach(raw, path)
+                there = there or any(e is not None for e in found)
+                self.multikey = self.multikey or any(e is not None and e[0] == c.ARRAY for e in found)
+                flat = order.expanded(found)
+                columns.append([order.key_of(flat[0])] if len(flat) == 1 else list({order.key_of(e) for e in flat}))
+            except (Unreadable, RecursionError):
+                columns.append([NULL_KEY])
+        if self.sparse and not there:
+            return []
+        if all(len(column) == 1 for column in columns):
+            return [tuple(column[0] for column in columns)]
+        self.multikey = True
+        return list(product(*(column or [NULL_KEY] for column in columns)))
+
+    def span(self, prefix: tuple[Key, ...], low: Key | None = None, high: Key | None = None) -> tuple[int, int]:
+        """The stretch of entries that begin with ``prefix``, the next key between low and high, both included."""
+        entries = self.entries or []
+        start = bisect_left(entries, ((*prefix, low) if low is not None else prefix,))
+        end = (*prefix, *((high,) if high is not None else ()), ABOVE_ALL)
+        return start, bisect_left(entries, (end,))
+
+    def spec(self) -> dict[str, Any]:
+        """The index as ``listIndexes`` shows it."""
+        out: dict[str, Any] = {"v": 2, "key": dict(self.keys), "name": self.name}
+        if self.unique and self.name != "_id_":
+            out["unique"] = True
+        if self.sparse:
+            out["sparse"] = True
+        if self.partial is not None:
+            out["partialFilterExpression"] = c.decode(self.partial)
+        return out | self.options
+
+
+class Collection:
+    """The documents of one namespace in the order in which they came, each under a number that it keeps."""
+
+    def __init__(self, ns: str, options: bytes = c.EMPTY, log: ChangeLog | None = None) -> None:
+        self.ns = ns
+        self.options = options
+        self.log = log
+        self.lock = threading.RLock()
+        self.docs: dict[int, bytes] = {}
+        self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
+        self._next = 0
+        self._size = 0
+        self._asked: Counter[tuple[str, ...]] = Counter()
+        self._own: dict[tuple[str, ...], Index] = {}
+
+    @property
+    def size(self) -> int:
+        """The bytes of all documents."""
+        return self._size
+
+    def load(self, raws: Iterable[bytes]) -> None:
+        """Take documents exactly as they are, without a look at them."""
+        with self.lock:
+            for raw in raws:
+                self.docs[self._next] = raw
+                self._next += 1
+                self._size += len(raw)
+            for index in self._all():
+                index.entries = None
+
+    def insert(self, raw: bytes) -> None:
+        """Add a document; raises ``CommandError`` 11000 where a unique index has its key."""
+        with self.lock:
+            entries = self._checked(raw, None)
+            position = self._next
+            self._next += 1
+            self.docs[position] = raw
+            self._size += len(raw)
+            for index, keys in entries:
+                for key in keys:
+                    insort(self._built(index), (key, position))
+            if self.log is not None:
+                self.log.note("insert", self.ns, None, raw)
+
+    def replace(self, position: int, raw: bytes, whole: bool = False) -> None:
+        """Put a document in the place of another; ``whole``: the log calls it a replacement, not an update."""
+        with self.lock:
+            old = self.docs[position]
+            for index, keys in self._checked(raw, position):
+                before = index.keys_of(old)
+                if before != keys:
+                    self._forget(index, before, position)
+                    for key in keys:
+                        insort(self._built(index), (key, position))
+            self.docs[position] = raw
+            self._size += len(raw) - len(old)
+            if self.log is not None:
+                self.log.note("replace" if whole else "update", self.ns, old, raw)
+
+    def remove(self, positions: Iterable[int]) -> None:
+        """Delete documents."""
+        wanted = list(positions)
+        with self.lock:
+            for index in self._all():
+                if len(wanted) > 1000:
+                    index.entries = None  # built anew when it is needed: dearer than a few cuts, cheaper than many
+                elif index.entries is not None:
+                    for position in wanted:
+                        self._forget(index, index.keys_of(self.docs[position]), position)
+            for position in wanted:
+                old = self.docs.pop(position)
+                self._size -= len(old)
+                if self.log is not None:
+                    self.log.note("delete", self.ns, old, None)
+
+    def _forget(self, index: Index, keys: Iterable[tuple[Key, ...]], position: int) -> None:
+        entries = self._built(index)
+        for key in keys:
+            at = bisect_left(entries, (key, position))
+            if at < len(entries) and entries[at] == (key, position):
+                del entries[at]
+
+    def _checked(self, raw: bytes, position: int | None) -> list[tuple[Index, list[tuple[Key, ...]]]]:
+        """The entries that a document is going to have; raises where a unique index forbids one."""
+        out = []
+        for index in self._all():
+            if not index.unique and index.entries is None:
+                continue
+            keys = index.keys_of(raw)
+            out.append((index, keys))
+            if not index.unique:
+                continue
+            entries = self._built(index)
+            for key in keys:
+                at = bisect_left(entries, (key,))
+                if at < len(entries) and entries[at][0] == key and entries[at][1] != position:
+                    raise self._duplicate(index, raw)
+        return out
+
+    def _duplicate(self, index: Index, raw: bytes) -> CommandError:
+        shown = {path: _shown(raw, path) for path, _ in index.keys}
+        text = ", ".join(f"{path}: {_readable(value)}" for path, value in shown.items())
+        return CommandError(
+            11000,
+            f"E11000 duplicate key error collection: {self.ns} index: {index.name} dup key: {{ {text} }}",
+            keyPattern=dict(index.keys),
+            keyValue=shown,
+        )
+
+    def _built(self, index: Index) -> list[tuple[tuple[Key, ...], int]]:
+        if index.entries is None:
+            index.multikey = False
+            index.entries = sorted((key, pos) for pos, raw in self.docs.items() for key in index.keys_of(raw))
+        return index.entries
+
+    def add_index(self, index: Index) -> None:
+        """Add an index; a unique one is refused with 11000 where documents share a key."""
+        with self.lock:
+            entries = self._built(index)
+            if index.unique:
+                for (key, position), (other, another) in pairwise(entries):
+                    if key == other and position != another:
+                        raise self._duplicate(index, self.docs[another])
+            self.indexes[index.name] = index
+
+    # Choosing what to look at.
+
+    def find(self, matcher: Matcher, sort: Sort = ()) -> tuple[Iterator[tuple[int, bytes]], bool, str]:
+        """Documents that may match, whether they come in the order asked for, and by which index or ''.
+
+        What comes is a superset: the caller still asks the matcher.
+        """
+        with self.lock:
+            index, fixed = self._choose(matcher, sort)
+            if fixed == 0 and self._learn(matcher, sort):
+                index, fixed = self._choose(matcher, sort)
+            if index is None:
+                return iter(list(self.docs.items())), not sort, ""
+            self._built(index)
+            single = all(len(set(matcher.equal[path])) == 1 for path, _ in index.keys[:fixed])
+            ordered = single and not index.multikey and _serves(index, fixed, sort)
+            if sort and not ordered and not fixed:
+                return iter(list(self.docs.items())), False, ""
+            positions = self._stretches(index, fixed, matcher)
+            backwards = bool(sort) and ordered and sort[-1][1]
+            if index.multikey:
+                positions = list(dict.fromkeys(positions))
+            if not sort and len(positions) > 1:
+                positions = sorted(positions)  # natural order
+            elif backwards:
+                positions = positions[::-1]
+            return self._still_there(positions), ordered or not sort, index.name
+
+    def _still_there(self, positions: list[int]) -> Iterator[tuple[int, bytes]]:
+        for position in positions:
+            raw = self.docs.get(position)  # a reader holds no lock: what was deleted since is passed over
+            if raw is not None:
+                yield position, raw
+
+    def _choose(self, matcher: Matcher, sort: Sort) -> tuple[Index | None, int]:
+        """The index with the most leading fields fixed by the filter, else one that sorts, else one that bounds."""
+        best: tuple[int, bool, bool] = (0, False, False)
+        chosen: Index | None = None
+        for index in self._all():
+            if not index.usable:
+                continue
+            fixed = 0
+            for path, _ in index.keys:
+                if path not in matcher.equal:
+                    break
+                fixed += 1
+            serves = bool(sort) and _serves(index, fixed, sort)
+            bounded = fixed < len(index.keys) and index.keys[fixed][0] in matcher.bounds
+            if (fixed, serves, bounded) > best:
+                best, chosen = (fixed, serves, bounded), index
+        return chosen, best[0]
+
+    def _all(self) -> Iterator[Index]:
+        return chain(self.indexes.values(), self._own.values())
+
+    def _learn(self, matcher: Matcher, sort: Sort) -> bool:
+        """Whether an index of the collection's own was made: where none serves what is asked for again and again.
+
+        A dump may lack the index on the document's id; a page must not cost a scan all the same.
+        """
+        wanted = list(matcher.equal)[:1]
+        if len({descends for _, descends in sort}) == 1:
+            wanted += [path for path, _ in sort if path not in wanted]
+        key = tuple(wanted)
+        if not key or len(self.docs) < _WORTH_AN_INDEX or any(_leads(key, index) for index in self._all()):
+            return False
+        self._asked[key] += 1
+        if self._asked[key] < 2:
+            return False
+        while len(self._own) >= _MOST_OWN_INDEXES:
+            del self._own[next(iter(self._own))]
+        self._asked.clear()
+        self._own[key] = Index([(path, 1) for path in key], "(made on demand)")
+        return True
+
+    def _stretches(self, index: Index, fixed: int, matcher: Matcher) -> list[int]:
+        entries = self._built(index)
+        choices = [sorted(set(matcher.equal[path])) for path, _ in index.keys[:fixed]]
+        low: Key | None = None
+        high: Key | None = None
+        if fixed < len(index.keys) and not index.multikey:
+            for operator, key in matcher.bounds.get(index.keys[fixed][0], ()):
+                if operator in ("$gt", "$gte"):
+                    low = key if low is None else max(low, key)
+                else:
+                    high = key if high is None else min(high, key)
+        out: list[int] = []
+        for prefix in product(*choices):
+            start, stop = index.span(prefix, low, high)
+            out.extend(position for _, position in entries[start:stop])
+        return out
+
+
+def _leads(key: tuple[str, ...], index: Index) -> bool:
+    return index.usable and [path for path, _ in index.keys[: len(key)]] == list(key)
+
+
+def _serves(index: Index, fixed: int, sort: Sort) -> bool:
+    """Whether the index gives the order, walked forwards or backwards, once its first fields are fixed."""
+    free = [(path, descends) for path, descends in sort if path not in {p for p, _ in index.keys[:fixed]}]
+    following = [path for path, _ in index.keys[fixed : fixed + len(free)]]
+    return [path for path, _ in free] == following and len({d for _, d in free}) <= 1
+
+
+def _shown(raw: bytes, path: str) -> c.Value:
+    return c.get(raw, tuple(path.split("."))) or c.Value(c.NULL, b"")
+
+
+def _readable(value: c.Value) -> str:
+    try:
+        return repr(value.python())[:200]
+    except Unreadable:
+        return value.kind
+
+
+def refuse_damaged(raw: bytes) -> None:
+    """Raise ``CommandError`` 22 for a document that would not come back as it is, were it decoded and encoded.
+
+    Such a document is shown but never rewritten: whoever wrote it lost something already.
+    """
+    problem = damage(raw)
+    if problem:
+        raise CommandError(22, f"The stored document is damaged ({problem}), so it is left alone: it is read-only here")
+
+
+def damage(raw: bytes) -> str:
+    """What is wrong with a document, in a few words, or ''."""
+    try:
+        same = len(bson.encode(bson.decode(raw))) == len(raw)
+    except Exception:  # dates beyond datetime, legacy types: not damage; the walk below decides
+        same = False
+    if same:
+        return ""
+    try:
+        _walk(raw)
+    except (Unreadable, UnicodeDecodeError) as error:
+        return str(error)
+    except RecursionError:
+        return "it is nested too deeply"
+    return ""
+
+
+def _walk(raw: bytes) -> None:
+    seen = set()
+    for name, kind, x, y in c.elements(raw):
+        text = name.decode()
+        if name in seen:
+            raise Unreadable(f"the name {text!r} occurs twice")
+        seen.add(name)
+        if kind in (c.OBJECT, c.ARRAY):
+            _walk(raw[x:y])
+        elif kind in (c.STRING, c.CODE, c.SYMBOL):
+            raw[x + 4 : y - 1].decode()
+
+
+class Store:
+    """All databases of one server; with a log, each change is noted there."""
+
+    def __init__(self, log: ChangeLog | None = None) -> None:
+        self.log = log
+        self.lock = threading.RLock()
+        self._collections: dict[str, dict[str, Collection]] = {}
+
+    def databases(self) -> list[str]:
+        """The names of the databases that have collections."""
+        with self.lock:
+            return sorted(db for db, collections in self._collections.items() if collections)
+
+    def collections(self, db: str) -> list[Collection]:
+        """The collections of a database, by name."""
+        with self.lock:
+            return [coll for _, coll in sorted(self._collections.get(db, {}).items())]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self.lock:
+            self._collections.clear()
+
+    def get(self, db: str, name: str) -> Collection | None:
+        """A collection, or None."""
+        with self.lock:
+            return self._collections.get(db, {}).get(name)
+
+    def make(self, db: str, name: str, strict: bool = True) -> Collection:
+        """A collection, created where it is not there; if strict, raises for names that no server takes."""
+        with self.lock:
+            found = self.get(db, name)
+            if found is None:
+                if strict:
+                    _check_names(db, name)
+                found = Collection(f"{db}.{name}", log=self.log)
+                self._collections.setdefault(db, {})[name] = found
+            return found
+
+    def drop(self, db: str, name: str | None = None) -> bool:
+        """Remove a collection or a whole database; whether it was there."""
+        with self.lock:
+            gone = self._collections.get(db, {})
+            dropped = [each for each in gone.values() if name is None or each.ns == f"{db}.{name}"]
+            for each in dropped:
+                with each.lock:
+                    del gone[each.ns.partition(".")[2]]
+                    if self.log is not None:
+                        self.log.note("drop", each.ns)
+            if name is None:
+                there = self._collections.pop(db, None) is not None
+                if self.log is not None and there:
+                    self.log.note("dropDatabase", db)
+                return there
+            return bool(dropped)
+
+
+def _check_names(db: str, name: str) -> None:
+    if not db or len(db.encode("utf-8", "surrogateescape")) > 63 or any(ch in '/\\. "$\0' for ch in db):
+        raise CommandError(73, f"Invalid namespace specified '{db}.{name}'")
+    if not name or name.startswith(".") or "\0" in name or "$" in name:
+        raise CommandError(73, f"Invalid namespace specified '{db}.{name}'")

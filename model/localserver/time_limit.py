@@ -1,0 +1,32 @@
+"""The time that a sender allows a command, ``maxTimeMS``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TypeVar
+
+from model.mql.command_error import CommandError
+
+T = TypeVar("T")
+
+
+class TimeLimit:
+    """A moment on the monotonic clock after which work is given up with code 50; 0 milliseconds mean never."""
+
+    def __init__(self, milliseconds: int) -> None:
+        self._until = time.monotonic() + milliseconds / 1000 if milliseconds > 0 else None
+
+    def lift(self) -> None:
+        """Allow any time from here on: a cursor that waits for its reader does not work meanwhile."""
+        self._until = None
+
+    def watch(self, rows: Iterator[T]) -> Iterator[T]:
+        """The rows, for as long as there is time."""
+        for i, row in enumerate(rows):
+            if i % 128 == 0 and self._until is not None and time.monotonic() > self._until:
+                raise CommandError(50, "operation exceeded time limit")
+            yield row
+
+
+UNLIMITED = TimeLimit(0)

@@ -1,0 +1,87 @@
+"""Two edits of one document brought together: base, mine and theirs give decisions, decisions give the document.
+
+What one side changed is taken, and so is what both changed alike. Different changes of one place are a conflict,
+which keeps the base's until somebody chooses. Array elements are the same where they are equal or have the same
+identity key; laws::
+
+    merge(b, x, b).document() == merge(b, b, x).document() == merge(b, x, x).document() == x
+    merge(b, x, y) and merge(b, y, x) agree, but for the order of names that both sides added
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from model.errors import Refused
+from model.merge.decision import Decision
+from model.merge.merged_form import Part, build
+from model.merge.planner import Planner
+from model.values import canonical as c
+
+__all__ = ["Decision", "Merge", "merge"]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """The decisions of a merge, in the order of the document, and what they make of it."""
+
+    decisions: tuple[Decision, ...]
+    top: Part
+
+    @property
+    def conflicts(self) -> tuple[Decision, ...]:
+        """The decisions that wait for a person."""
+        return tuple(decision for decision in self.decisions if decision.open)
+
+    @property
+    def unresolved(self) -> int:
+        """How many wait."""
+        return len(self.conflicts)
+
+    def choose(self, conflict: Decision, action: object) -> Merge:
+        """The merge with a decision made: ``action`` is base, mine, theirs, both, or a value.
+
+        Any other text is a value; one of these four words is one as ``Value.of(…)``. Decisions of an earlier merge
+        will do. Raises ``Refused`` where the action is not to be had there.
+        """
+        return self._with(self._known(conflict).chosen(action))
+
+    def reopen(self, decision: Decision) -> Merge:
+        """The merge with a decision as it was before anybody chose."""
+        return self._with(self._known(decision).reopened())
+
+    def _known(self, decision: Decision) -> Decision:
+        if not 0 <= decision.index < len(self.decisions) or self.decisions[decision.index].path != decision.path:
+            raise Refused("This decision belongs to another merge; choose among those of this one.")
+        return self.decisions[decision.index]
+
+    def _with(self, decision: Decision) -> Merge:
+        i = decision.index
+        return replace(self, decisions=(*self.decisions[:i], decision, *self.decisions[i + 1 :]))
+
+    def document(self) -> bytes:
+        """The merged document; raises ``Refused`` while a conflict is open."""
+        waiting = self.conflicts
+        if waiting:
+            places = ", ".join(decision.place for decision in waiting[:3])
+            more = f" and {len(waiting) - 3} more" if len(waiting) > 3 else ""
+            raise Refused(f"Both sides changed {places}{more} in different ways; choose first.")
+        return self.preview()
+
+    def preview(self) -> bytes:
+        """The document as it stands, the base's value wherever a conflict is open."""
+        result = build(self.top, self.decisions)
+        if result is None or result.type != c.OBJECT:
+            raise Refused("What was chosen for the whole document is no document; choose again.")
+        return result.data
+
+
+def merge(base: bytes, mine: bytes, theirs: bytes, keys: Sequence[str] = ("_id",)) -> Merge:
+    """What becomes of ``base`` after both edits; ``keys`` as in ``model.diff.diff``.
+
+    Raises ``Unreadable`` where one of them is no BSON.
+    """
+    planner = Planner(base, mine, theirs, keys)
+    top = planner.run()
+    return Merge(tuple(planner.decisions), top)

@@ -1,0 +1,101 @@
+"""One place where two sides of a merge met, and what is taken there.
+
+Kinds, merged or not: ``changed`` (a value), ``added``, ``deleted`` (against a change inside, where it is a conflict),
+``type`` (a BSON type, against a value), ``text`` (lines of one text), ``inserted`` (elements without key at one
+place of an array), ``order`` (of fields or elements), ``array`` (changed by both so that its elements cannot be told
+apart).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from model.errors import Refused
+from model.text import json_object, path_text, value_text
+from model.text.scalars import quoted
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+
+Who: TypeAlias = Literal["mine", "theirs", "both"]
+
+ACTIONS = ("base", "mine", "theirs", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What each side has at a place (None: nothing), and which of them is taken.
+
+    ``path`` is in the base; that of something added, in the side that added it. ``conflict`` says that it takes a
+    person, ``open`` that nobody has chosen yet: then ``action`` is ``base``. Values of an ``order`` are the lists of
+    names, or of what elements are recognised by; of ``inserted``, the elements of each side.
+    """
+
+    path: Path
+    base: Value | None
+    mine: Value | None
+    theirs: Value | None
+    kind: str
+    conflict: bool
+    action: str | Value
+    who: Who
+    hint: str = ""  # "renamed to …", where it looks like that
+    both: Value | None = None  # what "both" stands for; None where both cannot be had
+    index: int = 0  # its place among the decisions of the merge
+    open: bool = False
+    initial: str = "base"  # the action before anybody chose
+
+    @property
+    def result(self) -> Value | None:
+        """The value taken, None for nothing."""
+        if isinstance(self.action, Value):
+            return self.action
+        if self.action == "both":
+            return self.both
+        return {"base": self.base, "mine": self.mine, "theirs": self.theirs}[self.action]
+
+    def chosen(self, action: object) -> Decision:
+        """The same with another action; raises ``Refused`` where that is not to be had here."""
+        if isinstance(action, str) and action in ACTIONS:
+            if action == "both" and self.both is None:
+                raise Refused(f"Both cannot be kept at {self.place}: choose one side or give a value.")
+            return replace(self, action=action, open=False)
+        value = action if isinstance(action, Value) else Value.of(action)
+        self.check(value)
+        return replace(self, action=value, open=False)
+
+    def check(self, value: Value) -> None:
+        """Raise ``Refused`` where a value of one's own does not fit."""
+        if self.kind == "inserted" and value.type != c.ARRAY:
+            raise Refused(f"What is inserted at {self.place} is an array of elements; give one.")
+        if self.kind == "order":
+            known = [c.items(side) for side in (self.base, self.mine) if side is not None]
+            given = c.items(value) if value.type == c.ARRAY else []
+            if sorted(given, key=_sortable) not in [sorted(names, key=_sortable) for names in known]:
+                raise Refused(f"An order for {self.place} is an array of the same {len(known[-1])} names, each once.")
+
+    def reopened(self) -> Decision:
+        """As it was before anybody chose."""
+        return replace(self, action=self.initial, open=self.conflict)
+
+    @property
+    def place(self) -> str:
+        """The path in words."""
+        return path_text(self.path) or "the whole document"
+
+    def row(self) -> dict[str, Any]:
+        """A JSON row, values as canonical Extended JSON; null where a side has nothing."""
+        sides = {"base": self.base, "mine": self.mine, "theirs": self.theirs}
+        values = {name: None if value is None else json_object(value) for name, value in sides.items()}
+        return {"path": list(self.path), **values, "kind": self.kind}
+
+    def row_text(self) -> str:
+        """The row as a line of JSON, at any depth."""
+        path = ", ".join(str(step) if isinstance(step, int) else quoted(step) for step in self.path)
+        sides = ("base", self.base), ("mine", self.mine), ("theirs", self.theirs)
+        values = ", ".join(f'"{name}": {"null" if value is None else value_text(value)}' for name, value in sides)
+        return f'{{"path": [{path}], {values}, "kind": "{self.kind}"}}'
+
+
+def _sortable(value: Value) -> tuple[int, bytes]:
+    return value.type, value.data

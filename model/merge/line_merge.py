@@ -1,0 +1,101 @@
+"""Three texts merged by line: what only one side changed is taken, the same lines changed twice are a conflict."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from model.diff.alignment import LCS_BITS, PIECES, align, lcs
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines ``start`` to ``end`` of the base became ``lines``."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...]
+
+    @property
+    def even(self) -> bool:
+        """Whether each line stands for one line."""
+        return len(self.lines) == self.end - self.start
+
+
+def merge_lines(base: str, mine: str, theirs: str) -> tuple[str, bool]:
+    """The merged text, and whether both changed the same lines; where they did, it has both, mine first."""
+    lines = base.split("\n")
+    left, right = deque(hunks(lines, mine.split("\n"))), deque(hunks(lines, theirs.split("\n")))
+    result: list[str] = []
+    at, conflict = 0, False
+    while left or right:
+        group_left, group_right = _group(left, right)
+        start = min(h.start for h in group_left + group_right)
+        end = max(h.end for h in group_left + group_right)
+        result += lines[at:start]
+        ours, others = _applied(lines, start, end, group_left), _applied(lines, start, end, group_right)
+        if not group_right or ours == others:
+            result += ours
+        elif not group_left:
+            result += others
+        else:
+            conflict = True
+            result += ours + others
+        at = end
+    return "\n".join(result + lines[at:]), conflict
+
+
+def hunks(old: list[str], new: list[str]) -> list[Hunk]:
+    """What changed between two lists of lines."""
+    head, most = 0, min(len(old), len(new))
+    while head < most and old[head] == new[head]:
+        head += 1
+    tail, most = 0, most - head
+    while tail < most and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    left, right = old[head : len(old) - tail], new[head : len(new) - tail]
+    same: list[tuple[int, int]] = []
+    if len(left) * len(right) <= LCS_BITS:
+        same = lcs(left, right)
+    elif max(len(left), len(right)) <= PIECES:
+        same = align(left, right).pairs
+    found: list[Hunk] = []
+    i = j = 0
+    for k, m in [*same, (len(left), len(right))]:
+        if i < k or j < m:
+            found.append(Hunk(head + i, head + k, tuple(right[j:m])))
+        i, j = k + 1, m + 1
+    return found
+
+
+def _group(left: deque[Hunk], right: deque[Hunk]) -> tuple[list[Hunk], list[Hunk]]:
+    """Take the next hunks that overlap or touch off both lists."""
+    groups: tuple[list[Hunk], list[Hunk]] = ([], [])
+    sides = (left, right)
+    first = 0 if not right or (left and left[0].start <= right[0].start) else 1
+    groups[first].append(sides[first].popleft())
+    growing = True
+    while growing:
+        growing = False
+        for side in (0, 1):
+            # Hunks of one side do not touch one another, so of the other's only the last can reach this one.
+            while sides[side] and groups[1 - side] and _clash(groups[1 - side][-1], sides[side][0]):
+                groups[side].append(sides[side].popleft())
+                growing = True
+    return groups
+
+
+def _clash(x: Hunk, y: Hunk) -> bool:
+    """Whether two sides' hunks cannot both be taken: they overlap, or touch and are not line for line."""
+    if x.start < y.end and y.start < x.end:
+        return True
+    return (x.end == y.start or y.end == x.start) and not (x.even and y.even)
+
+
+def _applied(lines: list[str], start: int, end: int, group: list[Hunk]) -> list[str]:
+    result: list[str] = []
+    for hunk in group:
+        result += lines[start : hunk.start]
+        result += hunk.lines
+        start = hunk.end
+    return result + lines[start:end]

@@ -1,0 +1,360 @@
+"""Filters that match exactly one state of a document: by type, never through an array, null apart from missing.
+
+A server's equality is looser than a swap may be: ``{f: 1}`` also matches 1.0, ``{f: null}`` a missing field,
+``{f: 5}`` the array ``[5]``. A guard therefore names the BSON type as well, and says that an array is none. What
+equality cannot tell at all, ``1.0`` from ``1.00`` in Decimal128 and ``-0.0`` from ``0.0``, is compared as the text that
+the server itself makes of both, where it can (:class:`Abilities`); else the guard says so in its ``notes``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bson.decimal128 import Decimal128
+
+from model import text
+from model.errors import Refused, Unreachable, Unreadable
+from model.server.retry import Port, bson_of
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+from model.values.leaves import (
+    NUMBERS,
+    Group,
+    Leaf,
+    addressable,
+    alike,
+    child,
+    dotted,
+    has_arrays,
+    leaves,
+    nameable,
+    needs_text,
+    number_types,
+    of_another_type,
+)
+
+LARGEST = 16 << 20
+"""Bytes of a guard and of the write that it belongs to, together: one command holds no more."""
+
+FEW = 3
+"""Numbers in one field of an array's documents that are named one by one; a clause for all would read every element."""
+SINGLY = 64
+"""Elements of arrays that differ in type and are still named one by one, which every server understands."""
+
+_ZERO = struct.pack("<d", 0.0)
+_MINUS_ZERO = struct.pack("<d", -0.0)
+_AGGREGATION_TYPES = {c.INT32: "int", c.INT64: "long", c.DOUBLE: "double", c.DECIMAL128: "decimal"}
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What expressions a server understands, as :func:`abilities` found out."""
+
+    texts: bool = False  # $toString tells 1.0 from 1.00 and -0.0 from 0.0
+    fields: bool = False  # $getField reaches names with dots and dollars, $type names a type
+    counts: bool = False  # $objectToArray counts the fields of a document
+    root: bool = False  # $$ROOT compares a whole document, order included
+    arrays: bool = False  # and arrays inside it
+    forms: bool = False  # $map goes through arrays, and $cond, $isArray and $type tell its elements apart
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A filter for one document, and what it cannot tell apart on this server."""
+
+    filter: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def abilities(server: Port, ns: str, id: Value) -> Abilities:
+    """Ask the server, over one document that exists, what its expressions can tell apart; reads only.
+
+    Raises ``Unreachable`` where it could not be asked.
+    """
+    one, other = Value.of(Decimal128("1.0")), Value.of(Decimal128("1.00"))
+    zero, minus = Value(c.DOUBLE, _ZERO), Value(c.DOUBLE, _MINUS_ZERO)
+    odd = {"a.b": Value.of(1)}
+
+    def says(expression: object) -> bool:
+        try:
+            found = server.find(ns, {"_id": id, "$expr": expression}, projection={"_id": 1}, limit=1)
+            return next(iter(found), None) is not None
+        except Unreachable:
+            raise  # it said nothing, and what it can say is kept for long
+        except Refused:
+            return False
+
+    def texts(a: Value, b: Value) -> bool:
+        return says({"$eq": [{"$toString": {"$literal": a}}, {"$toString": {"$literal": b}}]})
+
+    def field(name: str, kind: str) -> bool:
+        got = {"$getField": {"field": {"$literal": name}, "input": {"$literal": odd}}}
+        return says({"$and": [{"$eq": [got, odd["a.b"]]}, {"$eq": [{"$type": got}, kind]}]})
+
+    def same(a: object, b: object) -> bool:
+        return says({"$eq": [{"$literal": {"f": a}}, {"$literal": {"f": b}}]})
+
+    def count(number: int) -> bool:
+        return says({"$eq": [{"$size": {"$objectToArray": {"$literal": {"a": 1, "b": 2}}}}, number]})
+
+    nothing: list[int] = []
+    root = says({"$eq": ["$$ROOT", "$$ROOT"]}) and not says({"$eq": ["$$ROOT", {"$literal": odd}]})
+    return Abilities(
+        texts=texts(one, one) and not texts(one, other) and texts(minus, minus) and not texts(zero, minus),
+        fields=field("a.b", "int") and not field("a", "int") and not field("a.b", "double"),
+        counts=count(2) and not count(1) and not count(3),
+        root=root and same({"a": 1, "b": 2}, {"a": 1, "b": 2}) and not same({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        arrays=same(nothing, nothing)
+        and same([1, [2]], [1, [2]])
+        and not any(same(*pair) for pair in (([1], [[1]]), ([1], [1, 2]), ([1, 2], [2, 1]), ([[1]], [1]))),
+        forms=says({"$and": [_form_is(_SAMPLE, True), *(_form_is(other, False) for other in _OTHERS)]}),
+    )
+
+
+_SAMPLE: list[Any] = [1, 1.0, Decimal128("1.0"), 0.0, "x", None, [1], {"v": 1, "w": [0.0]}]
+_OTHERS: list[list[Any]] = [
+    [*_SAMPLE[:at], other, *_SAMPLE[at + 1 :]]
+    for at, other in ((0, 1.0), (1, 1), (2, Decimal128("1.00")), (3, -0.0), (6, 1), (7, {"v": 1.0}), (7, {"v": 1}))
+] + [[*_SAMPLE[:-1], {"v": 1, "w": [-0.0]}]]
+
+
+def _form_is(other: list[Any], wanted: bool) -> dict[str, Any]:
+    groups: list[Group] = [(None,), (None, "v"), (None, "w", None)]
+    compared = alike({"$literal": other}, Value.of(_SAMPLE), groups)
+    return compared if wanted else {"$not": [compared]}
+
+
+def exact(path: str, value: Value | None) -> dict[str, Any]:
+    """The clause that a field has exactly this value, or with None that it is missing.
+
+    ``path`` is dotted and must lead through documents only. In Decimal128 and zero it tells less than
+    :func:`whole`; in containers it compares numbers across types, see :func:`within`.
+    """
+    if value is None:
+        return {path: {"$exists": False}}
+    number = -1 if value.type == c.MIN_KEY else value.type
+    if value.type == c.ARRAY:
+        # An array of such arrays is equal too. That there is no array inside is asked at less expense, where it is so.
+        nested = any(kind == c.ARRAY for _, kind, _, _ in c.elements(value.data))
+        inside = {"$eq": value} if nested else {"$type": c.ARRAY}
+        return {path: {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}}
+    scalar = {"$type": number, "$not": {"$type": c.ARRAY}}
+    if value.type in (c.NULL, c.UNDEFINED):  # equality would take a missing field for null, and refuses undefined
+        return {path: scalar}
+    return {path: {"$eq": value, **scalar}}
+
+
+def physical_id(raw: bytes) -> Value:
+    """The ``_id`` of a stored document; raises ``Unreadable`` where there is none, which no sound server answers."""
+    found = c.get(raw, ("_id",))
+    if found is None:
+        raise Unreadable("The server answered with a document that has no _id; read it again.")
+    return found
+
+
+def refuse_twin(server: Port, ns: str, name: str, id: Value) -> None:
+    """Raise ``Refused`` where a document has an id that is another, and that the server finds equal: 1 and 1.0.
+
+    Under a unique index nobody can then make a document with this one.
+    """
+    for raw in server.find(ns, {name: {"$eq": id}}):
+        there = c.get(raw, (name,))
+        if there is not None and there != id and there.type != c.ARRAY:
+            raise Refused(
+                f"{ns} has a document {text.shown(there)} ({there.kind}), and the server finds {text.shown(id)} "
+                f"({id.kind}) equal to it; write the id as it is stored."
+            )
+
+
+def by_id(id: Value, name: str = "_id") -> dict[str, Any]:
+    """The clause for a document's id: plain equality where that is exact, so that every server uses its index."""
+    if name == "_id" and id.type in (c.OBJECT_ID, c.STRING, c.BINARY, c.BOOLEAN, c.DATE, c.TIMESTAMP):
+        return {name: id}
+    return exact(name, id) | _number_types((name,), id)
+
+
+def nested(path: str, value: Value | None) -> dict[str, Any]:
+    """As :func:`exact`, for a path inside documents: every parent must still be a document, numbers keep their type."""
+    steps = path.split(".")
+    clauses: dict[str, Any] = {}
+    for depth in range(1, len(steps)):
+        clauses[".".join(steps[:depth])] = {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}
+    clauses |= exact(path, value)
+    return clauses if value is None else clauses | _number_types(tuple(steps), value)
+
+
+def _number_types(path: Path, value: Value) -> dict[str, Any]:
+    if not value.is_container:
+        return {}
+    found = list(leaves(path, value))
+    clauses, said = _flat_arrays(path, value, found)
+    for leaf in found:
+        if leaf.reachable and leaf.value.type in NUMBERS and leaf.group not in said:
+            clauses[dotted(leaf.path)] = {"$type": leaf.value.type}
+    return clauses
+
+
+def _flat_arrays(path: Path, value: Value, found: Sequence[Leaf]) -> tuple[dict[str, Any], set[Group]]:
+    """One clause for each array whose numbers are of one type and which no array surrounds; and these groups."""
+    clauses: dict[str, Any] = {}
+    said: set[Group] = set()
+    for group, types in number_types(found).items():
+        if len(types) > 1 or group.index(None) != len(group) - 1 or not nameable(group):
+            continue
+        wrong = [number for number in NUMBERS if number not in types]
+        if len(group) == len(path) + 1:  # the value itself, which must not become an element of its like either
+            if any(each.type == c.ARRAY for each in c.items(value)):
+                continue
+            equal: dict[str, Any] = exact(dotted(path), value)[dotted(path)]
+            clauses[dotted(path)] = equal | {"$not": {"$elemMatch": {"$type": [c.ARRAY, *wrong]}}}
+        else:
+            clauses[dotted(group[:-1])] = {"$not": {"$elemMatch": {"$type": wrong}}}
+        said.add(group)
+    return clauses, said
+
+
+def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0) -> Guard:
+    """The guard that a document is still what was read, each top-level field of it.
+
+    With ``additions`` a field that somebody added fails it too, as a replacement needs; without, as operators do, it
+    may be there. ``beside`` is the size of the write itself, in bytes. Raises ``Refused`` where this server cannot be
+    asked, or where both would be too large for one command.
+    """
+    pairs = c.fields(raw)
+    odd = [name for name, _ in pairs if not addressable(name)]
+    rooted = bool(odd) and not able.fields
+    if rooted and not (able.root and (able.arrays or not has_arrays(raw))):
+        raise Refused(
+            f"This server cannot compare the field {odd[0]!r}, so the edit cannot be guarded; nothing was written."
+        )
+    if additions and not (rooted or able.counts):
+        raise Refused("This server cannot count fields, so a replacement cannot be guarded; nothing was written.")
+    made = _Whole(able)
+    if rooted:
+        made.expressions.append({"$eq": ["$$ROOT", {"$literal": Value.document(raw)}]})
+    elif additions:
+        made.expressions.append({"$eq": [{"$size": {"$objectToArray": "$$ROOT"}}, len(pairs)]})
+    for name, value in pairs:
+        if name == "_id":
+            made.clauses |= by_id(value)
+            continue
+        if addressable(name):
+            made.clauses |= exact(name, value)
+        elif not rooted:
+            made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
+        if value.is_container:
+            made.inside(name, value)
+        else:
+            made.scalar(Leaf((name,), value, addressable(name), (name,)))
+    clauses = made.clauses
+    if made.never:
+        clauses["$nor"] = made.never
+    if made.expressions:
+        clauses["$expr"] = {"$and": made.expressions}
+    if len(bson_of(clauses)) + beside > LARGEST:
+        raise Refused("The document is too large to be compared whole in one write, so this edit cannot be guarded.")
+    return Guard(clauses, tuple(made.notes))
+
+
+class _Whole:
+    """The parts of :func:`whole` as they come together."""
+
+    def __init__(self, able: Abilities) -> None:
+        self.able = able
+        self.clauses: dict[str, Any] = {}
+        self.never: list[dict[str, Any]] = []
+        self.expressions: list[Any] = []
+        self.notes: list[str] = []
+
+    def inside(self, name: str, value: Value) -> None:
+        """What equality does not tell of a container at the top: the types of its numbers, and their digits."""
+        found = list(leaves((name,), value, addressable(name)))
+        flat, said = _flat_arrays((name,), value, found)
+        self.clauses |= flat
+        few = _few(found)
+        for group, types in number_types(found).items():
+            if group not in said and group not in few and len(types) == 1 and nameable(group):
+                self.never.append(of_another_type(group, types))
+                said.add(group)
+        hard = _hard(found, said)
+        if hard and self.able.forms and (self.able.fields or all(map(_speakable, hard))):
+            self.expressions.append(alike(_expression((name,)), value, [group[1:] for group in hard]))
+            found = [leaf for leaf in found if leaf.group not in hard]
+        for leaf in found:
+            self.scalar(leaf, typed=leaf.group in said)
+
+    def scalar(self, leaf: Leaf, typed: bool = False) -> None:
+        """The type and the digits of one number."""
+        able = self.able
+        if leaf.value.type in NUMBERS and not typed:
+            if leaf.reachable:
+                self.clauses.setdefault(dotted(leaf.path), {})["$type"] = leaf.value.type
+            elif able.fields:
+                number = _AGGREGATION_TYPES[leaf.value.type]
+                self.expressions.append({"$eq": [{"$type": _expression(leaf.path)}, number]})
+            else:
+                raise Refused(
+                    f"The number in {dotted(leaf.path)!r} cannot be guarded on this server, as no filter can name its "
+                    "field without ambiguity; nothing was written."
+                )
+        if leaf.loose:
+            if able.texts and (able.fields or all(isinstance(s, int) or addressable(s) for s in leaf.path)):
+                texts = [{"$toString": _expression(leaf.path)}, {"$toString": {"$literal": leaf.value}}]
+                self.expressions.append({"$eq": texts})
+            else:
+                self.notes.append(dotted(leaf.path))
+
+
+def _few(found: Sequence[Leaf]) -> set[Group]:
+    """The groups with so few numbers that each is named by its position: each clause on all elements reads them all."""
+    counts = Counter(leaf.group for leaf in found if leaf.value.type in NUMBERS)
+    far = {leaf.group for leaf in found if not leaf.reachable}
+    return {group for group, count in counts.items() if count <= FEW and group not in far}
+
+
+def _hard(found: Sequence[Leaf], said: set[Group]) -> list[Group]:
+    """The groups inside arrays that no clause speaks for, and that are too many or too odd to name one by one."""
+    few = _few(found)
+    singly = [
+        leaf
+        for leaf in found
+        if None in leaf.group and leaf.value.type in NUMBERS and leaf.group not in said and leaf.group not in few
+    ]
+    named = len(singly) <= SINGLY and all(leaf.reachable for leaf in singly)
+    groups = dict.fromkeys(leaf.group for leaf in found if None in leaf.group and leaf.loose)
+    return list(groups if named else groups | dict.fromkeys(leaf.group for leaf in singly))
+
+
+def _speakable(group: Group) -> bool:
+    return all(step is None or addressable(step) for step in group)
+
+
+def needs_expressions(raw: bytes) -> bool:
+    """Whether :func:`whole` depends on what the server's expressions can do; else ``Abilities()`` will do."""
+    pairs = c.fields(raw)
+    if any(not addressable(name) for name, _ in pairs):
+        return True
+    for name, value in pairs:
+        if not value.is_container:
+            if needs_text(value):
+                return True
+            continue
+        found = list(leaves((name,), value))
+        if any(leaf.loose or not leaf.reachable for leaf in found):
+            return True
+        said = {group for group, types in number_types(found).items() if len(types) == 1 and nameable(group)}
+        if _hard(found, said):
+            return True
+    return False
+
+
+def _expression(path: Path) -> Any:
+    """The aggregation expression for the value at a path."""
+    here: Any = "$$ROOT"
+    for step in path:
+        here = {"$arrayElemAt": [here, step]} if isinstance(step, int) else child(here, step)
+    return here

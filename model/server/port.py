@@ -1,0 +1,110 @@
+"""What is said between a layout and a server: reads, writes of one document, and what is known of how they ended.
+
+:class:`Port` is what layouts need of a server. The real one is in :mod:`model.server.server`; tests put others in
+its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from model.errors import Refused
+from model.records import ServerFacts
+from model.server.driver_errors import Applied
+from model.values.canonical import OBJECT, Value, array, document
+
+Terms: TypeAlias = Mapping[str, Any]
+"""A filter, sort, projection or update in order; its leaves are Python values or :class:`.Value`."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write command: always one document, with its guard in the filter (an insert's guard is a unique index)."""
+
+    ns: str
+    kind: Literal["insert", "update", "replace", "upsert", "delete"]
+    filter: Terms  # {} for an insert
+    body: bytes | Terms | Sequence[Terms] | None = None  # raw document; operators; a pipeline; None for a delete
+    note: str = ""  # what it is for, a clause for the preview
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What one attempt to write told us."""
+
+    applied: Applied
+    matched: int = 0  # documents that met the filter (1 for an insert that was applied)
+    modified: int = 0
+    upserted: bool = False
+    duplicate: bool = False  # a unique index said no
+    retry: bool = False  # worth another try
+    sentence: str = ""  # what went wrong, for people
+    error: Refused | None = None  # the same, to raise
+
+
+@dataclass(frozen=True)
+class End:
+    """How a resilient write ended; ``conflict`` and ``refused`` mean: not in the database, now or later."""
+
+    kind: Literal["applied", "refused", "conflict", "unknown"]
+    sentence: str = ""
+    reply: Reply | None = None
+    retried: bool = False
+
+
+class Port(Protocol):
+    """What layouts need of a server. Each call is one operation."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether :meth:`send` refuses everything."""
+
+    def facts(self) -> ServerFacts:
+        """What the server says of itself."""
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+    ) -> Iterator[bytes]:
+        """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``."""
+
+    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+        """The results of a pipeline, as :meth:`find`."""
+
+    def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
+        """How many match; None where that takes longer than ``max_ms``."""
+
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        """Name, type ("collection", "view", …) and options of each collection of a database."""
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
+
+    def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
+        """Create an index; raises ``Refused`` where duplicates stand in its way."""
+
+    def send(self, write: Write) -> Reply:
+        """Send a write once; raises nothing, the reply says what is known."""
+
+
+def bson_of(terms: Terms) -> bytes:
+    """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
+    return document((name, _value(part)) for name, part in terms.items())
+
+
+def _value(part: Any) -> Value:
+    if isinstance(part, Value):
+        return part
+    if isinstance(part, Mapping):
+        return Value(OBJECT, bson_of(part))
+    if isinstance(part, list | tuple):
+        return array(_value(each) for each in part)
+    return Value.of(part)

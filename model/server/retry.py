@@ -1,0 +1,83 @@
+"""A write that survives one failure: one more try of the same guarded write, and the question "did mine land?".
+
+What a write and its outcome are is said in :mod:`model.server.port`, and sent by :mod:`model.server.server`; both are
+at hand here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+import pymongo
+
+from model.errors import Refused
+from model.server.port import End, Port, Reply, Terms, Write, bson_of
+from model.server.server import Server
+
+__all__ = ["End", "Port", "Reply", "Server", "Terms", "Write", "bson_of", "run"]
+
+GRACE = 1.0  # seconds beyond the time-out in which it is found out how a write in doubt ended
+
+
+def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) -> End:
+    """Send a guarded write; in doubt ask ``landed``, and try the same write once more.
+
+    ``landed`` looks for the write's token: True it is there, False it is not, None nobody can tell. Without
+    ``landed`` (no token) nothing is retried and doubt ends as unknown. A server that stops answering is given up
+    ``GRACE`` after its time-out, whatever is still to be asked then.
+    """
+    began = time.monotonic()
+    first = server.send(write)
+    with _what_is_left(server, began):
+        if first.applied == "no" and first.retry:  # turned away, and nothing was done
+            first = server.send(write)
+        if first.applied in ("yes", "no"):
+            end = _clear(first, write)
+            if end.kind == "refused" and landed is not None and not server.read_only and _asked(landed) is True:
+                # Seen: mongo-java-server applies an update and then fails to answer.
+                return End("applied", reply=first)
+            return end
+        if landed is None:
+            return End("unknown", first.sentence, first)
+        there = _asked(landed)
+        if there is True:
+            return End("applied", reply=first)
+        if there is False and not first.retry:  # the server answered, so nothing is on its way any more
+            return End("refused", first.sentence, first)
+        second = server.send(write)
+        if second.applied == "yes":
+            return replace(_clear(second, write), retried=True)
+        there = _asked(landed)
+    if there is True:
+        return End("applied", reply=second, retried=True)
+    # A clean "no match" or "duplicate" after doubt: the base is gone for good, so the first try cannot land later.
+    # Anything else, a refusal too, says nothing about the first try.
+    if there is False and second.applied == "no" and (second.duplicate or not second.sentence):
+        return End("conflict", reply=second, retried=True)
+    return End("unknown", second.sentence or first.sentence, second, retried=True)
+
+
+def _what_is_left(server: Port, began: float) -> AbstractContextManager[None]:
+    """The time that is left of a write's own for looking and trying again."""
+    patience = getattr(server, "patience", None)
+    if patience is None:
+        return nullcontext()  # a port of another kind
+    return pymongo.timeout(max(GRACE, patience + GRACE - (time.monotonic() - began)))
+
+
+def _asked(landed: Callable[[], bool | None]) -> bool | None:
+    try:
+        return landed()
+    except Refused:
+        return None
+
+
+def _clear(reply: Reply, write: Write) -> End:
+    if reply.applied == "yes":
+        return End("applied", reply.sentence, reply)
+    if reply.duplicate or not reply.sentence:
+        return End("conflict", reply.sentence, reply)
+    return End("refused", reply.sentence, reply)

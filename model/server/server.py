@@ -1,0 +1,464 @@
+"""A server behind PyMongo: reads in batches by size, and the one place where a write leaves.
+
+A write is sent once by :meth:`Server.send`, which raises nothing and says what is known: applied, not applied, or
+unknown. What an error of the driver means is in :mod:`model.server.driver_errors`; trying again is
+:mod:`model.server.retry`'s.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import pymongo
+from bson.codec_options import CodecOptions
+from bson.errors import BSONError
+from bson.raw_bson import RawBSONDocument
+from bson.son import SON
+from pymongo.collection import Collection
+from pymongo.command_cursor import CommandCursor
+from pymongo.database import Database
+from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, PyMongoError
+from pymongo.read_preferences import ReadPreference
+from pymongo.write_concern import WriteConcern
+
+from model.errors import InDoubt, NotAllowed, Refused, Unreachable
+from model.records import ServerFacts
+from model.server import change_stream, driver
+from model.server.driver_errors import cannot_connect, cannot_read, meaning, without_password
+from model.server.port import Reply, Terms, Write, bson_of
+from model.values.canonical import decode
+
+RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+OWN_DATABASES = ("admin", "config", "local")
+
+SCRATCH = "palimpsest_check_"
+"""How the names of databases begin that :meth:`Server.in_scratch` may do anything in."""
+
+FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
+BATCH_BYTES = 4 << 20
+BATCH_MOST = 2000
+GENTLE_MOST = 200
+NAMESPACE_NOT_FOUND = 26
+
+LOST_BEFORE = Reply(
+    "unknown",
+    retry=True,
+    sentence="The connection was lost while the write was on its way.",
+    error=Unreachable("The connection was lost while the write was on its way."),
+)
+"""The driver tried twice, and only of the second attempt is it known how it ended."""
+
+
+def _parts(command: Terms) -> dict[str, Any]:
+    """The parts of a command as the driver takes them, documents as raw BSON."""
+    whole: RawBSONDocument = _raw(command)
+    return dict(whole.items())
+
+
+def _raw(terms: Terms) -> RawBSONDocument:
+    return RawBSONDocument(bson_of(terms), RAW)
+
+
+class Server:
+    """A connection through PyMongo; thread-safe. Made by :meth:`connect`."""
+
+    def __init__(
+        self,
+        client: pymongo.MongoClient[RawBSONDocument],
+        uri: str,
+        read_only: bool,
+        name: str,
+        attempts: driver.Attempts,
+        patience: float,
+    ) -> None:
+        self._client = client
+        self._attempts = attempts
+        self.patience = patience
+        self._uri = uri
+        self._name = name
+        self._facts: ServerFacts | None = None
+        self._largest: dict[tuple[str, bool], int] = {}
+        self._from_secondary = False
+        self._most = BATCH_MOST
+        self.read_only = read_only
+
+    @classmethod
+    def connect(
+        cls, uri: str, read_only: bool = False, connect_ms: int = 8000, socket_ms: int = 30000, name: str = ""
+    ) -> Server:
+        """Connect and ask who is there; raises ``Unreachable`` or ``Refused`` in one sentence without a password.
+
+        Time-outs in the URI win over the arguments, but for those that would wait for ever.
+        """
+        if not uri.startswith(("mongodb://", "mongodb+srv://")):
+            raise cannot_connect(ValueError("no scheme"), uri)
+        attempts = driver.Attempts()
+        try:
+            client, patience = driver.client(uri, connect_ms, socket_ms, attempts)
+        except Exception as error:
+            raise cannot_connect(error, uri) from None
+        server = cls(client, uri, read_only, name, attempts, patience)
+        try:
+            server.facts(refresh=True)
+        except BaseException:
+            client.close()
+            raise
+        return server
+
+    def gentle(self) -> Server:
+        """The same connection for long reads on production: small batches, and from a secondary where there is one."""
+        other = copy.copy(self)
+        other._from_secondary, other._most = True, GENTLE_MOST
+        return other
+
+    def close(self) -> None:
+        """Let go of the connection; a second call does nothing."""
+        self._client.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def facts(self, refresh: bool = False) -> ServerFacts:
+        """What the server says of itself; asked once, or again with ``refresh``.
+
+        Nothing of it needs ``hello``: topology and wire version are what the driver's own monitor saw.
+        """
+        if self._facts is not None and not refresh:
+            return self._facts
+        admin = self._client.get_database("admin", codec_options=CodecOptions())
+        started = time.perf_counter()
+        try:
+            admin.command("ping")
+        except PyMongoError as error:
+            raise cannot_connect(error, self._uri) from None
+        except Exception as error:  # out of a malformed answer
+            raise cannot_connect(ProtocolError(type(error).__name__), self._uri) from None
+        milliseconds = round((time.perf_counter() - started) * 1000)
+        try:
+            build: Mapping[str, Any] = admin.command("buildInfo")
+        except Exception:  # refused, or malformed: nothing depends on it
+            build = {}
+        seen = self._client.topology_description
+        nodes = [d for d in seen.server_descriptions().values() if d.is_server_type_known]
+        kinds = {d.server_type_name for d in nodes}
+        topology = next((d.replica_set_name for d in nodes if d.replica_set_name), None) or (
+            "sharded" if "Mongos" in kinds else "standalone"
+        )
+        extra = {key: str(build[key]) for key in ("gitVersion", "ferretdbVersion", "storageEngines") if key in build}
+        self._facts = ServerFacts(
+            name=self._name or ", ".join(sorted({f"{d.address[0]}:{d.address[1]}" for d in nodes})) or "server",
+            version=str(build.get("version", "unknown version")),
+            topology=topology,
+            milliseconds=milliseconds,
+            wire=max((d.max_wire_version for d in nodes), default=0),
+            sessions=any(d.logical_session_timeout_minutes is not None for d in nodes),
+            extra=extra,
+        )
+        return self._facts
+
+    # --- reading
+
+    def databases(self) -> list[str]:
+        """The databases this user may see, without ``admin``, ``config`` and ``local``."""
+        try:
+            names = [str(name) for name in self._client.list_database_names()]
+        except Exception as error:
+            given = self._client.get_default_database(default="").name if _names_a_database(self._uri) else ""
+            if given and isinstance(error, OperationFailure) and error.code == 13:
+                return [given]
+            raise self._trouble(error) from None
+        return sorted(name for name in names if name not in OWN_DATABASES)
+
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        """Name, type ("collection", "view", …) and options of each collection of a database, by name."""
+        rows = self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)
+        found = [decode(raw) for raw in rows]
+        try:
+            return sorted(
+                (str(row["name"]), str(row.get("type", "collection")), dict(row.get("options") or {}))
+                for row in found
+                if not str(row["name"]).startswith("system.")
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._trouble(error) from None
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
+        try:
+            return [decode(raw) for raw in self._rows(ns, {"listIndexes": ns.partition(".")[2]}, few=True)]
+        except _NoSuchNamespace:
+            return []
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+    ) -> Iterator[bytes]:
+        """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``."""
+        command: dict[str, Any] = {"find": ns.partition(".")[2]}
+        command["filter"] = filter or {}
+        if sort:
+            command["sort"] = sort
+        if projection:
+            command["projection"] = projection
+        if skip:
+            command["skip"] = skip
+        if limit:
+            command["limit"] = limit
+        if max_ms is not None:
+            command["maxTimeMS"] = max_ms
+        return self._rows(ns, command, few=False, projected=bool(projection), limit=limit)
+
+    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+        """The results of a pipeline, as :meth:`find`."""
+        command: dict[str, Any] = {"aggregate": ns.partition(".")[2], "pipeline": list(pipeline), "allowDiskUse": True}
+        if max_ms is not None:
+            command["maxTimeMS"] = max_ms
+        return self._rows(ns, command, few=False, projected=True)
+
+    def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
+        """How many match; None where that takes longer than ``max_ms``."""
+        command: dict[str, Any] = {"count": ns.partition(".")[2], "query": _raw(filter or {})}
+        if max_ms is not None:
+            command["maxTimeMS"] = max_ms
+        try:
+            return int(self._database(ns).command(SON(command))["n"])
+        except ExecutionTimeout:
+            return None
+        except OperationFailure as error:
+            if error.code == NAMESPACE_NOT_FOUND:
+                return 0
+            raise self._trouble(error) from None
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error) from None
+
+    def changes(
+        self,
+        ns: str,
+        after: bytes | None = None,
+        wait_ms: int = 1000,
+        images: bool = False,
+        take: change_stream.Take = "many",
+    ) -> change_stream.Changes:
+        """The changes of a collection from now on, or behind a resume token.
+
+        With an update comes the document as it is when the event is read; with ``images``, where the collection keeps
+        them, as the update left it. Raises ``NoChanges``, ``HistoryLost`` and ``TooLarge`` (see
+        ``model.server.change_stream``), or
+        as reading.
+        """
+        place = None if after is None else RawBSONDocument(after, RAW)
+        looked = "default" if take == "bare" else "whenAvailable" if images else "updateLookup"
+        stages = [{"$project": {"fullDocument": 0}}] if take == "bare" else []
+        try:
+            stream = self._collection(ns).watch(
+                stages,
+                full_document=looked,
+                start_after=place,
+                max_await_time_ms=wait_ms,
+                batch_size=None if take == "many" else 1,
+            )
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise change_stream.said(error, self._trouble, self.facts().topology == "standalone") from None
+        return change_stream.Changes(stream, self._trouble)
+
+    def _rows(
+        self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, limit: int = 0
+    ) -> Iterator[bytes]:
+        key = (ns, projected)
+        reads = ReadPreference.SECONDARY_PREFERRED if self._from_secondary else ReadPreference.PRIMARY
+        largest = self._largest.get(key, 0)
+        first = 200 if few else min(self._most, _batch(largest, 20 if projected else FIRST_BATCH))
+        if limit:
+            first = min(first, limit)
+        name = next(iter(command))
+        body: dict[str, Any] = {}
+        body |= {part: _raw(value) if isinstance(value, Mapping) else value for part, value in command.items()}
+        if "pipeline" in body:
+            body["pipeline"] = [_raw(stage) for stage in body["pipeline"]]
+        if name == "find":
+            body["batchSize"] = first
+        else:
+            body["cursor"] = {"batchSize": first}
+        try:
+            if reads == ReadPreference.PRIMARY:
+                self._reach()
+            cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
+                SON(body), read_preference=reads, codec_options=RAW
+            )
+            with cursor:
+                size = first
+                # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
+                cursor.batch_size(size)
+                for row in cursor:
+                    raw = bytes(row.raw)
+                    if len(raw) > largest:
+                        largest = self._largest[key] = len(raw)
+                    if (wanted := min(_batch(largest, FIRST_BATCH), size * 8, self._most)) != size:
+                        size = wanted
+                        cursor.batch_size(size)
+                    yield raw
+        except OperationFailure as error:
+            if error.code == NAMESPACE_NOT_FOUND:
+                raise _NoSuchNamespace(f"There is no collection {ns}.") from None
+            raise self._trouble(error) from None
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error) from None
+
+    def _database(self, ns: str) -> Database[RawBSONDocument]:
+        try:
+            return self._client.get_database(ns.partition(".")[0], codec_options=RAW)
+        except PyMongoError as error:
+            raise Refused(f"{ns.partition('.')[0]!r} is no name for a database: {error}.") from None
+
+    def _reach(self) -> None:
+        """Find the server that takes writes; one that is gone is given up after the time for connecting.
+
+        Within a time that several operations share, the driver would look for it until that is over.
+        """
+        if not self._client.topology_description.has_writable_server():
+            with pymongo.timeout(self._client.options.server_selection_timeout):
+                _ = self._client.is_primary
+
+    def _trouble(self, error: Exception) -> Refused:
+        return cannot_read(error, self._uri)
+
+    # --- measuring
+
+    def session(self) -> Any:
+        """A session of the driver, for commands of :meth:`in_scratch` that belong together; None without sessions."""
+        if not self.facts().sessions:
+            return None
+        try:
+            return self._client.start_session()
+        except PyMongoError as error:
+            raise self._trouble(error) from None
+
+    def in_scratch(self, db: str, command: Terms, session: Any = None) -> Mapping[str, Any]:
+        """Run any command, in a scratch database only; raises ``Refused`` with the server's own words."""
+        if not db.startswith(SCRATCH) or self.read_only:
+            raise NotAllowed(READ_ONLY)
+        try:
+            plain: CodecOptions[dict[str, Any]] = CodecOptions()
+            return self._client.get_database(db).command(SON(_parts(command)), session=session, codec_options=plain)
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error) from None
+
+    # --- writing
+
+    def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
+        """Create an index; raises ``Refused`` where duplicates stand in its way, ``InDoubt`` where nobody knows."""
+        if self.read_only:
+            raise NotAllowed(READ_ONLY)
+        try:
+            self._collection(ns).create_index(list(keys.items()), unique=unique)
+        except Exception as error:
+            said = meaning(error)
+            if said.duplicate:
+                raise Refused(
+                    f"{ns} holds duplicates, so the unique index cannot be created; settle them first."
+                ) from None
+            if said.applied == "no":
+                raise self._trouble(error) from None
+            raise InDoubt(without_password(said.sentence, self._uri)) from None
+
+    def send(self, write: Write) -> Reply:
+        """Send a write once; raises nothing, the reply says what is known.
+
+        On a replica set the server may try once more by itself and de-duplicates that.
+        """
+        if self.read_only:
+            return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
+        with self._attempts.watched() as sent, self._in_time():
+            try:
+                self._reach()
+                reply = self._send(write)
+            except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
+                return self._failed(error, sent)
+        if reply.applied == "no" and sent.attempts > 1:
+            return LOST_BEFORE
+        return reply
+
+    def _in_time(self) -> AbstractContextManager[None]:
+        """Where the driver tries again by itself, both attempts share the time of one."""
+        together = self._facts is not None and self._facts.sessions
+        return pymongo.timeout(self.patience) if together else nullcontext()
+
+    def _failed(self, error: Exception, sent: driver.Sent) -> Reply:
+        if isinstance(error, Refused):  # out of a value that cannot be sent
+            return Reply("no", sentence=str(error), error=error)
+        said = meaning(error)
+        if said.applied == "yes" and sent.matched == 0:
+            return Reply("no")  # what could not be confirmed is that nothing matched
+        if said.applied == "yes" and sent.matched is None:
+            said = replace(said, applied="unknown", retry=True)
+        elif sent.attempts == 0 and said.applied == "unknown":
+            said = replace(said, applied="no", sentence="There was no connection to send the write over; try again.")
+        elif said.applied == "no" and (sent.attempts > 1 or sent.lost) and not isinstance(error, BSONError):
+            return LOST_BEFORE  # this error is not about the first attempt, or came before the second
+        sentence = without_password(said.sentence, self._uri)
+        trouble: Refused = Refused(sentence)
+        if isinstance(error, OperationFailure) and error.code == 13:
+            trouble = NotAllowed(sentence)
+        elif said.retry:
+            trouble = Unreachable(sentence)
+        sure = 1 if said.applied == "yes" else 0
+        return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble)
+
+    def _send(self, write: Write) -> Reply:
+        collection = self._collection(write.ns)
+        if write.kind == "insert":
+            assert isinstance(write.body, bytes)
+            collection.insert_one(RawBSONDocument(write.body, RAW))
+            return Reply("yes", 1, 1)
+        where = _raw(write.filter)
+        if write.kind == "delete":
+            gone = collection.delete_one(where).deleted_count
+            return Reply("yes" if gone else "no", gone, gone)
+        if write.kind == "replace":
+            assert isinstance(write.body, bytes)
+            result = collection.replace_one(where, RawBSONDocument(write.body, RAW))
+        else:
+            assert write.body is not None
+            assert not isinstance(write.body, bytes)
+            how: Any = _raw(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
+            result = collection.update_one(where, how, upsert=write.kind == "upsert")
+        upserted = result.upserted_id is not None
+        done = bool(result.matched_count) or upserted
+        return Reply("yes" if done else "no", result.matched_count, result.modified_count, upserted)
+
+    def _collection(self, ns: str) -> Collection[RawBSONDocument]:
+        collection = self._database(ns).get_collection(ns.partition(".")[2])
+        if not collection.write_concern.acknowledged:
+            # A URI may ask for w=0; then nobody could say how a write ended.
+            return collection.with_options(write_concern=WriteConcern(w=1))
+        return collection
+
+
+READ_ONLY = "This session is read-only; allow writes to save changes."
+
+
+class _NoSuchNamespace(Refused):
+    """The collection does not exist (yet)."""
+
+
+def _batch(largest: int, unknown: int) -> int:
+    return max(1, min(BATCH_MOST, BATCH_BYTES // largest)) if largest else unknown
+
+
+def _names_a_database(uri: str) -> bool:
+    path = uri.partition("://")[2].partition("?")[0].partition("/")[2]
+    return bool(path)

@@ -1,0 +1,160 @@
+"""One document in a file: BSON or Extended JSON, and the form it is written in, so that it can be kept.
+
+The form of a text is canonical or relaxed, on one line or indented, with or without blanks, with the line ends and the
+byte order mark that it has. What a changed document has left as it was keeps its very text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import struct
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from model import text
+from model.errors import NotFound, Refused, Unreadable
+from model.text import Style, json_writer, kept_form
+from model.values import canonical
+from model.values.canonical import Value
+
+# Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+# What has bare numbers in canonical notation, too.
+_NUMBERED = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}|"\$(?:min|max)Key"\s*:\s*1')
+_BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
+_CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
+_INDENT = re.compile(r"\{\r?\n([ \t]+)\S")
+_SPREAD = re.compile(r'\{\r?\n[ \t]+"\$(?:oid|date|number\w+|binary|uuid|timestamp|regularExpression|code|symbol)"')
+_ESCAPED = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a document stands in its file."""
+
+    binary: bool
+    style: Style
+    end: str = "\n"
+    lines: str = "\n"
+    spread: bool = False  # typed values are indented like documents
+    marked: bool = False  # with a byte order mark
+    source: tuple[str, bytes] | None = None  # the text and the document that it stands for
+
+
+def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
+    """The one document of a file and its form; with ``empty`` a file of no bytes is ``{}``.
+
+    Raises ``NotFound``, ``Unreadable`` or ``Refused``, naming the file.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {path}; check its name.") from None
+    except OSError as error:
+        raise Refused(f"{path} cannot be read ({error.strerror}).") from None
+    if empty and not data.strip():
+        return canonical.EMPTY, Form(False, Style())
+    length = struct.unpack_from("<i", data)[0] if len(data) >= 5 else -1
+    if path.lower().endswith(".bson") or (length == len(data) and data[-1:] == b"\0"):
+        return _binary(path, data, length), Form(True, Style())
+    try:
+        written = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable(f"{path} is neither BSON nor text in UTF-8; give a file with one document.") from None
+    try:
+        raw = text.from_text(written)
+    except Unreadable as error:
+        raise Unreadable(f"{path}: {error}") from None
+    return raw, replace(form_of(written, data.startswith(codecs.BOM_UTF8)), source=(written, raw))
+
+
+def _binary(path: str, data: bytes, length: int) -> bytes:
+    if 5 <= length < len(data):
+        raise Refused(f"{path} holds more than one document; give a file with one.")
+    if length != len(data):
+        raise Unreadable(f"{path} is no whole BSON document: it ends after {len(data)} bytes.")
+    try:
+        for _ in canonical.elements(data):
+            pass
+    except Unreadable as error:
+        raise Unreadable(f"{path}: {error}") from None
+    return data
+
+
+def form_of(written: str, marked: bool = False) -> Form:
+    """The form of a document's text; ``marked`` says that a byte order mark stood before it."""
+    bare = _STRING.sub('""', _NUMBERED.sub("", written))
+    relaxed = bool(_BARE_NUMBER.search(bare)) or not _CANONICAL.search(written)
+    indent = _INDENT.search(written)
+    style = Style(
+        # "exact" is relaxed wherever that reads back as the same value.
+        mode="exact" if relaxed else "canonical",
+        indent=indent[1] if indent else None,
+        compact=not indent and '"":' in bare and '"": ' not in bare,
+        ascii_only=written.isascii() and bool(_ESCAPED.search(written)),
+    )
+    lines = "\r\n" if "\r\n" in written else "\n"
+    return Form(False, style, lines if written.endswith("\n") else "", lines, bool(_SPREAD.search(written)), marked)
+
+
+def written(raw: bytes, form: Form) -> bytes:
+    """A document as a file of this form."""
+    if form.binary:
+        return raw
+    whole = _kept(raw, *form.source, form) if form.source is not None else None
+    if whole is None:
+        whole = _laid_out(Value.document(raw), None if form.style.indent is None else "", form) + form.end
+    return (("\ufeff" if form.marked else "") + whole).encode("utf-8", "surrogatepass")
+
+
+def _kept(raw: bytes, before: str, was: bytes, form: Form) -> str | None:
+    """The text that stood for another document, with what changed; None where that cannot say the document."""
+    kept = kept_form.rewritten(before, was, raw, form.style, partial(_laid_out, form=form))
+    return kept if _says(kept, raw) else None
+
+
+def _says(written: str, raw: bytes) -> bool:
+    try:
+        return text.from_text(written) == raw
+    except Unreadable:
+        return False
+
+
+def _laid_out(value: Value, indent: str | None, form: Form) -> str:
+    """A value as text of this form, its lines indented by so much, or on one line."""
+    style = form.style if indent is not None else replace(form.style, indent=None)
+    found = json_writer.write(value, style)
+    if style.compact:
+        found = "".join(kept_form.TOKEN.findall(found))
+    elif form.spread and style.indent is not None:
+        found = _spread(found, style.indent)
+    return found.replace("\n", form.lines + (indent or ""))
+
+
+def _spread(written: str, indent: str) -> str:
+    """The same text with every field and element on a line of its own."""
+    out: list[str] = []
+    depth, opened = 0, False
+    for token in kept_form.TOKEN.findall(written):
+        if token in "}]":
+            depth -= 1
+        if (opened and token not in "}]") or (not opened and token in "}]"):
+            out.append("\n" + indent * depth)
+        opened = token in "{["
+        depth += opened
+        out.append(token)
+        if token == ",":
+            out.append("\n" + indent * depth)
+        elif token == ":":
+            out.append(" ")
+    return "".join(out)
+
+
+def write(path: str, raw: bytes, form: Form) -> None:
+    """Write a document to a file; raises ``Refused``."""
+    try:
+        Path(path).write_bytes(written(raw, form))
+    except OSError as error:
+        raise Refused(f"{path} cannot be written ({error.strerror}); name another file.") from None

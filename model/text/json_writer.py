@@ -1,0 +1,154 @@
+"""Values as Extended JSON text: canonical, relaxed, or relaxed where that loses nothing.
+
+A document that a reader would take for a typed value, or that has two fields of one name, is written as the
+list of its fields, and an array whose stored positions are not 0, 1, 2 … as the list of its elements::
+
+    {"$fields": [["$oid", "no id"], ["a", {"$numberInt": "1"}], ["a", null]]}
+    {"$elements": [["0", true], ["7", false]]}
+
+Nesting may be of any depth: nothing here recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from model.errors import Unreadable
+from model.text import scalars
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Mode: TypeAlias = Literal["canonical", "relaxed", "exact"]
+
+RESERVED = frozenset(
+    {
+        b"$oid", b"$symbol", b"$numberInt", b"$numberLong", b"$numberDouble", b"$numberDecimal", b"$binary", b"$uuid",
+        b"$code", b"$timestamp", b"$regularExpression", b"$dbPointer", b"$date", b"$minKey", b"$maxKey", b"$undefined",
+        b"$fields", b"$elements", b"$raw",
+    }
+)  # fmt: skip
+_REF = frozenset({b"$ref", b"$id"})
+
+_Element: TypeAlias = tuple[bytes, int, int, int]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How the text is laid out: ``indent`` is what one level is indented by, None for one line."""
+
+    mode: Mode = "canonical"
+    indent: str | None = None
+    compact: bool = False  # no blanks after commas and colons
+    ascii_only: bool = False
+
+
+def needs_fields(raw: bytes, parts: list[_Element]) -> bool:
+    """Whether a document has to be written as the list of its fields."""
+    names = [part[0] for part in parts]
+    if len(set(names)) != len(names):
+        return True
+    dollar = [name for name in names if name[:1] == b"$"]
+    if not dollar:
+        return False
+    if not RESERVED.isdisjoint(dollar):
+        return True
+    if not _REF.issubset(dollar):
+        return False
+    # A reference in the order that every driver writes says the same either way; any other, some reader would reorder.
+    wanted = [b"$ref", b"$id", b"$db"][: 3 if b"$db" in dollar else 2]
+    return names[: len(wanted)] != wanted
+
+
+def needs_elements(parts: list[_Element]) -> bool:
+    """Whether an array has to be written as the list of its elements with their stored positions."""
+    return any(part[0] != b"%d" % i for i, part in enumerate(parts))
+
+
+class _Frame:
+    """A container being written."""
+
+    __slots__ = ("close", "empty", "inner", "kind", "parts", "raw", "tail")
+
+    def __init__(self, raw: bytes, kind: str, parts: Iterator[_Element], close: str, tail: str, inner: str) -> None:
+        self.raw, self.kind, self.parts, self.close, self.tail, self.inner = raw, kind, parts, close, tail, inner
+        self.empty = True
+
+
+class _Writer:
+    def __init__(self, style: Style) -> None:
+        self.style = style
+        self.out: list[str] = []
+        self.colon = ":" if style.compact else ": "
+        self.comma = "," if style.compact or style.indent is not None else ", "
+        self.relax = style.mode != "canonical"
+
+    def write(self, value: Value) -> str:
+        stack: list[_Frame] = []
+        self.value(value.type, value.data, 0, len(value.data), stack, "")
+        out, comma = self.out, self.comma
+        while stack:
+            frame = stack[-1]
+            part = next(frame.parts, None)
+            if part is None:
+                stack.pop()
+                if not frame.empty and self.style.indent is not None:
+                    out.append(frame.inner[: -len(self.style.indent) or None])
+                out.append(frame.close + frame.tail)
+                continue
+            name, kind, a, b = part
+            out.append(frame.inner if frame.empty else comma + frame.inner)
+            frame.empty = False
+            tail = ""
+            if frame.kind == "document":
+                out.append(self.name(name) + self.colon)
+            elif frame.kind == "pairs":
+                out.append(f"[{self.name(name)}{',' if self.style.compact else ', '}")
+                tail = "]"
+            self.value(kind, frame.raw, a, b, stack, tail)
+        return "".join(out)
+
+    def name(self, name: bytes) -> str:
+        return scalars.quoted(c.name_of(name), self.style.ascii_only)
+
+    def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_Frame], tail: str) -> None:
+        """Write what stands between two offsets: copied at each level, a deep document would fill the memory."""
+        if kind in (c.OBJECT, c.ARRAY):
+            self.container(kind, raw, start, end, stack, tail)
+            return
+        data = raw[start:end]
+        scope = scalars.scope_parts(data) if kind == c.SCOPED_CODE else None
+        if scope is not None:
+            code = scalars.quoted(scope[0], self.style.ascii_only)
+            self.out.append(f'{{"$code": {code}, "$scope": ')
+            self.container(c.OBJECT, scope[1], 0, len(scope[1]), stack, "}" + tail)
+            return
+        text = scalars.relaxed_text(kind, data) if self.relax else None
+        if text is not None and self.style.mode == "exact" and kind == c.INT64:
+            number = int(text)
+            if scalars.INT32_MIN <= number <= scalars.INT32_MAX:
+                text = None
+        if text is None:
+            text = scalars.scalar_text(kind, data, self.style.ascii_only)
+        self.out.append(text + tail)
+
+    def container(self, kind: int, raw: bytes, start: int, end: int, stack: list[_Frame], tail: str) -> None:
+        parts = list(c.elements(raw, start))
+        if scalars.int32.unpack_from(raw, start)[0] != end - start:
+            raise Unreadable(f"There are {end - start} bytes, and the document ends before the last of them.")
+        shape, opening, close = ("document", "{", "}") if kind == c.OBJECT else ("array", "[", "]")
+        if kind == c.OBJECT and needs_fields(raw, parts):
+            shape, opening, close = "pairs", f'{{"$fields"{self.colon}[', "]}"
+        elif kind == c.ARRAY and needs_elements(parts):
+            shape, opening, close = "pairs", f'{{"$elements"{self.colon}[', "]}"
+        self.out.append(opening)
+        inner = ""
+        if self.style.indent is not None:
+            inner = "\n" + self.style.indent * (len(stack) + 1)
+        stack.append(_Frame(raw, shape, iter(parts), close, tail, inner))
+
+
+def write(value: Value, style: Style = Style()) -> str:
+    """The value as text in the given style; raises ``Unreadable`` where its bytes are no BSON."""
+    return _Writer(style).write(value)

@@ -1,0 +1,285 @@
+"""The payload of one BSON scalar as Extended JSON, and back.
+
+What the notation cannot say exactly (a NaN with a payload, a Decimal128 that is not in its normal form, a
+boolean of 2, regex flags out of order, a string that does not end) is written as its bytes instead::
+
+    {"$raw": {"type": "01", "hex": "010000000000f87f"}}
+
+Source: https://github.com/mongodb/specifications, "Extended JSON".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import json
+import math
+import re
+import struct
+from decimal import DecimalException
+
+from bson.decimal128 import Decimal128
+
+from model.errors import Unreadable
+from model.values import canonical as c
+
+NAN = struct.pack("<Q", 0x7FF8 << 48)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+YEAR_10000 = 253402300800000  # the first millisecond that relaxed notation does not write as a date
+
+double = struct.Struct("<d")
+int32 = struct.Struct("<i")
+int64 = struct.Struct("<q")
+_timestamp = struct.Struct("<II")
+_quote = json.JSONEncoder(ensure_ascii=False).encode
+_quote_ascii = json.JSONEncoder(ensure_ascii=True).encode
+_DIGITS = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?|[+-]?nan", re.I)
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
+    re.ASCII,
+)
+
+
+def quoted(text: str, ascii_only: bool = False) -> str:
+    """A JSON string; what is not in ASCII stays readable, half characters become ``\\udcXX``."""
+    if not ascii_only:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return _quote_ascii(text)
+        return _quote(text)
+    return _quote_ascii(text)
+
+
+def string_of(data: bytes, start: int = 0) -> tuple[str, int] | None:
+    """The length-prefixed string at ``start`` and the offset behind it; None where it is malformed."""
+    if start + 5 > len(data):
+        return None
+    length: int = int32.unpack_from(data, start)[0]
+    end = start + 4 + length
+    if length < 1 or end > len(data) or data[end - 1] != 0:
+        return None
+    return data[start + 4 : end - 1].decode("utf-8", "surrogateescape"), end
+
+
+def string_data(text: str) -> bytes:
+    """A string's payload; raises ``Unreadable`` where it holds half a character that stands for no byte."""
+    try:
+        body = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise Unreadable("The text holds half a character (a lone surrogate); retype it.") from None
+    return int32.pack(len(body) + 1) + body + b"\x00"
+
+
+def number_text(number: float) -> str:
+    """A finite double, shortest form that reads back the same, exponent as in ``1.5E+18``."""
+    return repr(number).replace("e", "E")
+
+
+def iso_text(milliseconds: int) -> str:
+    """An ISO 8601 date in UTC, milliseconds only where there are any; years 1 to 9999."""
+    when = EPOCH + dt.timedelta(milliseconds=milliseconds)
+    fraction = f".{when.microsecond // 1000:03d}" if when.microsecond else ""
+    return f"{when.year:04d}-{when:%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def iso_milliseconds(text: str) -> int | None:
+    """Milliseconds since 1970 of an ISO 8601 date, UTC where it names no offset; None where it is none.
+
+    Digits beyond the milliseconds are dropped: BSON cannot store them.
+    """
+    found = _ISO.fullmatch(text.strip())
+    if found is None:
+        return None
+    year, month, day, hour, minute, second, fraction, offset = found.groups()
+    try:
+        when = dt.datetime(
+            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=dt.UTC
+        )
+    except ValueError:
+        return None
+    total = (when - EPOCH) // dt.timedelta(milliseconds=1) + int((fraction or "0").ljust(3, "0")[:3])
+    if offset and offset[0] in "+-":
+        minutes = int(offset[1:3]) * 60 + int(offset[-2:] if len(offset) > 3 else 0)
+        total -= minutes * 60_000 * (1 if offset[0] == "+" else -1)
+    return total
+
+
+def parse_double(text: str) -> bytes | None:
+    """A double's payload out of ``1.5``, ``-0.0``, ``NaN``, ``Infinity``; None where it is none or too large."""
+    if text == "NaN":
+        return NAN
+    if text in ("Infinity", "-Infinity"):
+        return double.pack(math.inf if text[0] == "I" else -math.inf)
+    if _DIGITS.fullmatch(text) is None:
+        return None
+    number = float(text)
+    return None if math.isinf(number) else double.pack(number)
+
+
+def parse_decimal(text: str) -> bytes | None:
+    """A Decimal128's payload; None where it is none or has more than 34 digits that count."""
+    if _DECIMAL.fullmatch(text) is None:
+        return None
+    try:
+        return Decimal128(text).bid
+    except (ValueError, DecimalException):
+        return None
+
+
+def decimal_text(data: bytes) -> str | None:
+    """A Decimal128 as text; None where its bytes are not those that this text stands for."""
+    text = str(Decimal128.from_bid(data))
+    return text if parse_decimal(text) == data else None
+
+
+def old_binary(data: bytes) -> bool:
+    """Whether the payload of a binary of subtype 2 states its length twice, as it must."""
+    return len(data) >= 9 and int32.unpack_from(data, 0)[0] == int32.unpack_from(data, 5)[0] + 4 == len(data) - 5
+
+
+def binary_parts(data: bytes) -> tuple[int, bytes] | None:
+    """Subtype and bytes of a binary's payload; None where an old one contradicts itself."""
+    subtype = data[4]
+    if subtype != 2:
+        return subtype, data[5:]
+    return (2, data[9:]) if old_binary(data) else None
+
+
+def binary_data(subtype: int, content: bytes) -> bytes:
+    """A binary's payload; subtype 2 states its length twice."""
+    if subtype == 2:
+        content = int32.pack(len(content)) + content
+    return int32.pack(len(content)) + bytes((subtype,)) + content
+
+
+def regex_parts(data: bytes) -> tuple[str, str]:
+    """Pattern and flags as stored."""
+    pattern, flags = data[:-1].split(b"\x00", 1)
+    return pattern.decode("utf-8", "surrogateescape"), flags.decode("utf-8", "surrogateescape")
+
+
+def scope_parts(data: bytes) -> tuple[str, bytes] | None:
+    """Code and scope of a code with scope; None where its lengths contradict each other."""
+    code = string_of(data, 4)
+    if code is None or int32.unpack_from(data, 0)[0] != len(data) or len(data) - code[1] < 5:
+        return None
+    scope = data[code[1] :]
+    if int32.unpack_from(scope, 0)[0] != len(scope) or scope[-1] != 0:
+        return None
+    return code[0], scope
+
+
+def raw_text(kind: int, data: bytes) -> str:
+    """The escape form for a payload that the notation cannot say."""
+    return f'{{"$raw": {{"type": "{kind:02x}", "hex": "{data.hex()}"}}}}'
+
+
+def relaxed_text(kind: int, data: bytes) -> str | None:
+    """A number or date in relaxed notation; None where that is the same as the canonical one."""
+    if kind == c.INT32:
+        return str(int32.unpack(data)[0])
+    if kind == c.INT64:
+        return str(int64.unpack(data)[0])
+    if kind == c.DOUBLE:
+        number: float = double.unpack(data)[0]
+        return number_text(number) if math.isfinite(number) else None
+    if kind == c.DATE:
+        milliseconds: int = int64.unpack(data)[0]
+        return f'{{"$date": "{iso_text(milliseconds)}"}}' if 0 <= milliseconds < YEAR_10000 else None
+    return None
+
+
+def scalar_text(kind: int, data: bytes, ascii_only: bool = False) -> str:
+    """Canonical Extended JSON of any value that holds no other values; a code's scope is left to the caller."""
+    if kind == c.STRING:
+        text = string_of(data)
+        return raw_text(kind, data) if text is None else quoted(text[0], ascii_only)
+    if kind == c.INT32:
+        return f'{{"$numberInt": "{int32.unpack(data)[0]}"}}'
+    if kind == c.INT64:
+        return f'{{"$numberLong": "{int64.unpack(data)[0]}"}}'
+    if kind == c.OBJECT_ID:
+        return f'{{"$oid": "{data.hex()}"}}'
+    if kind == c.DATE:
+        return f'{{"$date": {{"$numberLong": "{int64.unpack(data)[0]}"}}}}'
+    if kind == c.NULL:
+        return "null"
+    if kind == c.DOUBLE:
+        return _double_text(data)
+    if kind == c.BOOLEAN and data in (b"\x00", b"\x01"):
+        return "true" if data == b"\x01" else "false"
+    return _rare_text(kind, data, ascii_only) or raw_text(kind, data)
+
+
+def _double_text(data: bytes) -> str:
+    number: float = double.unpack(data)[0]
+    if math.isfinite(number):
+        return f'{{"$numberDouble": "{number_text(number)}"}}'
+    if math.isinf(number):
+        return '{"$numberDouble": "Infinity"}' if number > 0 else '{"$numberDouble": "-Infinity"}'
+    return '{"$numberDouble": "NaN"}' if data == NAN else raw_text(c.DOUBLE, data)
+
+
+def _rare_text(kind: int, data: bytes, ascii_only: bool) -> str | None:
+    if kind == c.DECIMAL128:
+        text = decimal_text(data)
+        return None if text is None else f'{{"$numberDecimal": "{text}"}}'
+    if kind == c.BINARY:
+        parts = binary_parts(data)
+        if parts is None:
+            return None
+        encoded = base64.b64encode(parts[1]).decode()
+        return f'{{"$binary": {{"base64": "{encoded}", "subType": "{parts[0]:02x}"}}}}'
+    if kind == c.TIMESTAMP:
+        increment, seconds = _timestamp.unpack(data)
+        return f'{{"$timestamp": {{"t": {seconds}, "i": {increment}}}}}'
+    if kind == c.REGEX:
+        pattern, flags = regex_parts(data)
+        if list(flags) != sorted(flags):
+            return None
+        return (
+            f'{{"$regularExpression": {{"pattern": {quoted(pattern, ascii_only)}, '
+            f'"options": {quoted(flags, ascii_only)}}}}}'
+        )
+    if kind in (c.CODE, c.SYMBOL, c.DB_POINTER):
+        string = string_of(data)
+        if string is None:
+            return None
+        body = quoted(string[0], ascii_only)
+        if kind == c.DB_POINTER:
+            return f'{{"$dbPointer": {{"$ref": {body}, "$id": {{"$oid": "{data[string[1] :].hex()}"}}}}}}'
+        return f'{{"$code": {body}}}' if kind == c.CODE else f'{{"$symbol": {body}}}'
+    return {c.MIN_KEY: '{"$minKey": 1}', c.MAX_KEY: '{"$maxKey": 1}', c.UNDEFINED: '{"$undefined": true}'}.get(kind)
+
+
+def timestamp_data(seconds: int, increment: int) -> bytes | None:
+    """A timestamp's payload; None where a part does not fit 32 unsigned bits."""
+    if not (0 <= seconds < 2**32 and 0 <= increment < 2**32):
+        return None
+    return _timestamp.pack(increment, seconds)
+
+
+def timestamp_parts(data: bytes) -> tuple[int, int]:
+    """Seconds since 1970 and increment."""
+    increment, seconds = _timestamp.unpack(data)
+    return seconds, increment
+
+
+def base64_bytes(text: str) -> bytes | None:
+    """The bytes of padded base64, standard or URL alphabet; None where it is none."""
+    try:
+        return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def hex_bytes(text: str) -> bytes | None:
+    """The bytes of hexadecimal digits, without blanks; None where it is none."""
+    if len(text) % 2 or re.fullmatch(r"[0-9a-fA-F]*", text) is None:
+        return None
+    return bytes.fromhex(text)

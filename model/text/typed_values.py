@@ -1,0 +1,245 @@
+"""The typed values of Extended JSON: which names stand for them, and what may stand inside.
+
+Each wrapper takes the fields of one JSON object, already read, and gives the value that they stand for.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from typing import TypeAlias
+
+from model.errors import Unreadable
+from model.text import scalars
+from model.values import canonical as c
+from model.values.canonical import Value
+
+_Pairs: TypeAlias = list[tuple[str, Value]]
+
+
+def _text(value: Value | None, name: str, example: str) -> str:
+    found = scalars.string_of(value.data) if value is not None and value.type == c.STRING else None
+    if found is None:
+        raise Unreadable(f"{name} takes text, as in {example}.")
+    return found[0]
+
+
+def _sole(pairs: _Pairs, example: str) -> Value:
+    if len(pairs) != 1:
+        typed = example.split('"')[1]
+        other = next(name for name, _ in pairs if name != typed)
+        raise Unreadable(f"{scalars.quoted(other)} cannot stand beside a typed value; it is written {example}.")
+    return pairs[0][1]
+
+
+def _inner(value: Value, names: set[str], example: str) -> dict[str, Value]:
+    found = dict(c.fields(value.data)) if value.type == c.OBJECT else {}
+    if set(found) != names:
+        raise Unreadable(f"This is not complete, or says too much; it is written {example}.")
+    return found
+
+
+def _whole(text: str, least: int, most: int, name: str) -> int:
+    if re.fullmatch(r"[+-]?[0-9]{1,20}", text) is None or not least <= int(text) <= most:
+        raise Unreadable(f"{name} takes a whole number from {least} to {most}; {text[:40]!r} is none.")
+    return int(text)
+
+
+def _oid(pairs: _Pairs) -> Value:
+    example = '{"$oid": "64f0a1c29b1e8a0012c4d7aa"}'
+    data = scalars.hex_bytes(_text(_sole(pairs, example), "$oid", example))
+    if data is None or len(data) != 12:
+        raise Unreadable("An ObjectId has 24 hexadecimal digits.")
+    return Value(c.OBJECT_ID, data)
+
+
+def _symbol(pairs: _Pairs) -> Value:
+    example = '{"$symbol": "text"}'
+    return Value(c.SYMBOL, scalars.string_data(_text(_sole(pairs, example), "$symbol", example)))
+
+
+def _int32(pairs: _Pairs) -> Value:
+    example = '{"$numberInt": "42"}'
+    text = _text(_sole(pairs, example), "$numberInt", example)
+    return Value(c.INT32, scalars.int32.pack(_whole(text, scalars.INT32_MIN, scalars.INT32_MAX, "$numberInt")))
+
+
+def _int64(pairs: _Pairs) -> Value:
+    example = '{"$numberLong": "42"}'
+    text = _text(_sole(pairs, example), "$numberLong", example)
+    return Value(c.INT64, scalars.int64.pack(_whole(text, scalars.INT64_MIN, scalars.INT64_MAX, "$numberLong")))
+
+
+def _double(pairs: _Pairs) -> Value:
+    example = '{"$numberDouble": "1.5"}'
+    data = scalars.parse_double(_text(_sole(pairs, example), "$numberDouble", example))
+    if data is None:
+        raise Unreadable("$numberDouble takes a number, Infinity, -Infinity or NaN, in the range of a double.")
+    return Value(c.DOUBLE, data)
+
+
+def _decimal(pairs: _Pairs) -> Value:
+    example = '{"$numberDecimal": "412.80"}'
+    data = scalars.parse_decimal(_text(_sole(pairs, example), "$numberDecimal", example))
+    if data is None:
+        raise Unreadable("$numberDecimal takes a number of at most 34 digits with a point, Infinity or NaN.")
+    return Value(c.DECIMAL128, data)
+
+
+def _binary(pairs: _Pairs) -> Value:
+    example = '{"$binary": {"base64": "SGVsbG8=", "subType": "00"}}'
+    if len(pairs) == 2 and {name for name, _ in pairs} == {"$binary", "$type"}:  # Extended JSON of the first edition
+        old = dict(pairs)
+        encoded, kind = _text(old["$binary"], "$binary", example), _text(old["$type"], "$type", example)
+    else:
+        inner = _inner(_sole(pairs, example), {"base64", "subType"}, example)
+        encoded, kind = _text(inner["base64"], "base64", example), _text(inner["subType"], "subType", example)
+    content = scalars.base64_bytes(encoded)
+    if content is None:
+        raise Unreadable("The bytes of $binary are base64, padded with = to a multiple of four characters.")
+    if re.fullmatch(r"[0-9a-fA-F]{1,2}", kind) is None:
+        raise Unreadable("subType takes two hexadecimal digits, as in 00.")
+    return Value(c.BINARY, scalars.binary_data(int(kind, 16), content))
+
+
+def _uuid(pairs: _Pairs) -> Value:
+    example = '{"$uuid": "73ffd264-44b3-4c69-90e8-e7d1dfc035d4"}'
+    text = _text(_sole(pairs, example), "$uuid", example)
+    if re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text) is None:
+        raise Unreadable(f"A UUID is written {example}.")
+    return Value(c.BINARY, scalars.binary_data(4, uuid.UUID(text).bytes))
+
+
+def _code(pairs: _Pairs) -> Value:
+    example = '{"$code": "text", "$scope": {}}'
+    fields = dict(pairs)
+    code = _text(fields.get("$code"), "$code", example)
+    if len(pairs) == 1:
+        return Value(c.CODE, scalars.string_data(code))
+    scope = fields.get("$scope")
+    if len(pairs) != 2 or scope is None or scope.type != c.OBJECT:
+        raise Unreadable(f"Beside $code only a $scope may stand, a document: {example}.")
+    body = scalars.string_data(code) + scope.data
+    return Value(c.SCOPED_CODE, scalars.int32.pack(len(body) + 4) + body)
+
+
+def _timestamp(pairs: _Pairs) -> Value:
+    example = '{"$timestamp": {"t": 1700000000, "i": 1}}'
+    inner = _inner(_sole(pairs, example), {"t", "i"}, example)
+    numbers = []
+    for name in ("t", "i"):
+        value = inner[name]
+        if value.type not in (c.INT32, c.INT64):
+            raise Unreadable(f"t and i are whole numbers: {example}.")
+        numbers.append(int.from_bytes(value.data, "little", signed=True))
+    data = scalars.timestamp_data(*numbers)
+    if data is None:
+        raise Unreadable("t and i of a timestamp are from 0 to 4294967295.")
+    return Value(c.TIMESTAMP, data)
+
+
+def _regex(pairs: _Pairs) -> Value:
+    example = '{"$regularExpression": {"pattern": "^a", "options": "i"}}'
+    inner = _inner(_sole(pairs, example), {"pattern", "options"}, example)
+    pattern, options = _text(inner["pattern"], "pattern", example), _text(inner["options"], "options", example)
+    if "\x00" in pattern or "\x00" in options:
+        raise Unreadable("A regular expression cannot hold a NUL character; remove it.")
+    parts = (pattern, "".join(sorted(options)))
+    return Value(c.REGEX, b"".join(part.encode("utf-8", "surrogateescape") + b"\x00" for part in parts))
+
+
+def _pointer(pairs: _Pairs) -> Value:
+    example = '{"$dbPointer": {"$ref": "db.name", "$id": {"$oid": "64f0a1c29b1e8a0012c4d7aa"}}}'
+    inner = _inner(_sole(pairs, example), {"$ref", "$id"}, example)
+    if inner["$id"].type != c.OBJECT_ID:
+        raise Unreadable(f"The $id of a DBPointer is an ObjectId: {example}.")
+    return Value(c.DB_POINTER, scalars.string_data(_text(inner["$ref"], "$ref", example)) + inner["$id"].data)
+
+
+def _date(pairs: _Pairs) -> Value:
+    example = '{"$date": "2026-11-20T14:26:00Z"}'
+    value = _sole(pairs, example)
+    if value.type == c.INT64:
+        return Value(c.DATE, value.data)
+    milliseconds = scalars.iso_milliseconds(_text(value, "$date", example))
+    if milliseconds is None:
+        raise Unreadable(f'$date takes {example} or {{"$date": {{"$numberLong": "milliseconds"}}}}.')
+    return Value(c.DATE, scalars.int64.pack(milliseconds))
+
+
+def _least(pairs: _Pairs) -> Value:
+    if _sole(pairs, '{"$minKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
+        raise Unreadable('MinKey is written {"$minKey": 1}.')
+    return Value(c.MIN_KEY, b"")
+
+
+def _most(pairs: _Pairs) -> Value:
+    if _sole(pairs, '{"$maxKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
+        raise Unreadable('MaxKey is written {"$maxKey": 1}.')
+    return Value(c.MAX_KEY, b"")
+
+
+def _undefined(pairs: _Pairs) -> Value:
+    if _sole(pairs, '{"$undefined": true}') != Value(c.BOOLEAN, b"\x01"):
+        raise Unreadable('Undefined is written {"$undefined": true}.')
+    return Value(c.UNDEFINED, b"")
+
+
+def _listed(pairs: _Pairs, example: str) -> _Pairs:
+    value = _sole(pairs, example)
+    found: _Pairs = []
+    for pair in c.items(value) if value.type == c.ARRAY else [value]:
+        parts = c.items(pair) if pair.type == c.ARRAY else []
+        if len(parts) != 2:
+            raise Unreadable(f"This takes a list of pairs of a name and a value: {example}.")
+        found.append((_text(parts[0], "A name", example), parts[1]))
+    return found
+
+
+def _fields(pairs: _Pairs) -> Value:
+    return Value(c.OBJECT, c.document(_listed(pairs, '{"$fields": [["name", "value"]]}')))
+
+
+def _elements(pairs: _Pairs) -> Value:
+    return Value(c.ARRAY, c.document(_listed(pairs, '{"$elements": [["0", "value"]]}')))
+
+
+def _raw(pairs: _Pairs) -> Value:
+    example = '{"$raw": {"type": "01", "hex": "010000000000f87f"}}'
+    inner = _inner(_sole(pairs, example), {"type", "hex"}, example)
+    kind = scalars.hex_bytes(_text(inner["type"], "type", example))
+    data = scalars.hex_bytes(_text(inner["hex"], "hex", example))
+    if kind is None or data is None or len(kind) != 1 or kind[0] not in c.TYPE_NAMES:
+        raise Unreadable(f"$raw takes a BSON type and bytes, both as hexadecimal digits: {example}.")
+    if c.element_end(data, kind[0], 0) != len(data):
+        raise Unreadable(f"These {len(data)} bytes are no {c.TYPE_NAMES[kind[0]]}.")
+    return Value(kind[0], data)
+
+
+WRAPPERS: dict[str, Callable[[_Pairs], Value]] = {
+    "$oid": _oid,
+    "$symbol": _symbol,
+    "$numberInt": _int32,
+    "$numberLong": _int64,
+    "$numberDouble": _double,
+    "$numberDecimal": _decimal,
+    "$binary": _binary,
+    "$uuid": _uuid,
+    "$code": _code,
+    "$timestamp": _timestamp,
+    "$regularExpression": _regex,
+    "$dbPointer": _pointer,
+    "$date": _date,
+    "$minKey": _least,
+    "$maxKey": _most,
+    "$undefined": _undefined,
+    "$fields": _fields,
+    "$elements": _elements,
+    "$raw": _raw,
+}
+
+
+def unwrap(name: str, pairs: _Pairs) -> Value:
+    """The value that an object with the reserved ``name`` stands for; raises ``Unreadable`` with its right form."""
+    return WRAPPERS[name](pairs)

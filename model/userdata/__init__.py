@@ -1,0 +1,1 @@
+"""What is kept on the person's computer: journal, drafts, saved connections, locks."""

@@ -1,0 +1,366 @@
+"""What was written from here: an intent before each write, its outcome after it, and what undoing needs.
+
+One SQLite file (``journal.sqlite3``, 0600) in the data folder, shared safely by several processes (write-ahead
+log, 10 s of patience). A process that dies between intent and outcome leaves an entry of kind ``begun``: whether its
+write arrived is not known until someone looks. Documents are kept as exact Extended JSON, sources without password.
+
+An entry of data that live in memory only carries the session's ``lifetime``; it can be undone in that session alone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from model import text
+from model.errors import NotFound, Refused
+from model.records import Entry, Outcome
+from model.userdata import folders as homes
+from model.values import canonical
+from model.values.canonical import Value
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL, ended TEXT, pid INTEGER NOT NULL, host TEXT NOT NULL,
+    source TEXT NOT NULL, lifetime TEXT NOT NULL, ns TEXT NOT NULL, document TEXT NOT NULL, layout TEXT NOT NULL,
+    action TEXT NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL, token TEXT,
+    before, after, stored, hash_before TEXT, hash_after TEXT, version_before TEXT, version_after TEXT,
+    extra TEXT NOT NULL, undoes INTEGER, undone_by INTEGER
+);
+CREATE INDEX IF NOT EXISTS by_kind ON entries (kind) WHERE kind IN ('begun', 'unknown');
+"""
+_FOR_GOOD = {
+    "migrate": "Take a whole migration back with `palimpsest migrate … --take-back --apply`.",
+    "create index": "An index is not dropped from here; drop it with your own tools.",
+    "next number": "A number that was handed out is not taken back: somebody may use it already.",
+}
+_DIED = "Not known: the process ended before the answer came."
+_PATIENCE = 10.0  # seconds that one process waits for another's write
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A write that is about to be sent."""
+
+    source: str  # without password
+    ns: str
+    document: Value | None  # its id; None where the write is about the collection
+    action: str
+    layout: str
+    before: bytes | None = None  # contents; None: was not there
+    after: bytes | None = None
+    version_before: Value | None = None
+    stored: bytes | None = None  # the stored document that goes, where undo needs more than its content
+    token: str | None = None  # the write token, hex
+    extra: Mapping[str, str] = field(default_factory=dict)  # Extended JSON of what only this action knows
+    undoes: str | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """An entry with everything that undoing it or looking for it again needs."""
+
+    entry: Entry
+    document: Value | None
+    layout: str
+    lifetime: str
+    before: bytes | None
+    after: bytes | None
+    version_before: Value | None
+    version_after: Value | None
+    stored: bytes | None
+    token: str | None
+    extra: Mapping[str, str]
+    undoes: str | None
+
+
+class Journal:
+    """The journal of one person on one computer. Each call opens the file anew, so threads need no care."""
+
+    def __init__(self, home: Path | None = None, lifetime: str = "") -> None:
+        self._home, self._lifetime = homes.chosen(home), lifetime
+        self._ready = False
+
+    @property
+    def path(self) -> Path:
+        """The file; its folder is made where missing. Who only reads documents needs neither."""
+        return homes.folder(self._home) / "journal.sqlite3"
+
+    def begin(self, intent: Intent) -> str:
+        """Note a write before it is sent; returns the entry's id. Raises ``Refused``: then nothing may be sent."""
+        row = {
+            "at": _now(),
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "source": intent.source,
+            "lifetime": self._lifetime,
+            "ns": intent.ns,
+            "document": "" if intent.document is None else _storable(text.value_text(intent.document)),
+            "layout": intent.layout,
+            "action": intent.action,
+            "kind": "begun",
+            "detail": "",
+            "token": intent.token,
+            "before": _kept(intent.before),
+            "after": _kept(intent.after),
+            "stored": _kept(intent.stored),
+            "hash_before": None if intent.before is None else canonical.hash_of(intent.before),
+            "hash_after": None if intent.after is None else canonical.hash_of(intent.after),
+            "version_before": _value(intent.version_before),
+            "extra": json.dumps(dict(intent.extra)),
+            "undoes": None if intent.undoes is None else int(intent.undoes),
+        }
+        names = ", ".join(row)
+        with self._file() as db:
+            marks = ", ".join(f":{name}" for name in row)
+            return str(db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", row).lastrowid)
+
+    def end(self, entry: str, outcome: Outcome, stored_content: bytes | None = None) -> None:
+        """Note how a write ended. ``stored_content`` is what the server kept, where it is not what was sent."""
+        changes: dict[str, Any] = {
+            "ended": _now(),
+            "kind": outcome.kind,
+            "detail": outcome.detail.encode("utf-8", "backslashreplace").decode(),  # it may quote half a character
+            "version_after": _value(outcome.version),
+        }
+        if outcome.token is not None:
+            changes["token"] = outcome.token
+        if outcome.kind == "applied" and outcome.id is not None:
+            changes["document"] = _storable(
+                text.value_text(outcome.id)
+            )  # a number that was free may have been taken meanwhile
+        if stored_content is not None:
+            changes |= {"after": _kept(stored_content), "hash_after": canonical.hash_of(stored_content)}
+        sets = ", ".join(f"{name} = :{name}" for name in changes)
+        with self._file() as db:
+            db.execute(f"UPDATE entries SET {sets} WHERE id = :entry", changes | {"entry": int(entry)})
+            if outcome.kind == "applied":
+                db.execute(
+                    "UPDATE entries SET undone_by = :entry WHERE id = (SELECT undoes FROM entries WHERE id = :entry)",
+                    {"entry": int(entry)},
+                )
+
+    def entries(self, limit: int = 200, source: str | None = None, before: str | None = None) -> list[Entry]:
+        """The newest entries first; of one source, and those before an entry, on request."""
+        with self._file() as db:
+            rows = db.execute(
+                "SELECT * FROM entries WHERE (:source IS NULL OR source = :source)"
+                " AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :limit",
+                {"source": source, "before": None if before is None else _number(before), "limit": limit},
+            ).fetchall()
+        return [self._entry(row) for row in rows]
+
+    def entry(self, id: str) -> Entry:
+        """One entry; raises ``NotFound``."""
+        return self.record(id).entry
+
+    def record(self, id: str) -> Record:
+        """One entry with everything about it; raises ``NotFound``."""
+        with self._file() as db:
+            row = db.execute("SELECT * FROM entries WHERE id = ?", (_number(id),)).fetchone()
+        if row is None:
+            raise NotFound(f"The journal has no entry {id}; `palimpsest journal` lists them.")
+        return self._record(row)
+
+    def records(self, name: str, value: str) -> Iterator[Record]:
+        """The entries that carry something in their ``extra``, such as the run of a repair; oldest first."""
+        with self._file() as db:
+            found = db.execute(
+                "SELECT id FROM entries WHERE instr(extra, ?) AND json_extract(extra, ?) = ? ORDER BY id",
+                (json.dumps(value), f'$."{name}"', value),
+            ).fetchall()
+        for row in found:
+            yield self.record(str(row["id"]))
+
+    def _record(self, row: sqlite3.Row) -> Record:
+        return Record(
+            entry=self._entry(row),
+            document=_valued(row["document"]),
+            layout=row["layout"],
+            lifetime=row["lifetime"],
+            before=_document(row["before"]),
+            after=_document(row["after"]),
+            version_before=_valued(row["version_before"]),
+            version_after=_valued(row["version_after"]),
+            stored=_document(row["stored"]),
+            token=row["token"],
+            extra=json.loads(row["extra"]),
+            undoes=None if row["undoes"] is None else str(row["undoes"]),
+        )
+
+    def prune(self, age: dt.timedelta, apply: bool = False) -> tuple[int, int]:
+        """Forget entries of that age and the documents in them: how many go, and how many stay for good reason.
+
+        One whose outcome is not known stays, and so does one that a younger entry undoes. Without ``apply`` nothing
+        goes. What is gone cannot be undone, and does not remain in the file.
+        """
+        try:
+            before = (dt.datetime.now(dt.UTC) - age).isoformat(timespec="milliseconds")
+        except OverflowError:
+            return 0, 0
+        needed = (
+            "kind IN ('begun', 'unknown') OR id IN (SELECT undoes FROM entries"
+            " WHERE undoes IS NOT NULL AND (at >= :before OR kind IN ('begun', 'unknown')))"
+        )
+        with self._file() as db:
+            (old,) = db.execute("SELECT count(*) FROM entries WHERE at < :before", {"before": before}).fetchone()
+            (kept,) = db.execute(
+                f"SELECT count(*) FROM entries WHERE at < :before AND ({needed})", {"before": before}
+            ).fetchone()
+            if apply and old > kept:
+                db.execute(f"DELETE FROM entries WHERE at < :before AND NOT ({needed})", {"before": before})
+                db.commit()
+                db.execute("VACUUM")
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return old - kept, kept
+
+    def unsettled(self) -> list[Entry]:
+        """Writes of which it is not known whether they arrived: unknown ones, and those of processes that died."""
+        with self._file() as db:
+            rows = db.execute("SELECT * FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC").fetchall()
+        return [self._entry(row) for row in rows if row["kind"] == "unknown" or not _alive(row["pid"], row["host"])]
+
+    @contextmanager
+    def _file(self) -> Iterator[sqlite3.Connection]:
+        path = self.path
+        try:
+            if not path.exists():
+                self._ready = False  # somebody may have moved the file away meanwhile
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            db = sqlite3.connect(path, timeout=_PATIENCE)
+            try:
+                db.row_factory = sqlite3.Row
+                self._prepare(db)
+                with db:
+                    yield db
+            finally:
+                db.close()
+        except (sqlite3.Error, OSError) as error:
+            locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+            todo = "another program holds it; try again" if locked else "make room there or move it away"
+            raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        """Write-ahead log and tables; SQLite does not wait by itself where several begin a file at one moment."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+                if not self._ready:
+                    db.executescript(_SCHEMA)
+                    self._ready = True
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.005)
+
+    def _entry(self, row: sqlite3.Row) -> Entry:
+        why_not = self._why_not(row)
+        return Entry(
+            id=str(row["id"]),
+            at=dt.datetime.fromisoformat(row["at"]),
+            source=row["source"],
+            ns=row["ns"],
+            document=_text(row["document"]) or "",
+            action=row["action"],
+            kind=row["kind"],
+            detail=row["detail"] or (_DIED if row["kind"] == "begun" else ""),
+            before=_text(row["before"]),
+            after=_text(row["after"]),
+            hash_before=row["hash_before"],
+            hash_after=row["hash_after"],
+            undoable=not why_not,
+            why_not=why_not,
+            undone_by=None if row["undone_by"] is None else str(row["undone_by"]),
+            version_before=_text(row["version_before"]),
+            version_after=_text(row["version_after"]),
+        )
+
+    def _why_not(self, row: sqlite3.Row) -> str:
+        """Why an entry cannot be undone, one sentence; empty where it can."""
+        if row["kind"] in ("begun", "unknown"):
+            return "It is not known whether this write arrived; check that first."
+        if row["kind"] != "applied":
+            return "Nothing was written, so there is nothing to undo."
+        if row["undone_by"] is not None:
+            return f"It was undone already, by entry {row['undone_by']}."
+        if row["lifetime"] and row["lifetime"] != self._lifetime:
+            return "It was written to data in memory, which are gone."
+        return _FOR_GOOD.get(row["action"], "")
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+
+
+def _number(id: str) -> int:
+    try:
+        number = int(id)
+        if abs(number) < 2**63:  # the file holds no larger ones
+            return number
+        raise ValueError
+    except ValueError:
+        raise NotFound(
+            f"The journal has no entry {id[:80]}; entries are numbers, `palimpsest journal` lists them."
+        ) from None
+
+
+def _kept(raw: bytes | None) -> str | bytes | None:
+    """A document as the file keeps it: text, or bytes where a name or string holds half a character."""
+    if raw is None:
+        return None
+    return _storable(text.to_text(raw))
+
+
+def _storable(written: str) -> str | bytes:
+    try:
+        written.encode()
+    except UnicodeEncodeError:
+        return written.encode("utf-8", "surrogatepass")
+    return written
+
+
+def _text(kept: str | bytes | None) -> str | None:
+    return kept.decode("utf-8", "surrogatepass") if isinstance(kept, bytes) else kept
+
+
+def _document(kept: str | bytes | None) -> bytes | None:
+    written = _text(kept)
+    return None if written is None else text.from_text(written)
+
+
+def _value(value: Value | None) -> str | bytes | None:
+    return None if value is None else _storable(text.value_text(value))
+
+
+def _valued(kept: str | bytes | None) -> Value | None:
+    written = _text(kept)
+    return None if not written else text.value_from_text(written)
+
+
+def _alive(pid: int, host: str) -> bool:
+    """Whether the process that began a write may still be waiting for its answer."""
+    if host != socket.gethostname():
+        return False
+    if pid == os.getpid():
+        return True
+    if os.name == "nt":
+        return False  # signal 0 would end the process there
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,100 @@
+"""One run at a time: a lock that the operating system lets go of when its process ends, however it ends.
+
+A file in the data folder, one for each kind of work and source, says who holds it. The lock is on the open file, so
+what a dead process left behind stops nobody; what stands in the file then tells that its run did not end properly.
+Runs on other computers are not seen: what they do must be guarded by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from model.errors import Refused
+from model.userdata import folders as homes
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lock, or held it last."""
+
+    pid: int
+    host: str
+    since: dt.datetime
+
+
+class Held(Refused):
+    """Another process is at this work; ``holder`` is who, where that can be read."""
+
+    def __init__(self, what: str, holder: Holder | None) -> None:
+        self.holder = holder
+        who = "another process" if holder is None else f"process {holder.pid} on {holder.host}"
+        since = f" since {holder.since:%Y-%m-%d %H:%M} UTC" if holder is not None else ""
+        super().__init__(f"Another {what} of this source is at work{since} ({who}); this one did nothing.")
+
+
+@contextmanager
+def held(what: str, source: str, home: Path | None = None) -> Iterator[Holder | None]:
+    """Hold the lock of this work on this source; yields who left it behind unfinished, or None.
+
+    Raises :class:`Held` where another process has it, at once and without waiting.
+    """
+    path = homes.folder(home, "locks") / f"{what}-{homes.name_of(source)}.lock"
+    try:
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"The lock {path} cannot be used ({error.strerror or error}); allow writing there.") from None
+    with file:
+        if not _lock(file):
+            raise Held(what, _read(path))
+        before = _read(path)
+        _write(file, Holder(os.getpid(), socket.gethostname(), dt.datetime.now(dt.UTC)))
+        try:
+            yield before
+        finally:
+            # The file stays: whoever waits for it must not get another one of the same name.
+            _write(file, None)
+
+
+def _lock(file: IO[str]) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            file.seek(_FAR)  # the text before it can still be read by others
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+_FAR = 1 << 20
+
+
+def _read(path: Path) -> Holder | None:
+    try:
+        said = json.loads(path.read_text("utf-8"))
+        return Holder(int(said["pid"]), str(said["host"]), dt.datetime.fromisoformat(said["since"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(file: IO[str], holder: Holder | None) -> None:
+    with contextlib.suppress(OSError):
+        file.seek(0)
+        file.truncate()
+        if holder is not None:
+            json.dump({"pid": holder.pid, "host": holder.host, "since": holder.since.isoformat()}, file)
+        file.flush()

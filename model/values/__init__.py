@@ -1,0 +1,1 @@
+"""Documents and values as bytes: what the whole model stands on."""

@@ -1,0 +1,187 @@
+"""The scalars inside a value that a server's equality takes for others, and what tells them apart.
+
+In containers servers compare numbers across their types: ``[1]`` equals ``[1.0]``. One clause says of all elements of
+an array what type none of them has; where the elements differ, one expression makes of the stored value and of the one
+that was read a form that names types and digits, and compares both. So a guard grows with a document, not with its
+square: a clause for each element would be looked up from the front of the array each time.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+
+NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+_ZEROS = (struct.pack("<d", 0.0), struct.pack("<d", -0.0))
+
+Group: TypeAlias = tuple[str | None, ...]
+"""A path for many leaves at once: None stands for every position of an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar, where it is, and whether its dotted path says so without ambiguity."""
+
+    path: Path
+    value: Value
+    reachable: bool  # False: dots, dollars or positions make its dotted path ambiguous
+    group: Group
+
+    @property
+    def loose(self) -> bool:
+        """Whether there are values that equality takes for this one even with the type the same."""
+        return needs_text(self.value)
+
+
+def addressable(name: str) -> bool:
+    """Whether operators can name the field: paths are cut at dots, and a dollar begins an operator."""
+    return bool(name) and "." not in name and not name.startswith("$")
+
+
+def dotted(path: Iterable[str | int | None]) -> str:
+    """The path as filters and operators write it."""
+    return ".".join(map(str, path))
+
+
+def needs_text(value: Value) -> bool:
+    """Whether a value has neighbours of its own type that equality takes for the same: 1.0 and 1.00, -0.0 and 0.0."""
+    return value.type == c.DECIMAL128 or (value.type == c.DOUBLE and value.data in _ZEROS)
+
+
+def leaves(path: Path, container: Value, reachable: bool = True, group: Group | None = None) -> Iterator[Leaf]:
+    """Every scalar below a container, in stored order."""
+    group = tuple(str(step) for step in path) if group is None else group
+    inside: Iterable[tuple[str | int, Value, bool, Group]]
+    if container.type == c.OBJECT:
+        inside = ((name, value, addressable(name), (*group, name)) for name, value in c.fields(container.data))
+    else:
+        elements = c.items(container)
+        names = {name for each in elements if each.type == c.OBJECT for name, _ in c.fields(each.data)}
+        below = (*group, None)
+        # "f.0" is the first element and also the field "0" of every document in the array.
+        inside = ((i, value, str(i) not in names, below) for i, value in enumerate(elements))
+    for step, value, plain, here in inside:
+        if value.is_container:
+            yield from leaves((*path, step), value, reachable and plain, here)
+        else:
+            yield Leaf((*path, step), value, reachable and plain, here)
+
+
+def has_arrays(raw: bytes) -> bool:
+    """Whether there is an array anywhere in a document."""
+    return any(
+        value.type == c.ARRAY or (value.type == c.OBJECT and has_arrays(value.data)) for _, value in c.fields(raw)
+    )
+
+
+# --- one clause for all elements
+
+
+def number_types(found: Iterable[Leaf]) -> dict[Group, set[int]]:
+    """The types of the numbers in each group inside an array.
+
+    Groups that differ only in how many arrays lie on the way share their set: some servers look through these.
+    """
+    shared: dict[Group, set[int]] = {}
+    out: dict[Group, set[int]] = {}
+    for leaf in found:
+        if leaf.value.type in NUMBERS and None in leaf.group:
+            types = out.get(leaf.group)
+            if types is None:
+                names = tuple(step for step in leaf.group if step is not None)
+                types = out[leaf.group] = shared.setdefault(names, set())
+            types.add(leaf.value.type)
+    return out
+
+
+def nameable(group: Group) -> bool:
+    """Whether a clause can lead to all leaves of a group, and to nothing else."""
+    below = False
+    for step in group:
+        if step is None:
+            below = True
+        elif not addressable(step) or (below and step.isdigit()):
+            return False
+    return True
+
+
+def of_another_type(group: Group, types: set[int]) -> dict[str, Any]:
+    """The clause that some element of a group is a number of none of these types."""
+    clause: dict[str, Any] = {"$type": [number for number in NUMBERS if number not in types]}
+    names: list[str] = []
+    for step in reversed(group):
+        if step is None:  # said of each array by itself: not every server looks through one on the way
+            clause = {"$elemMatch": {dotted(names): clause} if names else clause}
+            names = []
+        else:
+            names.insert(0, step)
+    return {dotted(names): clause}
+
+
+# --- one expression for a whole value
+
+
+@dataclass
+class _Shape:
+    """Which of the groups inside a value are of interest."""
+
+    here: bool = False
+    names: dict[str, _Shape] = field(default_factory=dict)
+    each: _Shape | None = None
+
+    def put(self, group: Group) -> None:
+        """Add a group, as seen from here."""
+        if not group:
+            self.here = True
+        elif group[0] is None:
+            self.each = self.each or _Shape()
+            self.each.put(group[1:])
+        else:
+            self.names.setdefault(group[0], _Shape()).put(group[1:])
+
+
+def alike(stored: Any, read: Value, groups: Iterable[Group]) -> dict[str, Any]:
+    """The expression that a value has, in some groups inside it, numbers of the types and digits that were read.
+
+    ``stored`` is the expression for the value; the groups are as seen from it.
+    """
+    shape = _Shape()
+    for group in groups:
+        shape.put(group)
+    form = _form(shape, "$$x0", 1)
+    return {"$eq": [_mapped([stored], "x0", form), _mapped([{"$literal": read}], "x0", form)]}
+
+
+def _mapped(source: Any, variable: str, body: Any) -> dict[str, Any]:
+    return {"$map": {"input": source, "as": variable, "in": body}}
+
+
+def _form(shape: _Shape, here: Any, depth: int) -> Any:
+    kind = {"$type": here}
+    out: Any = kind
+    if shape.here:
+        precise = {"$or": [{"$eq": [kind, "double"]}, {"$eq": [kind, "decimal"]}]}
+        out = {"$cond": [precise, {"$concat": [kind, {"$toString": here}]}, kind]}
+    if shape.names:
+        parts = [_form(inner, child(here, name), depth) for name, inner in shape.names.items()]
+        out = {"$cond": [{"$eq": [kind, "object"]}, parts, out]}
+    if shape.each is not None:
+        array = {"$cond": [{"$isArray": [here]}, here, []]}  # not every server leaves the other branch alone
+        each = _mapped(array, f"x{depth}", _form(shape.each, f"$$x{depth}", depth + 1))
+        out = {"$cond": [{"$isArray": [here]}, each, out]}
+    return out
+
+
+def child(here: Any, name: str) -> Any:
+    """The expression for a field of what another one gives."""
+    if not addressable(name):
+        return {"$getField": {"field": {"$literal": name}, "input": here}}
+    if isinstance(here, str):
+        return f"${name}" if here == "$$ROOT" else f"{here}.{name}"
+    # What $let says; $map is the one of the two that is understood everywhere.
+    return {"$arrayElemAt": [_mapped([here], "x", f"$$x.{name}"), 0]}
