@@ -32,9 +32,9 @@ def _run(words: list[str]) -> int:
 
         return tour.main(words[1:])
     if is_command(words):
-        from model import commands
+        from model.commands import command_line
 
-        return commands.main(words)
+        return command_line.main(words)
     source = next((word for word in words if word not in _WINDOW_OPTIONS), None)
     if trouble := why_no_window():
         return _say(trouble)
@@ -45,10 +45,10 @@ def _run(words: list[str]) -> int:
 
 def is_command(words: Sequence[str]) -> bool:
     """Whether the words are for the command line: a command, an option that is not the window's, or too many words."""
-    from model import commands
+    from model.commands import command_line
 
     plain = [word for word in words if word not in _WINDOW_OPTIONS]
-    return bool(plain) and (plain[0] in commands.NAMES or plain[0].startswith("-") or len(plain) > 1)
+    return bool(plain) and (plain[0] in command_line.NAMES or plain[0].startswith("-") or len(plain) > 1)
 
 
 def _say(trouble: str) -> int:

@@ -14,8 +14,8 @@ from gui.look import wording
 from gui.look.layoutwords import layout_sentence
 from gui.pages import Page, Request
 from gui.writes import Writes
-from model.chain import Element, Key, key_text, locate
 from model.errors import Refused
+from model.history.chain import Element, Key, key_text, locate
 from model.records import CollectionInfo, Outcome, Version
 from model.session import Conflict, Session
 from model.values.canonical import Path, Value

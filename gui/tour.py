@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from model.commands_grammar import Parser
+from model.commands.grammar import Parser
 
 THEMES = ("light", "dark")
 

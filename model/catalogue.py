@@ -18,7 +18,7 @@ from model.diff import Diff, changed_fields, diff
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
-from model.layouts.listed import info_of
+from model.layouts.registry import info_of
 from model.names import id_name, split, version_name
 from model.profile import Profile
 from model.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint

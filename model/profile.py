@@ -12,7 +12,7 @@ from typing import Any
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
-from model.layouts.listed import NAMES, declared, fields_of, has_archive, stated
+from model.layouts.registry import NAMES, declared, fields_of, has_archive, stated
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
 

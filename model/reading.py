@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
 
-from model import following
 from model.catalogue import Catalogue, Comparison
-from model.chain import Bisection, Blame, Chain, bisect
-from model.layouts import listed
+from model.history import following
+from model.history.chain import Bisection, Blame, Chain, bisect
+from model.layouts import registry
 from model.records import Checkpoint, CollectionInfo, Outline, Page, Version, no_checkpoint
 from model.text.row_file import Written, write_rows
 from model.values import canonical
@@ -35,12 +35,12 @@ class Reading:
     @property
     def layouts(self) -> dict[str, str]:
         """The layouts and patterns that a collection can be read as, each with what it is in a few words."""
-        return {name: listed.declared(name).about for name in listed.NAMES}
+        return {name: registry.declared(name).about for name in registry.NAMES}
 
     @property
     def histories(self) -> dict[str, str]:
         """The layouts that a collection can be moved to, each with what it is in a few words."""
-        return {name: each.about for name, each in listed.LAYOUTS.items()}
+        return {name: each.about for name, each in registry.LAYOUTS.items()}
 
     def set_layout(self, ns: str, name: str) -> CollectionInfo:
         """Use another layout for a collection from now on, as ``--layout`` does; an unknown one is ``Refused``."""

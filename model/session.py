@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING, Self
 
 from bson import ObjectId
 
-from model import edit, sources, text, tokens
+from model import sources, text
 from model.catalogue import Catalogue, Comparison
-from model.check import Guarantee, check
-from model.edit import Conflict
+from model.counting import pending_tokens as tokens
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.feed import EVERY, Fed, fed_layouts, feed
+from model.guarantees import Guarantee, check
+from model.guarantees.server_verdicts import Measured, Trust
 from model.health import Health
-from model.journalled import Writer
 from model.layouts.base import Stamp
-from model.migrate import Migration
+from model.migration import Migration
 from model.names import id_name, version_name
-from model.once import Once, totals
 from model.profile import Profile
 from model.reading import Reading
 from model.records import (
@@ -50,7 +49,6 @@ from model.repair import Repairs
 from model.scan import Mark, Pace, Scan
 from model.server.code_preview import sending
 from model.text.paths import fitted
-from model.trust import Measured, Trust
 from model.userdata.connections import (
     Connections,
     SavedConnection,
@@ -65,6 +63,10 @@ from model.userdata.drafts import Drafts
 from model.userdata.journal import Journal
 from model.values import canonical
 from model.values.canonical import Path, Value
+from model.writing import edit
+from model.writing.edit import Conflict
+from model.writing.exactly_once import Once, totals
+from model.writing.writer import Writer
 
 if TYPE_CHECKING:
     from model.localserver.sample.things_to_try import Thing
@@ -181,7 +183,7 @@ class Session(Reading):
     # --- what the server is worth
 
     def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
-        """Measure in a scratch database what the server guarantees, and keep what was found; see ``model.check``.
+        """Measure in a scratch database what the server guarantees, and keep what was found; see ``model.guarantees``.
 
         One that is stopped after something unsafe was found is kept too. Raises ``NotAllowed`` in a read-only session
         and for a user who may not write to a database of its own.
@@ -400,7 +402,7 @@ class Session(Reading):
     def migration(
         self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
     ) -> Migration:
-        """Moving a collection to another layout; see ``model.migrate``. Reading and comparing need no permission."""
+        """Moving a collection to another layout; see ``model.migration``. Reading and comparing need no permission."""
         return Migration.of(self._writer, self._check_allowed, ns, to, target, fields or {}, newest_only)
 
     @property

@@ -18,8 +18,8 @@ from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel, refill
 from gui.values.valuetext import copied
 from model import text
-from model.chain import Blame, Chain, key_parts, key_text
 from model.errors import Refused
+from model.history.chain import Blame, Chain, key_parts, key_text
 from model.session import Session
 from model.values.canonical import Value
 

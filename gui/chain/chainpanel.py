@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from gui import tasks
 from gui.look import boxes, wording
 from gui.look.states import StateStack
-from model.chain import Chain
+from model.history.chain import Chain
 from model.session import Session
 from model.values.canonical import Value
 

@@ -18,8 +18,8 @@ from gui.look import boxes, preferences, states, theme, wording
 from gui.look.cells import Span
 from gui.look.states import StateStack, button, tool, words
 from gui.values.valuepane import ValuePane
-from model.chain import Chain
 from model.errors import Refused
+from model.history.chain import Chain
 from model.session import Session
 from model.values.canonical import Value
 

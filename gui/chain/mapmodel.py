@@ -14,7 +14,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
 from gui.look import wording
 from gui.look.cells import Index
-from model.chain import Chain, Change, Element, Seen, Track, key_parts, key_text
+from model.history.chain import Chain, Change, Element, Seen, Track, key_parts, key_text
 from model.records import Version
 from model.values.canonical import OBJECT_ID
 

@@ -9,7 +9,7 @@ from gui.chain.mapmodel import DID, MapModel, Row, listed
 from gui.look import preferences, wording
 from gui.look.cells import Span
 from model import text
-from model.chain import Key, Seen, locate
+from model.history.chain import Key, Seen, locate
 from model.records import Version
 from model.values import canonical
 from model.values.canonical import Value

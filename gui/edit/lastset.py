@@ -12,7 +12,7 @@ from gui.edit.fieldmodel import LAST_SET, FieldModel
 from gui.edit.fieldtree import FieldTree
 from gui.look import preferences, theme, wording
 from gui.look.cells import Cell, Span
-from model.chain import Blame, Chain
+from model.history.chain import Blame, Chain
 from model.records import Version
 from model.values.canonical import Path
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, 
 from gui.look import boxes, theme, wording
 from gui.look.states import Glyph, button, words
 from model.errors import Refused
-from model.plan import Item
+from model.repair.plan import Item
 
 
 class QuestionBar(QWidget):

@@ -16,7 +16,7 @@ from gui.look.states import button, tool, words
 from gui.repair.classtree import ClassModel, ClassTree
 from gui.repair.repairwords import not_checked
 from gui.repair.scanning import Scanner
-from model.plan import Plan
+from model.repair.plan import Plan
 from model.session import Session
 
 

@@ -14,9 +14,9 @@ from gui.look import wording
 from gui.look.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.paging import RowsModel
 from gui.repair.repairwords import ENDS, VERBS, VERDICTS, badge, class_of, done_word
-from model.plan import Item, Plan
 from model.records import Kind, Outcome
 from model.repair import DryItem
+from model.repair.plan import Item, Plan
 
 TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
 WIDTHS = (40, 112, 250, 150, 90)

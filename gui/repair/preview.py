@@ -20,9 +20,9 @@ from gui.paging import RowsModel
 from gui.repair.repairwords import digest
 from model.diff import diff
 from model.errors import Unreadable
-from model.plan import Item
 from model.records import Outcome
 from model.repair import DryItem
+from model.repair.plan import Item
 from model.values.canonical import without
 
 

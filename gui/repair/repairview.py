@@ -23,9 +23,9 @@ from gui.repair.repairrows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleR
 from gui.repair.repairwords import REMOVING, badge, class_of, verb
 from gui.repair.scanning import Scanner
 from model.errors import Refused
-from model.plan import Item, Plan
 from model.records import Outcome
 from model.repair import DryItem
+from model.repair.plan import Item, Plan
 from model.session import Session
 from model.values.canonical import Value
 

@@ -23,7 +23,7 @@ from gui.look import boxes, states, theme, wording
 from gui.look.cells import Cell, CellTree, Index, Span, value
 from gui.look.states import StateStack, button, words
 from gui.paging import RowsModel
-from model.migrate import Checked, Migration
+from model.migration import Checked, Migration
 from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value

@@ -32,12 +32,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from model.errors import NotFound, Refused
-from model.layouts import edits, ids, numbering, paired
-from model.layouts.archived import WithArchive
+from model.layouts import document_ids, numbering, update_operators
+from model.layouts.archive_reader import WithArchive
 from model.layouts.base import Stamp
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import number_of
-from model.layouts.uniqueness import create_unique, is_unique
+from model.layouts.indexes import create_unique, is_unique
+from model.layouts.recognition import find_archives
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import number_of
 from model.names import id_name, version_name
 from model.records import Outcome, Version
 from model.server import guards
@@ -59,7 +60,9 @@ class Archive(WithArchive):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection, else one that the first edit will make."""
-        return paired.picked(server, sample, others, cls.name) or paired.to_be_made(sample, cls.name, cls.defaults)
+        return find_archives.picked(server, sample, others, cls.name) or find_archives.to_be_made(
+            sample, cls.name, cls.defaults
+        )
 
     def missing_index(self) -> str | None:
         """The archive's unique index is what lets one row of a version in."""
@@ -124,13 +127,13 @@ class Archive(WithArchive):
         """Whether something that the edit replaces was changed in place since it was read."""
         if now == base.raw:
             return False
-        edit = edits.operators(base.content or c.EMPTY, content, self._is_mongodb())
+        edit = update_operators.operators(base.content or c.EMPTY, content, self._is_mongodb())
         if edit is None:
             return True
         here = self.content(now)
         return any(c.get(here, tuple(path.split("."))) != value for path, value in edit.before.items())
 
-    def _replaced(self, edit: edits.Operators) -> dict[str, Any]:
+    def _replaced(self, edit: update_operators.Operators) -> dict[str, Any]:
         # Looked at before the archiving instead: a swap that failed on it would leave a residue that differs.
         return {}
 
@@ -255,7 +258,7 @@ class Archive(WithArchive):
         """Insert the document again; ``conflict`` where another life of its id has ended in the archive since."""
         (_, raw) = removed[0]
         physical = guards.physical_id(raw)
-        id = ids.id_of(raw, self.profile.id) or physical
+        id = document_ids.id_of(raw, self.profile.id) or physical
         later = Outcome(
             "conflict",
             self.ns,

@@ -17,11 +17,12 @@ from bson import ObjectId
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
-from model.layouts import edits, ids, numbering
-from model.layouts.checks.check import Check
-from model.layouts.checks.reading import Reading
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import Own, unreadable, version_damage
+from model.layouts import document_ids as ids
+from model.layouts import numbering, update_operators
+from model.layouts.checks.base import Check
+from model.layouts.checks.ordered_reading import Reading
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own, unreadable, version_damage
 from model.names import id_name, version_name
 from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
 from model.server import guards
@@ -402,7 +403,7 @@ class Layout(ABC):
             return ""
         if now.raw is None or now.content is None or not self._bears(now.raw, stamp.token):
             return ""  # overtaken already, which is no matter of this write
-        return edits.differences(content, now.content, base.content or c.EMPTY)
+        return update_operators.differences(content, now.content, base.content or c.EMPTY)
 
     def _bears(self, raw: bytes, token: ObjectId) -> bool:
         """Whether a stored document carries this token."""

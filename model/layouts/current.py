@@ -13,10 +13,10 @@ from typing import Any
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
-from model.layouts import edits, keeping
+from model.layouts import stored_form, update_operators
 from model.layouts.base import Layout, Stamp
-from model.layouts.edits import Whole, check_size
-from model.layouts.fields import Own, compose, content_hash, legible, made_version, time_of, unreadable
+from model.layouts.reserved_fields import Own, compose, content_hash, legible, made_version, time_of, unreadable
+from model.layouts.update_operators import Whole, check_size
 from model.names import id_name, version_name
 from model.records import Outcome, Row, Version
 from model.server import guards
@@ -111,7 +111,7 @@ class CurrentDocument(Layout):
             clauses |= guards.exact(name, c.get(base.raw, (name,)))
         return clauses
 
-    def _replaced(self, edit: edits.Operators) -> dict[str, Any]:
+    def _replaced(self, edit: update_operators.Operators) -> dict[str, Any]:
         """The clauses that what operators replace is still what was read: someone may change it in place."""
         return edit.guard()
 
@@ -138,7 +138,7 @@ class CurrentDocument(Layout):
         new = compose(raw, self.own.names, content, values)
         check_size(new)
         where = guards.by_id(physical)
-        edit = edits.operators(old, content, self._is_mongodb())
+        edit = update_operators.operators(old, content, self._is_mongodb())
         if edit is not None:
             body = edit.body(values)
             where |= self._guard(base, len(bson_of(body))) | self._replaced(edit)
@@ -260,9 +260,9 @@ class CurrentDocument(Layout):
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The newest version alone: there is no place for others."""
         own, newest = self.own, versions[-1]
-        content = keeping.content_of(newest, own.names)
-        pairs = [("_id", id)] if own.id == "_id" else [("_id", keeping.lasting_key(id)), (own.id, id)]
-        stamps = keeping.stamps(self.profile, id, newest, keeping.FIRST, numbered=False)
+        content = stored_form.content_of(newest, own.names)
+        pairs = [("_id", id)] if own.id == "_id" else [("_id", stored_form.lasting_key(id)), (own.id, id)]
+        stamps = stored_form.stamps(self.profile, id, newest, stored_form.FIRST, numbered=False)
         if own.hash:
             stamps.insert(0, (own.hash, Value.of(content_hash(content, self.profile))))
         raw = c.document([*pairs, *c.fields(content), *stamps])

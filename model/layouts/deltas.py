@@ -23,19 +23,20 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts import foldedpage, keeping, numbering, repeated
+from model.layouts import folded_page, numbering, stored_form
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.own import own_documents
-from model.layouts.edits import check_size
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import Own, compose, content_hash, number_of, own_of, place_of
-from model.layouts.folding import Delta, Fold, delta_between, removed_by
+from model.layouts.checks.own_documents import own_documents
+from model.layouts.delta_folding import Delta, Fold, delta_between, removed_by
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
-from model.layouts.heads import Heads
-from model.layouts.inminiature import outlines
 from model.layouts.inserted import Inserted
+from model.layouts.newest_query import Heads
+from model.layouts.outlines import outlines
+from model.layouts.recognition import find_version_documents
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own, compose, content_hash, number_of, own_of, place_of
+from model.layouts.update_operators import check_size
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version
 from model.server.retry import Port, Terms, Write
@@ -63,7 +64,7 @@ class Deltas(Inserted):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
-        return repeated.wanted(server, sample, cls.name)
+        return find_version_documents.wanted(server, sample, cls.name)
 
     @property
     def own(self) -> Own:
@@ -204,11 +205,11 @@ class Deltas(Inserted):
     ) -> Iterator[Row]:
         """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
         states = (raw for raw in self._looked_through(filter, any_version) if raw is not None)
-        for place, raw in enumerate(foldedpage.ordered(states, sort, self.profile.id)):
+        for place, raw in enumerate(folded_page.ordered(states, sort, self.profile.id)):
             if place >= skip + limit:
                 return
             if place >= skip:
-                yield self._row(foldedpage.projected(raw, projection, self.own))
+                yield self._row(folded_page.projected(raw, projection, self.own))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents there are, rebuilt one by one where there is a filter; None where that takes too long."""
@@ -224,7 +225,7 @@ class Deltas(Inserted):
 
     def _looked_through(self, filter: Terms | None, any_version: bool) -> Iterator[bytes | None]:
         """Every document's newest state, None where that, or any of its states, does not match."""
-        matches = foldedpage.matcher(filter)
+        matches = folded_page.matcher(filter)
         for key in Heads(self.server, self.profile, self._newest).heads(None):
             id = c.get(key, (self.profile.id,))
             if id is None:
@@ -264,15 +265,15 @@ class Deltas(Inserted):
         """The first version whole, and of each further one what it changed."""
         p, before = self.profile, c.EMPTY
         rows = []
-        for version, v in zip(versions, keeping.numbers(versions), strict=True):
-            content = keeping.content_of(version, self.own.names)
+        for version, v in zip(versions, stored_form.numbers(versions), strict=True):
+            content = stored_form.content_of(version, self.own.names)
             delta = delta_between(before, content, bool(p.removed))
             if delta is None or any("." in name for name in delta.removed):
                 raise Refused(f"{version_name(v)}: {_inexpressible(before, content, p.removed)}")
-            pairs = [("_id", keeping.key(id, version, v)), (p.id, id), *keeping.stamps(p, id, version, v)]
+            pairs = [("_id", stored_form.key(id, version, v)), (p.id, id), *stored_form.stamps(p, id, version, v)]
             if delta.removed:
                 pairs.append((p.removed, c.array(Value.of(name) for name in delta.removed)))
-            rows.append((self.ns, keeping.made(pairs, c.document(delta.fields))))
+            rows.append((self.ns, stored_form.made(pairs, c.document(delta.fields))))
             before = content
         return tuple(rows)
 

@@ -24,24 +24,18 @@ from typing import Any
 
 from bson import ObjectId
 
-from model.layouts import edits, numbering, older, single
+from model.layouts import numbering, overflow_archive, update_operators
 from model.layouts.base import Stamp
+from model.layouts.checks.embedded_chain import embedded_chain
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.inside import embedded_chain
-from model.layouts.checks.single import Documents
-from model.layouts.clauses import renamed
+from model.layouts.checks.single_documents import Documents
 from model.layouts.current import with_own
-from model.layouts.edits import check_size
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import (
-    Own,
-    compose,
-    legible,
-    legible_field,
-    time_of,
-    unreadable,
-)
-from model.layouts.within import HoldsItsPast
+from model.layouts.embedded_history import HoldsItsPast
+from model.layouts.filter_rewriting import renamed
+from model.layouts.recognition import find_embedded
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own, compose, legible, legible_field, time_of, unreadable
+from model.layouts.update_operators import check_size
 from model.names import version_name
 from model.records import Row, Version
 from model.server import guards
@@ -63,12 +57,12 @@ class Embedded(HoldsItsPast):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """A sub-document, and an array of its kind with lower versions."""
-        return single.embedded(sample)
+        return find_embedded.embedded(sample)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest sub-document and array."""
-        return single.embedded(sample, wanted=True)
+        return find_embedded.embedded(sample, wanted=True)
 
     @property
     def own(self) -> Own:
@@ -106,12 +100,12 @@ class Embedded(HoldsItsPast):
     @property
     def check(self) -> Documents:
         """Each document by itself: the chain in its array."""
-        elsewhere = partial(older.numbers, self.server, self.profile)
+        elsewhere = partial(overflow_archive.numbers, self.server, self.profile)
         judge = partial(embedded_chain, Reader(self.own, self.profile, ""), elsewhere=elsewhere)
         return Documents(self.server, self.profile, Reader(Own(self.profile.id), self.profile, self.profile.id), judge)
 
     def _older(self, id: Value, below: int) -> Iterator[Version]:
-        return older.versions(self.server, self.profile, id, below)
+        return overflow_archive.versions(self.server, self.profile, id, below)
 
     # --- lists
 
@@ -197,7 +191,7 @@ class Embedded(HoldsItsPast):
         new = Value.document(compose(was, self.own.names, content, values))
         check_size(raw + new.data)  # the whole history is one document
         push = {"$push": {p.prev: Value.document(was)}}
-        edit = edits.operators(old, content, self._is_mongodb())
+        edit = update_operators.operators(old, content, self._is_mongodb())
         if edit is not None:
             body = push | edit.body(values, prefix)
             return Write(self.ns, "update", guards.by_id(physical) | self._guard(base) | edit.guard(prefix), body, note)

@@ -23,15 +23,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 from model.errors import Refused
-from model.layouts import repeated
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.own import flagged
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import Own, own_of, place_of
-from model.layouts.inminiature import is_flagged, outlines
+from model.layouts.checks.own_documents import flagged
 from model.layouts.inserted import Inserted
+from model.layouts.outlines import is_flagged, outlines
+from model.layouts.recognition import find_version_documents
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own, own_of, place_of
 from model.names import id_name, version_name
 from model.records import Outcome, Outline, Version
 from model.server import guards
@@ -56,7 +56,7 @@ class Flagged(Inserted):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
-        return repeated.wanted(server, sample, cls.name)
+        return find_version_documents.wanted(server, sample, cls.name)
 
     @property
     def own(self) -> Own:

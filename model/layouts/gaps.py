@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Literal, TypeAlias
 
 from model.collection_profile import CollectionProfile
-from model.layouts.fields import legible_field, number_of, whole_number
+from model.layouts.reserved_fields import legible_field, number_of, whole_number
 from model.records import Outline, State, Stored, Version
 from model.values.canonical import Value
 

@@ -20,15 +20,16 @@ from dataclasses import replace
 from typing import Any
 
 from model.errors import Refused
-from model.layouts import edits, single
+from model.layouts import update_operators
 from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.single import Documents
+from model.layouts.checks.single_documents import Documents
 from model.layouts.current import CurrentDocument
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import Own, content_hash
-from model.layouts.fits import is_version_name, version_fields
 from model.layouts.gaps import outlined
+from model.layouts.recognition import find_embedded
+from model.layouts.recognition.key_candidates import is_version_name, version_fields
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own, content_hash
 from model.names import version_name
 from model.records import Outcome, Outline, Version
 from model.server import guards
@@ -52,7 +53,7 @@ class Hashed(CurrentDocument):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """A field with the hash of the rest; beside one that looks like a version it is less sure."""
-        made = single.hashed(sample)
+        made = find_embedded.hashed(sample)
         if made is not None and any(map(is_version_name, version_fields(sample))):
             return replace(made, confidence=min(made.confidence, 0.6), alternatives=("versions",))
         return made
@@ -60,7 +61,7 @@ class Hashed(CurrentDocument):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest field with a hash."""
-        return single.hashed(sample, wanted=True)
+        return find_embedded.hashed(sample, wanted=True)
 
     @property
     def own(self) -> Own:
@@ -143,7 +144,9 @@ class Hashed(CurrentDocument):
             stored = c.get(raw, (self.profile.hash,))
             right = Value.of(content_hash(self.content(raw), self.profile, stored))
             # Anything but another order is someone else's change, whose hash is not ours to set.
-            ours = self._bears(raw, stamp.token) and edits.reordered(self._signed(content, stamp), self.content(raw))
+            ours = self._bears(raw, stamp.token) and update_operators.reordered(
+                self._signed(content, stamp), self.content(raw)
+            )
             if not ours or stored == right:
                 return outcome
             physical = guards.physical_id(raw)

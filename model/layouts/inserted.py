@@ -5,9 +5,9 @@ from __future__ import annotations
 from model.errors import Refused
 from model.layouts import numbering
 from model.layouts.base import Stamp
-from model.layouts.edits import check_size
-from model.layouts.fields import compose, content_hash
 from model.layouts.newest import OwnDocuments
+from model.layouts.reserved_fields import compose, content_hash
+from model.layouts.update_operators import check_size
 from model.names import version_name
 from model.records import Outcome, Version
 from model.server.retry import Write, run

@@ -23,21 +23,21 @@ from typing import Any, ClassVar
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
-from model.layouts import edits, numbering
+from model.layouts import numbering, update_operators
 from model.layouts.base import Stamp
+from model.layouts.checks.embedded_chain import embedded_chain
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.inside import embedded_chain
-from model.layouts.checks.judging import Draft, Ground
-from model.layouts.checks.single import Documents
+from model.layouts.checks.rules import Draft, Ground
+from model.layouts.checks.single_documents import Documents
 from model.layouts.current import with_own
-from model.layouts.edits import Whole, check_size
-from model.layouts.evidence import Chain, Document, Proposal, Sample, chain_of, of
-from model.layouts.fields import Own, compose, legible_field, own_of
-from model.layouts.fits import is_version_name, version_fields
-from model.layouts.hints import BEFORE, bare
-from model.layouts.single import inner
-from model.layouts.stamps import stamps
-from model.layouts.within import HoldsItsPast
+from model.layouts.embedded_history import HoldsItsPast
+from model.layouts.recognition.field_names import BEFORE, bare
+from model.layouts.recognition.find_embedded import inner
+from model.layouts.recognition.key_candidates import is_version_name, version_fields
+from model.layouts.recognition.metadata_fields import stamps
+from model.layouts.recognition.sampling import Chain, Document, Proposal, Sample, chain_of, of
+from model.layouts.reserved_fields import Own, compose, legible_field, own_of
+from model.layouts.update_operators import Whole, check_size
 from model.names import version_name
 from model.records import Row, Version
 from model.server import guards
@@ -148,7 +148,7 @@ class Nested(HoldsItsPast):
         was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
         where = guards.by_id(physical)
         check_size(raw + was.data + content)
-        edit = edits.operators(old, content, self._is_mongodb())
+        edit = update_operators.operators(old, content, self._is_mongodb())
         if edit is not None:
             body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
             return Write(self.ns, "update", where | self._guard(base) | self._replaced(edit), body, note)

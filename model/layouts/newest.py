@@ -14,16 +14,16 @@ from typing import ClassVar
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
-from model.layouts import keeping, numbering
+from model.layouts import numbering, stored_form
 from model.layouts.base import Layout, Stamp
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.own import own_documents
+from model.layouts.checks.own_documents import own_documents
 from model.layouts.current import with_own
-from model.layouts.fields import legible, made_version, number_of, place_of, time_of, unreadable
 from model.layouts.gaps import loss, newest_first, with_gaps
-from model.layouts.heads import Heads
-from model.layouts.uniqueness import create_unique, is_unique
+from model.layouts.indexes import create_unique, is_unique
+from model.layouts.newest_query import Heads
+from model.layouts.reserved_fields import legible, made_version, number_of, place_of, time_of, unreadable
 from model.names import id_name, version_name
 from model.records import Outcome, Row, Stored, Version
 from model.server import guards
@@ -291,10 +291,10 @@ class OwnDocuments(Layout):
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """A document for each version."""
         rows = []
-        for version, v in zip(versions, keeping.numbers(versions), strict=True):
-            pairs = [("_id", keeping.key(id, version, v)), (self.profile.id, id)]
-            pairs += keeping.stamps(self.profile, id, version, v) + self._marks(version is versions[-1])
-            rows.append((self.ns, keeping.made(pairs, keeping.content_of(version, self.own.names))))
+        for version, v in zip(versions, stored_form.numbers(versions), strict=True):
+            pairs = [("_id", stored_form.key(id, version, v)), (self.profile.id, id)]
+            pairs += stored_form.stamps(self.profile, id, version, v) + self._marks(version is versions[-1])
+            rows.append((self.ns, stored_form.made(pairs, stored_form.content_of(version, self.own.names))))
         return tuple(rows)
 
     def _marks(self, newest: bool) -> list[tuple[str, Value]]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
-from model.layouts.fields import number_of, time_of, version_damage, whole_number
+from model.layouts.reserved_fields import number_of, time_of, version_damage, whole_number
 from model.server.guards import by_id, exact, physical_id
 from model.server.retry import Port, Terms, Write
 from model.values import canonical as c

@@ -18,12 +18,12 @@ from typing import Any
 from model.collection_profile import CollectionProfile
 from model.layouts.base import Stamp
 from model.layouts.checks.facts import Reader
-from model.layouts.checks.single import Documents
+from model.layouts.checks.single_documents import Documents
 from model.layouts.current import CurrentDocument
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import Own
 from model.layouts.gaps import outlined
-from model.layouts.stamps import TOKEN, free
+from model.layouts.recognition.metadata_fields import TOKEN, free
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own
 from model.records import Outline, Version
 from model.server import guards
 from model.server.guards import Abilities

@@ -14,15 +14,16 @@ from typing import Any, Protocol
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreadable
-from model.layouts import older, repeated, single
+from model.layouts import overflow_archive
 from model.layouts.embedded import Embedded
-from model.layouts.evidence import WITHIN_MS, Proposal, Sample, gently, share, take
-from model.layouts.fits import is_version_name
-from model.layouts.listed import LAYOUTS, bind, declared, has_archive, info_of, stated
-from model.layouts.paired import is_past_of, pair
-from model.layouts.patterns import PATTERNS, Pattern
 from model.layouts.plain import Plain
-from model.layouts.stamps import TOKEN, free
+from model.layouts.recognition import find_embedded, find_version_documents
+from model.layouts.recognition.find_archives import is_past_of, pair
+from model.layouts.recognition.key_candidates import is_version_name
+from model.layouts.recognition.metadata_fields import TOKEN, free
+from model.layouts.recognition.patterns import PATTERNS, Pattern
+from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, share, take
+from model.layouts.registry import LAYOUTS, bind, declared, has_archive, info_of, stated
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.server.retry import Port
 from model.values import canonical as c
@@ -157,16 +158,16 @@ def _outgrown(
 ) -> Iterator[tuple[str, CollectionProfile]]:
     """Collections of versions that ``embedded`` documents were too small for, each with what it belongs to."""
     for each in stated_ones.values():
-        if each.layout == Embedded.name and older.place(each) not in stated_ones:
-            yield older.place(each), each
+        if each.layout == Embedded.name and overflow_archive.place(each) not in stated_ones:
+            yield overflow_archive.place(each), each
     for ns, one in found.items():
-        rows = found.get(f"{ns}{older.SUFFIX}")
+        rows = found.get(f"{ns}{overflow_archive.SUFFIX}")
         if one.sample is None or rows is None or rows.sample is None:
             continue
         try:
-            made = single.embedded(one.sample)
+            made = find_embedded.embedded(one.sample)
             p = made.profile if made is not None else None
-            if p is not None and any(older.is_row(each.raw, p) for each in rows.sample.documents):
+            if p is not None and any(overflow_archive.is_row(each.raw, p) for each in rows.sample.documents):
                 yield rows.ns, p
         except Unreadable:
             continue
@@ -218,7 +219,7 @@ def _nothing(sample: Sample) -> Proposal:
     profile = _plain(sample)
     if sample.documents:
         why = "No field of the documents sampled tells one version from another."
-        if but := repeated.near_miss(sample):
+        if but := find_version_documents.near_miss(sample):
             return Proposal(profile, 0.7, but, ("versions",))
         return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)
     if sample.unreadable:

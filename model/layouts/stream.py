@@ -18,14 +18,15 @@ from dataclasses import replace
 from itertools import chain
 from typing import ClassVar
 
-from model.layouts import beside, numbering, paired
-from model.layouts.archived import WithArchive
+from model.layouts import feed_state, numbering
+from model.layouts.archive_reader import WithArchive
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains
-from model.layouts.checks.judging import Draft
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import number_of, place_of
+from model.layouts.checks.rules import Draft
 from model.layouts.gaps import missing, outlined, with_gaps
+from model.layouts.recognition import find_archives
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import number_of, place_of
 from model.names import version_name
 from model.records import Outline, Version
 from model.server.retry import Port, Write
@@ -51,14 +52,14 @@ class Stream(WithArchive):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection."""
-        return paired.picked(server, sample, others, cls.name)
+        return find_archives.picked(server, sample, others, cls.name)
 
     # --- how far the archive is
 
     @property
     def standing(self) -> str:
         """How far the archive's feed has come, a sentence; "" where it keeps no place that we know."""
-        place = beside.place(self.server, self.ns, self.archive)
+        place = feed_state.place(self.server, self.ns, self.archive)
         if place is None:
             return ""
         way = ", by polling" if place.way == "polling" else ""
@@ -71,16 +72,16 @@ class Stream(WithArchive):
         top: Version | None = None
         for version in super().history(id, contents):
             if version.current and version.detail.startswith(_BEHIND):
-                place = beside.place(self.server, self.ns, self.archive)
+                place = feed_state.place(self.server, self.ns, self.archive)
                 waiting = True
                 version = replace(version, detail=f"{version.detail}; {place.words}" if place else version.detail)
             elif not version.current and known is None:
-                known = beside.notes(self.server, self.ns, self.archive, id)
+                known = feed_state.notes(self.server, self.ns, self.archive, id)
                 if top is None:  # no current version: what was lost at the end is told by nothing else
                     yield from _lost_above(place_of(version.v), known)
             top = top or version
             if version.state == "missing" and version.v is not None:
-                lost = lost or (beside.LOST, place_of(version.v)) in (known or ())
+                lost = lost or (feed_state.LOST, place_of(version.v)) in (known or ())
                 if lost or waiting:
                     version = replace(version, detail=_OVERWRITTEN if lost else _WAITING)
             elif not version.current:
@@ -114,7 +115,7 @@ class Stream(WithArchive):
     def _ended_when(self, draft: Draft) -> str:
         if draft.code != "A5" or not draft.rests_on or (v := draft.rests_on[0].v) is None:
             return ""
-        at = beside.deleted(self.server, self.ns, self.archive, draft.id, v)
+        at = feed_state.deleted(self.server, self.ns, self.archive, draft.id, v)
         return f"deleted {at:%Y-%m-%d %H:%M:%S} UTC as its feed saw" if at is not None else ""
 
     # --- writing
@@ -142,16 +143,18 @@ class Stream(WithArchive):
 
 def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) -> Iterator[Version]:
     """The versions that the feed could not archive above the newest one that it did, newest first."""
-    above = {at for what, at in known if what == beside.LOST and at is not None and place is not None and at > place}
+    above = {
+        at for what, at in known if what == feed_state.LOST and at is not None and place is not None and at > place
+    }
     for at in sorted(above, reverse=True):
         yield missing(at, _DELETED)
 
 
 def _what_became(place: int | None, known: Mapping[tuple[str, int | None], dt.datetime | None]) -> str:
     """What the feed saw of an archived version later; "" where that is nothing but the next one."""
-    words = ["changed in place later, before the next version"] if (beside.IN_PLACE, place) in known else []
-    if (beside.DELETED, place) in known:
-        at = known[beside.DELETED, place]
+    words = ["changed in place later, before the next version"] if (feed_state.IN_PLACE, place) in known else []
+    if (feed_state.DELETED, place) in known:
+        at = known[feed_state.DELETED, place]
         words.append("the document was deleted after it" + (f", {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""))
     return "; ".join(words)
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from model.layouts import repeated
-from model.layouts.evidence import Proposal, Sample
-from model.layouts.fields import Own, own_of
-from model.layouts.inminiature import outlines
 from model.layouts.inserted import Inserted
+from model.layouts.outlines import outlines
+from model.layouts.recognition import find_version_documents
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own, own_of
 from model.names import version_name
 from model.records import Outline, Version
 from model.server.retry import Port
@@ -41,12 +41,12 @@ class Versions(Inserted):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """Documents that share an id and follow one another; the judge tells ``flagged`` and ``deltas`` apart too."""
-        return repeated.own_documents(server, sample)
+        return find_version_documents.own_documents(server, sample)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
-        return repeated.wanted(server, sample, cls.name)
+        return find_version_documents.wanted(server, sample, cls.name)
 
     @property
     def own(self) -> Own:

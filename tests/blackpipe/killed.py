@@ -19,11 +19,12 @@ from typing import Any
 
 import bson
 
-from model import commands, journalled
+from model.commands import command_line as commands
 from model.errors import Refused
 from model.records import Outcome
 from model.session import Session
 from model.userdata.journal import Journal
+from model.writing import writer
 from tests.blackpipe.cases import in_a_hurry
 from tests.blackpipe.ground import HELD_APART, NS, OLD, STATS, Ground, State, ground
 from tests.blackpipe.operations import Operation, operations
@@ -168,12 +169,12 @@ def _lies(told: Outcome, found: str) -> list[str]:
 
 @contextlib.contextmanager
 def _patience(seconds: float) -> Iterator[None]:
-    before = journalled.SETTLED_AFTER
-    journalled.SETTLED_AFTER = dt.timedelta(seconds=seconds)
+    before = writer.SETTLED_AFTER
+    writer.SETTLED_AFTER = dt.timedelta(seconds=seconds)
     try:
         yield
     finally:
-        journalled.SETTLED_AFTER = before
+        writer.SETTLED_AFTER = before
 
 
 def _journal(home: Path, entry: str) -> str:

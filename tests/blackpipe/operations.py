@@ -12,8 +12,8 @@ import bson
 from model.errors import Refused
 from model.findings import Finding
 from model.layouts.recognise import LAYOUTS
-from model.plan import Plan
 from model.records import Outcome
+from model.repair.plan import Plan
 from model.values.canonical import Value
 from tests.blackpipe.ground import DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pymongo
 import pytest
 
-from model import commands
+from model.commands import command_line
 from model.errors import Refused
 from model.server import driver
 from model.session import Session
@@ -129,7 +129,7 @@ def test_a_password_is_in_no_log_no_output_no_error_and_no_file(
         for (name, arguments), fault in itertools.product(doings.items(), ("", "cut before", "garbage", "error code")):
             at.pipe.plan = Plan(0, fault, ALWAYS if fault else 0, random.Random(1))
             extra = ["--profile", stated] if uri in arguments and name not in ("nonsense", "undo there") else []
-            status[name, fault] = commands.main([*arguments, *extra])
+            status[name, fault] = command_line.main([*arguments, *extra])
         at.pipe.plan = Plan()
         with Session.open(uri, profile=stated) as session:
             assert PASSWORD not in session.source + session.name

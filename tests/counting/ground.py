@@ -12,12 +12,12 @@ from typing import Any
 import bson
 
 from model.catalogue import Catalogue
-from model.journalled import Writer
-from model.once import Once
 from model.profile import CollectionProfile, Profile
 from model.records import Outcome, ServerFacts
 from model.server.retry import Port
 from model.userdata.journal import Intent, Journal
+from model.writing.exactly_once import Once
+from model.writing.writer import Writer
 from tests.simulation.machine import Machine
 from tests.simulation.schedule import Crew, Odds, Schedule, SoundPort, WriterPort
 

@@ -10,7 +10,7 @@ from typing import Any
 import bson
 from bson import ObjectId
 
-from model import pending
+from model.counting import pending
 from model.errors import Refused
 from model.profile import stated
 from model.records import Outcome

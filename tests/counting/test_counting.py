@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from model import counters, pending, processed
+from model.counting import counters, pending, processed
 from model.records import PendingToken
 from model.server.retry import End, Port, Write
 from tests.counting.published import PUBLISHED

@@ -10,7 +10,7 @@ from typing import cast
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from model import edit, text
+from model import text
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
 from model.layouts.base import Layout
@@ -19,6 +19,7 @@ from model.session import Conflict, Session
 from model.userdata.drafts import Drafts
 from model.values import canonical
 from model.values.canonical import Value
+from model.writing import edit
 
 NS = "insurance.contracts"
 ID = Value.of("K-204117")

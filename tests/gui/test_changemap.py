@@ -21,8 +21,8 @@ from gui.desk import Desk
 from gui.look import preferences, theme
 from gui.messages import area
 from gui.pages import CollectionPage
-from model.chain import Chain, Follower
 from model.errors import Refused
+from model.history.chain import Chain, Follower
 from model.records import Version
 from model.session import Session, things
 from model.values import canonical

@@ -22,8 +22,8 @@ from gui.look import wording
 from gui.messages import Line
 from gui.tasks import tasks
 from model import text
-from model.chain import Follower
 from model.errors import Refused
+from model.history.chain import Follower
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.test_diffview import Shown

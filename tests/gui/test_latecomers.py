@@ -17,8 +17,8 @@ from gui.look.states import BusyLine
 from gui.messages import Question, area
 from gui.pages import CollectionPage
 from gui.tasks import tasks
-from model.chain import Chain, Follower
 from model.errors import NotFound
+from model.history.chain import Chain, Follower
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

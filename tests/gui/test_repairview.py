@@ -24,7 +24,7 @@ from model.findings import Finding
 from model.localserver import LocalServer
 from model.localserver.sample import IndexSpec, build
 from model.localserver.sample.contracts import TOLD
-from model.plan import Plan
+from model.repair.plan import Plan
 from model.session import Session
 from tests.gui.windows import new_window, open_sample, wait_idle
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model import commands
+from model.commands import command_line
 from tests.journeys.running import Rows, Run, rows_of
 
 
@@ -14,7 +14,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def called(*argv: str) -> tuple[int, str, str]:
         capsys.readouterr()
-        status = commands.main(list(argv))
+        status = command_line.main(list(argv))
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         return status, out, err

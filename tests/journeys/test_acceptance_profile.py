@@ -13,7 +13,8 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model import commands, text
+from model import text
+from model.commands import command_line
 from model.values import canonical
 from tests.journeys.running import Rows
 
@@ -251,7 +252,7 @@ def test_collections_state_what_the_profile_says(
     capsys: pytest.CaptureFixture[str], ground: tuple[str, str], database: Db
 ) -> None:
     source, path = ground
-    assert commands.main(["collections", source, "--profile", path, "--json"]) == 0
+    assert command_line.main(["collections", source, "--profile", path, "--json"]) == 0
     rows = {row["ns"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     two = rows[f"{database.name}.two"]
     assert (two["layout"], two["confidence"]) == ("archive", 1)

@@ -15,7 +15,7 @@ import bson
 import pymongo.database
 import pytest
 
-from model import commands
+from model.commands import command_line
 from model.userdata import journal
 from tests.model import stories
 
@@ -128,11 +128,11 @@ def test_reading_needs_no_home_and_makes_none(
 ) -> None:
     argv, _ = contracts
     monkeypatch.setenv("PALIMPSEST_HOME", str(tmp_path / "none"))
-    assert commands.main(["history", *argv]) == 0
+    assert command_line.main(["history", *argv]) == 0
     assert not (tmp_path / "none").exists()
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("PALIMPSEST_HOME", str(tmp_path / "file"))
-    assert commands.main(["show", *argv]) == 0
+    assert command_line.main(["show", *argv]) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -148,7 +148,7 @@ def test_nothing_is_written_where_it_cannot_be_journalled(
         home.mkdir()
         (home / "journal.sqlite3").write_bytes(b"no database " * 500)
     monkeypatch.setenv("PALIMPSEST_HOME", str(home))
-    status = commands.main(["edit", *argv, "--set", "steps=70"])
+    status = command_line.main(["edit", *argv, "--set", "steps=70"])
     out, err = capsys.readouterr()
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert str(home) in err
@@ -159,18 +159,18 @@ def test_a_journal_that_another_program_holds_is_said_so(
     contracts: Any, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv, database = contracts
-    assert commands.main(["edit", *argv, "--set", "steps=80"]) == 0
+    assert command_line.main(["edit", *argv, "--set", "steps=80"]) == 0
     monkeypatch.setattr(journal, "_PATIENCE", 0.1)
     holder = sqlite3.connect(home / "journal.sqlite3", isolation_level=None)
     try:
         holder.execute("BEGIN EXCLUSIVE")
         capsys.readouterr()
-        assert commands.main(["edit", *argv, "--set", "steps=81"]) == 2
+        assert command_line.main(["edit", *argv, "--set", "steps=81"]) == 2
     finally:
         holder.close()
     assert "another program holds it" in capsys.readouterr().err
     assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 80
-    assert commands.main(["journal", "--json"]) == 0
+    assert command_line.main(["journal", "--json"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
@@ -201,7 +201,7 @@ def test_a_journal_that_another_program_holds_is_said_so(
     ],
 )
 def test_a_password_is_never_repeated(argv: list[str], home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.main(argv) == 2
+    assert command_line.main(argv) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert SECRET not in err
@@ -215,9 +215,9 @@ def test_the_journal_keeps_no_password(
     # The in-process server asks for no password, so nothing has to be true of this one.
     monkeypatch.setattr("pymongo.synchronous.auth.authenticate", lambda *args, **kwargs: None)
     signed = uri.replace("mongodb://", f"mongodb://eva:{SECRET}@")
-    assert commands.main(["edit", signed, *rest, "--set", "steps=90", "--json"]) == 0
+    assert command_line.main(["edit", signed, *rest, "--set", "steps=90", "--json"]) == 0
     out, err = capsys.readouterr()
     assert (json.loads(out)["outcome"], SECRET in out + err) == ("applied", False)
-    assert commands.main(["journal", "--json"]) == 0
+    assert command_line.main(["journal", "--json"]) == 0
     assert "eva@" in json.loads(capsys.readouterr().out)["source"]
     assert not any(SECRET.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())

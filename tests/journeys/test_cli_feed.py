@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from model import commands
+from model.commands import command_line
 from model.localserver.wire import Command
 from tests.model.feed_ground import NS, Ground, ground
 from tests.model.test_feed import STORY, act
@@ -54,7 +54,7 @@ def feed(here: Ground, profile: str, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run the command here; exit status, standard output, standard error."""
 
     def called(*argv: str) -> tuple[int, str, str]:
-        status = commands.main(["feed", here.local.uri, *argv])
+        status = command_line.main(["feed", here.local.uri, *argv])
         return status, *capsys.readouterr()
 
     return called
@@ -112,7 +112,7 @@ def test_a_collection_can_be_fed_without_a_profile(here: Ground, feed: Any) -> N
 def test_a_dump_is_not_fed(tmp_path: Path, profile: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "orders.bson").write_bytes(b"")
-    assert commands.main(["feed", str(tmp_path), "--profile", profile, "--once"]) == 2
+    assert command_line.main(["feed", str(tmp_path), "--profile", profile, "--once"]) == 2
     assert "read-only" in capsys.readouterr().err
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pymongo.database
 import pytest
 
-from model import commands_repair
-from model.printing import Progress
+from model.commands import repair
+from model.commands.output import Progress
 from tests.journeys.running import Run, rows_of
 from tests.repairing.planting import CASES, NAMES, Case, snapshot
 
@@ -208,7 +208,7 @@ def test_a_run_that_is_stopped_says_how_to_undo_what_it_did(
     command = at("A3")
     before = snapshot(database)
     with monkeypatch.context() as patch:
-        patch.setattr(commands_repair, "Progress", Stopping)
+        patch.setattr(repair, "Progress", Stopping)
         status, _, err = run(*command, "--apply")
     assert status == 130
     assert snapshot(database) != before

@@ -19,7 +19,7 @@ import pymongo.database
 import pytest
 from pymongo.errors import OperationFailure
 
-from model import commands
+from model.commands import command_line
 from model.values import canonical
 from tests.model import stories
 
@@ -33,7 +33,7 @@ def trouble(capsys: pytest.CaptureFixture[str]) -> Trouble:
     """Run a command that must fail; its one sentence."""
 
     def called(*argv: str) -> str:
-        status = commands.main(list(argv))
+        status = command_line.main(list(argv))
         out, err = capsys.readouterr()
         assert (status, out) == (2, "")
         assert err.count("\n") == 1, err
@@ -252,7 +252,7 @@ def test_a_defect_is_one_sentence_too(trouble: Trouble, monkeypatch: pytest.Monk
     def broken(args: object) -> int:
         raise ZeroDivisionError(f"with {SECRET} in it")
 
-    monkeypatch.setitem(commands.COMMANDS, "journal", broken)
+    monkeypatch.setitem(command_line.COMMANDS, "journal", broken)
     assert "PALIMPSEST_DEBUG" in trouble("journal")
 
 
@@ -309,9 +309,9 @@ def test_without_a_display_the_window_says_what_works_instead(display: str) -> N
 
 
 def test_help_and_version_are_no_trouble(capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.main(["--help"]) == 0
+    assert command_line.main(["--help"]) == 0
     assert "cleanup" in capsys.readouterr().out
-    assert commands.main(["--version"]) == 0
+    assert command_line.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("palimpsest ")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from model import commands
+from model.commands import command_line
 from tests.laws.rfc6902 import applied
 
 FILES = [Path(__file__).parents[1] / "cases" / "rfc6902.json"]
@@ -35,7 +35,7 @@ def test_an_example_s_documents_compared_give_a_patch_from_the_one_to_the_other(
     files = [tmp_path / "old.json", tmp_path / "new.json"]
     for file, side in zip(files, sides, strict=True):
         file.write_text(json.dumps(side), "utf-8")
-    status = commands.main(["diff", *map(str, files), "--format", "json-patch"])
+    status = command_line.main(["diff", *map(str, files), "--format", "json-patch"])
     patch = json.loads(capsys.readouterr().out or "[]")
     assert applied(patch, sides[0]) == sides[1]
     assert status == (json.dumps(sides[0]) != json.dumps(sides[1]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pymongo
 import pytest
 
-from model import commands
+from model.commands import command_line
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 PROFILE = """
@@ -61,7 +61,7 @@ def test_the_readmes_library_and_commands_work_as_they_are_written(
             words = shlex.split(line.partition("  #")[0])
             words = [local_uri if w == "$MONGODB_URI" else cart["_versioned_id"] if w == "$HASH" else w for w in words]
             assert words[0] == "palimpsest"
-            assert commands.main(words[1:]) == 0, capsys.readouterr().err
+            assert command_line.main(words[1:]) == 0, capsys.readouterr().err
             kinds.append(capsys.readouterr().out.partition(":")[0])
         assert kinds[1:] == ["skipped", "skipped", "applied", "applied"]
         assert shop["counters"].find_one({"_id": "invoices"})["seq"] == 42

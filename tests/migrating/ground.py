@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from model.catalogue import Catalogue
-from model.journalled import Writer
 from model.layouts.base import Layout
-from model.layouts.listed import LAYOUTS, bind, has_archive, stated
-from model.migrate import Migration, target_profile
+from model.layouts.registry import LAYOUTS, bind, has_archive, stated
+from model.migration import Migration, target_profile
 from model.profile import Profile
 from model.records import Version
-from model.repairs.steps import Ground
+from model.repair.steps import Ground
 from model.server.retry import Reply, Server, Write
 from model.userdata.journal import Journal
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.writing.writer import Writer
 
 PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS if a != b]
 START = dt.datetime(2026, 3, 1, 8, 30, tzinfo=dt.UTC)

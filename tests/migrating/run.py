@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pymongo
 
-from model.migrate import Migration
+from model.migration import Migration
 from model.records import Checkpoint, Outcome, no_checkpoint
 from model.server.retry import Server
 from tests.migrating.ground import Dying, Killed, Place, place

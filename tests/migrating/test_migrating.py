@@ -15,10 +15,10 @@ from typing import Any
 import pymongo
 import pytest
 
-from model import commands
+from model.commands import command_line
 from model.errors import Unreachable
-from model.layouts.listed import LAYOUTS
-from model.migrate import Checked, Migration
+from model.layouts.registry import LAYOUTS
+from model.migration import Checked, Migration
 from model.profile import Profile
 from model.records import Version
 from model.server.retry import Reply, Server, Write
@@ -147,20 +147,20 @@ def test_the_command_says_first_and_writes_only_when_told(
         client[database_name].contracts.insert_many(rows)
         client[database_name].contracts.create_index([("docId", 1), ("v", 1)], unique=True)
         asked = ["migrate", local_uri, ns, "--to", "archive"]
-        assert commands.main(asked) == 0
+        assert command_line.main(asked) == 0
         assert "3 would be copied" in capsys.readouterr().out
         assert client[database_name].list_collection_names() == ["contracts"]
-        assert commands.main([*asked, "--apply"]) == 0
+        assert command_line.main([*asked, "--apply"]) == 0
         out = capsys.readouterr().out
         assert "9 versions of 3 documents are equal in both places, 0 are not." in out
         assert 'layout = "archive"' in out
         assert client[database_name].contracts.count_documents({}) == 9
         assert client[database_name].contracts_archive.count_documents({}) == 3
-        assert commands.main([*asked, "--apply", "--json"]) == 0
+        assert command_line.main([*asked, "--apply", "--json"]) == 0
         rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert {row["outcome"] for row in rows} == {"skipped"}
-        assert commands.main([*asked, "--remove-old"]) == 2
-        assert commands.main([*asked, "--remove-old", "--apply"]) == 0
+        assert command_line.main([*asked, "--remove-old"]) == 2
+        assert command_line.main([*asked, "--remove-old", "--apply"]) == 0
         assert client[database_name].contracts.count_documents({}) == 0
     with Session.open(local_uri) as session:
         versions = session.history(f"{database_name}.contracts_archive", Value.of("K1"))

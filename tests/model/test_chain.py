@@ -13,9 +13,9 @@ from bson import Int64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.chain import Chain, Follower, Track, bisect, key_text, locate
 from model.errors import Cancelled, NotFound, Refused, Unreadable
-from model.following import blamed
+from model.history.chain import Chain, Follower, Track, bisect, key_text, locate
+from model.history.following import blamed
 from model.localserver.sample.k118240 import CHANGES, MISSING
 from model.records import Version
 from model.session import Session
@@ -273,7 +273,7 @@ def test_following_can_be_stopped(sample: Session) -> None:
 def test_following_can_be_stopped_in_the_middle_of_a_large_version(
     sample: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.chain.PAUSE", 0)
+    monkeypatch.setattr("model.history.chain.PAUSE", 0)
     steps: list[int] = []
 
     def stop_within_the_second(done: int, total: int | None) -> None:
@@ -294,7 +294,7 @@ def test_following_can_be_stopped_in_the_middle_of_a_large_version(
 
 
 def test_what_is_known_so_far_is_handed_on(sample: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.following._PARTIAL", -1.0)
+    monkeypatch.setattr("model.history.following._PARTIAL", -1.0)
     parts: list[Chain] = []
     whole = sample.chain(NS, ID, partial=parts.append)
     assert [len(part.versions) for part in parts] == list(range(1, 61))

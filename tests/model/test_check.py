@@ -12,14 +12,14 @@ from unittest.mock import ANY
 import pymongo
 import pytest
 
-from model import commands
-from model.check import Guarantee, Verdict, check
-from model.checking.scratch import Scratch
+from model.commands import command_line
 from model.errors import Cancelled, NotAllowed, Refused
+from model.guarantees import Guarantee, Verdict, check
+from model.guarantees.scratch import Scratch
+from model.guarantees.server_verdicts import Trust
 from model.localserver import LocalServer
 from model.server.server import SCRATCH, Server
 from model.session import Session
-from model.trust import Trust
 from model.userdata import folders as homes
 from tests.servers.torn import torn_server
 
@@ -171,7 +171,7 @@ def test_a_damaged_file_of_a_server_counts_as_none(local_uri: str, home: Path) -
 
 
 def test_the_command_prints_a_row_for_each_promise(local_uri: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.main(["check", local_uri, "--json"]) == 0
+    assert command_line.main(["check", local_uri, "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["check"] for row in rows[:2]] == ["swaps", "unique"]
     assert all(row["verdict"] in ("safe", "limited") for row in rows)
@@ -183,18 +183,18 @@ def test_the_command_ends_with_1_where_something_is_unsafe_and_edits_are_refused
     with torn_server(monkeypatch) as torn:
         with pymongo.MongoClient(torn.uri) as client:
             client.shop.things.insert_one({"_id": "a", "n": 1})
-        assert commands.main(["check", torn.uri, "--quick"]) == 1
+        assert command_line.main(["check", torn.uri, "--quick"]) == 1
         assert "UNSAFE" in capsys.readouterr().out
         edit = ["edit", torn.uri, "shop.things", "a", "--set", "n=2"]
-        assert commands.main(edit) == 2
+        assert command_line.main(edit) == 2
         assert "--allow-edits" in capsys.readouterr().err
-        assert commands.main(["check", torn.uri, "--allow-edits"]) == 0
-        assert commands.main(edit) == 0
+        assert command_line.main(["check", torn.uri, "--allow-edits"]) == 0
+        assert command_line.main(edit) == 0
 
 
 def test_the_command_on_a_dump_says_why_there_is_nothing_to_measure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.json").write_text('{"_id": 1}\n', encoding="utf-8")
-    assert commands.main(["check", str(tmp_path / "a.json")]) == 2
+    assert command_line.main(["check", str(tmp_path / "a.json")]) == 2
     assert "scratch database" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import bson
 import pytest
 from bson import ObjectId
 
-from model.layouts.fields import legible
+from model.layouts.reserved_fields import legible
 from model.localserver import LocalServer
 from model.session import Session
 from model.values.canonical import Value

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from model import edit
 from model.diff import diff
 from model.errors import Refused
 from model.text import path_from_text
 from model.values import canonical
 from model.values.canonical import Path, Value
+from model.writing import edit
 
 OLD = canonical.encode({"a": 1, "gone": "x", "list": [1, 2, 3, 4], "deep": {"b": 1, "c": 2}})
 NOW = canonical.encode({"a": 2, "list": [1, 9, 3], "deep": {"b": 5, "new": True}, "later": 0})

@@ -9,7 +9,7 @@ import pytest
 from bson import Int64
 
 from model.errors import Refused
-from model.feeding.collection import CollectionFeed
+from model.feed.collection_feed import CollectionFeed
 from model.server.change_stream import Changes, Take
 from model.server.retry import Reply, Server, Write
 from tests.model.faults import FaultyServer
@@ -70,7 +70,7 @@ def test_no_change_stream_stays_open_where_the_feed_cannot_begin(here: Ground) -
 def test_what_could_not_be_archived_is_told_once_however_much_it_is(
     here: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.feeding.collection.TOLD", 2)
+    monkeypatch.setattr("model.feed.collection_feed.TOLD", 2)
     here.orders.insert_many([{"_id": n, "v": 1, "n": 1} for n in range(5)])
     here.feed()
     layout = here.layout()

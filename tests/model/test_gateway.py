@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bson import ObjectId
 
-from model import pending
+from model.counting import pending
 from model.layouts.flagged import Flagged
 from model.layouts.recognise import LAYOUTS, bind
 from model.profile import stated

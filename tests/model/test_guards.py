@@ -13,7 +13,7 @@ from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from bson.regex import Regex
 
 from model.errors import Refused, Unreachable
-from model.layouts.listed import bind
+from model.layouts.registry import bind
 from model.server import guards
 from model.server.guards import Abilities
 from model.server.retry import Server, Write, bson_of

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from bson import Int64
 
-from model import commands
+from model.commands import command_line
 from model.errors import NotFound, Refused
 from model.records import Outcome
 from model.userdata.journal import Intent, Journal
@@ -219,12 +219,12 @@ def test_the_command_says_what_it_would_forget_and_does_it_on_request(
     id = journal.begin(INTENT)
     journal.end(id, APPLIED)
     aged(home, id, 100)
-    assert commands.main(["journal", "--prune", "90d"]) == 0
+    assert command_line.main(["journal", "--prune", "90d"]) == 0
     assert "1 entry is old enough; nothing was forgotten" in capsys.readouterr().out
-    assert commands.main(["journal", "--prune", "90d", "--apply", "--json"]) == 0
+    assert command_line.main(["journal", "--prune", "90d", "--apply", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"entries": 1, "kept": 0, "applied": True}
     assert journal.entries() == []
-    assert commands.main(["journal", "--apply"]) == 2
+    assert command_line.main(["journal", "--apply"]) == 2
     assert "--prune" in capsys.readouterr().err
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from model.layouts.base import Layout
-from model.layouts.fields import number_of
 from model.layouts.recognise import LAYOUTS, bind
+from model.layouts.reserved_fields import number_of
 from model.records import Outcome
 from model.server.retry import Server
 from model.values import canonical as c

@@ -11,8 +11,8 @@ import pytest
 from bson import Decimal128, Int64, ObjectId, Regex
 
 from model.errors import NotFound, Refused
-from model.layouts.fields import number_of, place_of, unreadable
 from model.layouts.gaps import newest_first, with_gaps
+from model.layouts.reserved_fields import number_of, place_of, unreadable
 from model.mql import filters
 from model.records import Version
 from model.server.retry import Server, Write

@@ -10,9 +10,9 @@ import pytest
 from bson import Decimal128, Int64, ObjectId
 
 from model.layouts.base import Layout, Stamp
-from model.layouts.edits import differences, operators, reordered
-from model.layouts.fields import compose, number_of
 from model.layouts.recognise import LAYOUTS, bind
+from model.layouts.reserved_fields import compose, number_of
+from model.layouts.update_operators import differences, operators, reordered
 from model.records import Outcome
 from model.server.retry import Server, Write
 from model.values import canonical as c

@@ -11,8 +11,8 @@ import pytest
 
 from model.findings import Finding
 from model.layouts.base import Layout, Stamp
-from model.layouts.fields import number_of, place_of
-from model.layouts.listed import LAYOUTS, bind, info_of, stated
+from model.layouts.registry import LAYOUTS, bind, info_of, stated
+from model.layouts.reserved_fields import number_of, place_of
 from model.records import Version
 from model.server.retry import Server, Write
 from model.session import Session

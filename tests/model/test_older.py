@@ -14,10 +14,10 @@ from bson import ObjectId
 
 from model.errors import NotFound
 from model.findings import Finding
-from model.layouts.checks import inside
-from model.plan import Plan
+from model.layouts.checks import embedded_chain
 from model.records import Outcome
-from model.repairs import outgrown
+from model.repair import outgrown_documents
+from model.repair.plan import Plan
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value
@@ -46,9 +46,9 @@ def session(server_uri: str, database: Db, tmp_path: Path) -> Iterator[Session]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents count as nearly full from 3 KB on, and keep 700 bytes of earlier versions."""
-    monkeypatch.setattr(inside, "NEAR_FULL", 3000)
-    monkeypatch.setattr(outgrown, "NEAR_FULL", 3000)
-    monkeypatch.setattr(outgrown, "SMALL", 700)
+    monkeypatch.setattr(embedded_chain, "NEAR_FULL", 3000)
+    monkeypatch.setattr(outgrown_documents, "NEAR_FULL", 3000)
+    monkeypatch.setattr(outgrown_documents, "SMALL", 700)
 
 
 def part(v: int, size: int = 10) -> dict[str, Any]:
@@ -191,9 +191,9 @@ def test_an_edit_that_comes_between_leaves_the_document_whole_and_the_next_scan_
     database["things"].insert_one({"_id": "K-1", "current": part(3), "prev": [part(1, 2000), part(2, 2000)]})
     made = plan(session, database)
     from model.catalogue import Catalogue
-    from model.journalled import Writer
     from model.profile import Profile
     from model.repair import Repairs
+    from model.writing.writer import Writer
 
     server = session._opened.server
     act = lambda: database["things"].update_one({"_id": "K-1"}, {"$set": {"current.title": "late"}})  # noqa: E731

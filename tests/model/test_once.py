@@ -11,11 +11,11 @@ import pytest
 from bson import Int64, ObjectId
 
 from model.errors import NotAllowed
-from model.once import Once
 from model.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value
+from model.writing.exactly_once import Once
 
 PROFILE = """
 [[collection]]

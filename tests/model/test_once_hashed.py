@@ -9,11 +9,11 @@ from typing import Any
 import pymongo.database
 import pytest
 
-from model.once import Once
 from model.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value, encode, hash_of
+from model.writing.exactly_once import Once
 
 LOST = Reply("unknown", retry=True, sentence="The connection was lost while the write was on its way.")
 REAL: Callable[[Server, Write], Reply] = Server.send

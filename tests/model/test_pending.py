@@ -8,7 +8,7 @@ import pymongo.database
 import pytest
 from bson import Binary, Decimal128, Int64, ObjectId
 
-from model import pending
+from model.counting import pending
 from model.profile import CollectionProfile
 from model.records import PendingToken
 from model.server.retry import Server

@@ -15,11 +15,11 @@ import pymongo
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
-from model import commands
+from model.commands import command_line
 from model.errors import NotFound, Refused, Unreadable
 from model.findings import Evidence, Finding, Unchecked
-from model.plan import Plan, planned, read, written
 from model.remedies import REPAIRS
+from model.repair.plan import Plan, planned, read, written
 from model.session import Session
 from model.values.canonical import Value
 
@@ -107,7 +107,7 @@ def test_a_scan_for_a_plan_holds_no_documents(
         asked = ["scan", local_uri, f"{name}.things", "--profile", str(profile), "--plan", str(tmp_path / "plan.json")]
         tracemalloc.start()
         try:
-            assert commands.main(asked) == 1
+            assert command_line.main(asked) == 1
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

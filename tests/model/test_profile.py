@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from model.errors import NotFound, Refused
-from model.layouts.listed import NAMES, fields_of
+from model.layouts.registry import NAMES, fields_of
 from model.profile import CollectionProfile, Profile, stated, table
 
 WHOLE = """

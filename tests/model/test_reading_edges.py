@@ -19,7 +19,7 @@ from model.catalogue import Catalogue
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.findings import Finding
-from model.layouts.checks.spool import Spool
+from model.layouts.checks.external_sort import Spool
 from model.profile import Profile
 from model.records import CollectionInfo
 from model.server.retry import Server

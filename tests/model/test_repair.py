@@ -15,8 +15,8 @@ from bson import ObjectId
 
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable
 from model.findings import Finding
-from model.plan import Plan
 from model.records import Outcome
+from model.repair.plan import Plan
 from model.server.retry import Reply, Server, Write
 from model.userdata.connections import Connections, SavedConnection
 from model.values.canonical import Value

@@ -15,12 +15,12 @@ from bson import ObjectId
 from model.catalogue import Catalogue
 from model.errors import Unreachable
 from model.findings import Finding
-from model.journalled import Writer
 from model.profile import Profile
 from model.records import Outcome
 from model.repair import Repairs
 from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.writing.writer import Writer
 from tests.model.faults import FaultyServer
 
 Db = pymongo.database.Database[dict[str, Any]]

@@ -18,10 +18,10 @@ from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from model.catalogue import Catalogue
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreadable
 from model.findings import Finding, Unchecked
-from model.layouts.checks.damage import damage_of
-from model.layouts.checks.order import key_of
-from model.layouts.checks.reading import Reading
-from model.layouts.checks.spool import Spool
+from model.layouts.checks.bson_damage import damage_of
+from model.layouts.checks.external_sort import Spool
+from model.layouts.checks.id_order import key_of
+from model.layouts.checks.ordered_reading import Reading
 from model.profile import Profile
 from model.scan import Mark, Scan
 from model.server.retry import Server, Terms

@@ -99,7 +99,7 @@ def test_a_write_that_never_arrives_is_given_up_once_it_cannot_be_on_its_way(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcome = ground.save()
-    monkeypatch.setattr("model.journalled.SETTLED_AFTER", dt.timedelta(0))
+    monkeypatch.setattr("model.writing.writer.SETTLED_AFTER", dt.timedelta(0))
     assert ground.session.settle(outcome).kind == "conflict"
 
 

@@ -12,7 +12,7 @@ import pymongo.database
 import pytest
 
 from model.errors import Refused
-from model.layouts.listed import LAYOUTS, has_archive
+from model.layouts.registry import LAYOUTS, has_archive
 from model.profile import Profile
 from model.session import Session
 from model.values import canonical as c

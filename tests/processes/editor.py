@@ -12,7 +12,7 @@ import pymongo.common
 
 pymongo.common.MIN_HEARTBEAT_INTERVAL = 0.02  # a lost connection waits that long; by default half a second
 
-from model.commands import main  # noqa: E402
+from model.commands.command_line import main  # noqa: E402
 
 TRIES = 8
 APPLIED, CONFLICT, TROUBLE, UNKNOWN = range(4)

@@ -92,10 +92,10 @@ def _really(here: Place, uri: str, at: int, behind: bool) -> int:
 def _victim(uri: str, profile: str, home: str, at: int, behind: bool) -> None:
     """Apply the plan, and be killed on the way."""
     from model.catalogue import Catalogue
-    from model.journalled import Writer
     from model.profile import Profile
     from model.repair import Repairs
     from model.session import Session
+    from model.writing.writer import Writer
 
     with Session.open(uri, profile=profile, home=Path(home)) as session:
         server = session._opened.server

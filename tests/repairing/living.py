@@ -21,23 +21,23 @@ from typing import Any
 import bson
 from bson import ObjectId
 
-from model import pending
 from model.collection_profile import CollectionProfile
+from model.counting import pending
 from model.errors import Refused
 from model.findings import Finding
-from model.journalled import Writer
 from model.layouts.base import Layout
-from model.layouts.listed import bind, stated
-from model.plan import Plan, planned
+from model.layouts.registry import bind, stated
 from model.records import Outcome
-from model.repairs import quarantine
-from model.repairs.running import Running
-from model.repairs.steps import Ground
-from model.scanning.tokens import Tokens
+from model.repair import quarantine
+from model.repair.plan import Plan, planned
+from model.repair.running import Running
+from model.repair.steps import Ground
+from model.scan.tokens import Tokens
 from model.server import guards
 from model.server.retry import Port, Write
 from model.userdata.journal import Journal
 from model.values.canonical import Value
+from model.writing.writer import Writer
 from tests.repairing.careless import SCRIPTS
 from tests.simulation.histories import Entry, flagged, history
 from tests.simulation.machine import Machine
@@ -240,7 +240,7 @@ def plan_of(machine: Machine, damage: Damage, profile: CollectionProfile) -> Pla
     """The plan for what a scan finds."""
     port: Any = SoundPort(machine, MONGODB)
     if profile.layout == "pending":
-        from model.layouts.checks.reading import Reading
+        from model.layouts.checks.ordered_reading import Reading
 
         said = list(Tokens(port, profile).findings([ID], NOW, Reading(port)))
     else:

@@ -14,13 +14,13 @@ import pymongo
 
 from model.catalogue import Catalogue
 from model.findings import Finding, Unchecked
-from model.journalled import Writer
-from model.layouts.edits import reordered
-from model.plan import Plan
+from model.layouts.update_operators import reordered
 from model.profile import Profile
 from model.repair import DryItem, Repairs
+from model.repair.plan import Plan
 from model.server.retry import Port, Reply, Server, Write
 from model.session import Session
+from model.writing.writer import Writer
 from tests.repairing.planting import NAMES, Case, Db, Names, contents, snapshot
 from tests.simulation.machine import check
 

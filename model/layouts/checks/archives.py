@@ -6,19 +6,8 @@ import datetime as dt
 from collections.abc import Sequence
 
 from model.layouts.checks.facts import Fact, place, right_type
-from model.layouts.checks.judging import (
-    Draft,
-    Ground,
-    gap,
-    hashes,
-    listed,
-    newest,
-    numbered,
-    times,
-    twice,
-    wrong_types,
-)
-from model.layouts.fields import number_of
+from model.layouts.checks.rules import Draft, Ground, gap, hashes, listed, newest, numbered, times, twice, wrong_types
+from model.layouts.reserved_fields import number_of
 from model.names import version_name
 
 

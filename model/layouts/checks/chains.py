@@ -14,13 +14,13 @@ from itertools import islice
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.findings import Evidence, Finding, Unchecked
-from model.layouts.checks.damage import damage_of
+from model.layouts.checks.bson_damage import damage_of
+from model.layouts.checks.external_sort import Spool
 from model.layouts.checks.facts import Fact, Reader
-from model.layouts.checks.judging import Draft, Ground, ground_of, listed, newest
-from model.layouts.checks.reading import BrokenOff, OtherOrder, Reading, Run, all_of, by_ids, is_indexed, runs
-from model.layouts.checks.reorder import Orders
-from model.layouts.checks.spool import Spool
-from model.layouts.fields import legible_field
+from model.layouts.checks.field_orders import Orders
+from model.layouts.checks.ordered_reading import BrokenOff, OtherOrder, Reading, Run, all_of, by_ids, is_indexed, runs
+from model.layouts.checks.rules import Draft, Ground, ground_of, listed, newest
+from model.layouts.reserved_fields import legible_field
 from model.names import version_name
 from model.server.guards import by_id
 from model.server.retry import Port

@@ -11,8 +11,8 @@ from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
-from model.layouts.fields import WHOLE_NUMBERS, Own, content_hash, legible, number_of
-from model.layouts.inminiature import is_flagged
+from model.layouts.outlines import is_flagged
+from model.layouts.reserved_fields import WHOLE_NUMBERS, Own, content_hash, legible, number_of
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -1,1 +1,0 @@
-"""How chains are computed; :mod:`model.chain` is the way in."""

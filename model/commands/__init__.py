@@ -1,0 +1,1 @@
+"""The command line: ``palimpsest COMMAND …``, without Qt and without a display."""

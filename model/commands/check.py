@@ -1,0 +1,45 @@
+"""The command that measures a server: check."""
+
+from __future__ import annotations
+
+import argparse
+
+from model.commands.output import Progress, json_row
+from model.guarantees import Guarantee
+from model.session import Session
+
+_MARKS = {"safe": "ok", "unsafe": "UNSAFE", "limited": "limited", "unknown": "unknown"}
+
+
+def check(args: argparse.Namespace) -> int:
+    """What a server guarantees; 1 where something is unsafe."""
+    with Session.open(args.source) as session, Progress("Measuring") as progress:
+        if args.allow_edits or args.refuse_edits:
+            session.allow_unsafe(args.allow_edits)
+            said = "allowed, whatever a check finds" if args.allow_edits else "refused where a check finds it unsafe"
+            print(f"Editing on {session.name} is {said}.")
+            return 0
+        found: list[Guarantee] = []
+        for each in session.check(args.quick, progress):
+            found.append(each)
+            progress.make_way()
+            if args.json:
+                print(json_row(check=each.check, verdict=each.verdict, detail=each.detail, advice=each.advice))
+            else:
+                print(f"{_MARKS[each.verdict]:8} {each.title}: {each.detail}")
+                if each.advice:
+                    print(f"         {each.advice}")
+        unsafe = [each for each in found if each.verdict == "unsafe"]
+        if not args.json:
+            print()
+            print(_summary(unsafe, [each for each in found if each.verdict == "unknown"]))
+        return 1 if unsafe else 0
+
+
+def _summary(unsafe: list[Guarantee], unknown: list[Guarantee]) -> str:
+    if unsafe:
+        what = ", ".join(each.title.lower() for each in unsafe)
+        return f"Unsafe: {what}. Editing is refused on this connection until --allow-edits overrides it."
+    if unknown:
+        return f"Nothing unsafe was found; not measured: {', '.join(each.title.lower() for each in unknown)}."
+    return "Nothing unsafe was found."

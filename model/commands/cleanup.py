@@ -1,0 +1,119 @@
+"""The nightly job: finish the pending tokens that their writers left behind, one run at a time, with a report."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from model.commands.output import Progress, moment, table
+from model.commands.read import open_session
+from model.commands.write import outcome_json
+from model.counting.pending import effect, token_name
+from model.names import id_name
+from model.records import Outcome, PendingToken
+from model.session import Session
+from model.userdata.lock import Held, Holder, held
+
+
+def cleanup(args: argparse.Namespace) -> int:
+    """Finish the tokens that are old enough, or say what that would do."""
+    with open_session(args) as session:
+        alone: Any = held("cleanup", session.source) if args.apply and not session.is_local else nullcontext()
+        try:
+            with alone as left_by:
+                return _clean(session, args, left_by)
+        except Held as other:
+            # The other run does what this one was to do, so nothing went wrong and nothing is to be mended.
+            print(_json_note(other) if args.json else other)
+            return 0
+
+
+def _json_note(other: Held) -> str:
+    return outcome_json(Outcome("skipped", "", None, str(other)))
+
+
+def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -> int:
+    with Progress("Looking at token") as progress:
+        tokens, young = _chosen(session, args, progress)
+        if not args.json:
+            progress.make_way()
+            for line in _head(session, args, left_by):
+                print(line)
+        # An age that was given is a person's word, also where it is shorter than the grace period.
+        confirmed = args.older_than is not None
+        outcomes = session.finish(tokens, progress, confirmed) if args.apply else map(_planned, tokens)
+        kinds = _print_outcomes(outcomes, args, progress)
+    if not args.json:
+        print(_summary(kinds, young, args.apply))
+        if "unknown" in kinds:
+            print("What is not known is settled by the next run: a token that is still pending then is finished then.")
+    if "unknown" in kinds:
+        return 3
+    return 1 if any(kind != "applied" for kind in kinds) and (args.apply or "refused" in kinds) else 0
+
+
+def _head(session: Session, args: argparse.Namespace, left_by: Holder | None) -> Iterator[str]:
+    """What a mail needs to be understood by itself."""
+    what = "Cleanup" if args.apply else "Dry run of the cleanup"
+    yield f"{what} of {session.source} at {moment(dt.datetime.now(dt.UTC))} UTC"
+    if left_by is not None:
+        yield (
+            f"The run that began at {moment(left_by.since)} UTC (process {left_by.pid} on {left_by.host}) did not end "
+            "properly; what it left is done now."
+        )
+
+
+def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> tuple[list[PendingToken], int]:
+    """The tokens to finish, and how many are left alone for their youth."""
+    places: list[str | None] = list(args.ns) or [None]
+    tokens: list[PendingToken] = []
+    young = 0
+    for ns in places:
+        for token in session.pending(ns, checkpoint=progress):
+            old = token.stale if args.older_than is None else session.is_older(token, args.older_than)
+            if old or token.applied:
+                tokens.append(token)
+            else:
+                young += 1
+    return tokens, young
+
+
+def _planned(token: PendingToken) -> Outcome:
+    who = f"Token {token_name(token.token)} of {id_name(token.id)}"
+    if token.problem:
+        return Outcome("refused", token.ns, token.id, f"{who} cannot be finished: {token.problem}")
+    return Outcome("skipped", token.ns, token.id, f"{who} {effect(token)}; nothing was written.")
+
+
+def _print_outcomes(outcomes: Iterable[Outcome], args: argparse.Namespace, progress: Progress) -> list[str]:
+    kinds: list[str] = []
+
+    def noted() -> Iterator[Outcome]:
+        for outcome in outcomes:
+            kinds.append(outcome.kind)
+            yield outcome
+
+    if args.json:
+        for outcome in noted():
+            progress.make_way()
+            print(outcome_json(outcome), flush=True)
+    else:
+        planned = "skipped" if args.apply else "would"
+        rows = ((planned if o.kind == "skipped" else o.kind, o.ns, o.detail) for o in noted())
+        table(("Outcome", "Collection", "Detail"), rows, progress=progress)
+    return kinds
+
+
+def _summary(kinds: Sequence[str], young: int, applied: bool) -> str:
+    left = f" {young:,} younger {'was' if young == 1 else 'were'} left alone." if young else ""
+    if not kinds:
+        return f"No token is old enough to finish.{left}"
+    if not applied:
+        tokens = "stale token" if len(kinds) == 1 else "stale tokens"
+        return f"{len(kinds):,} {tokens}; nothing was written, --apply finishes them.{left}"
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in Counter(kinds).items())
+    return f"{counts}.{left}"

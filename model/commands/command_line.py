@@ -1,0 +1,108 @@
+"""The command line, without Qt and without a display: ``palimpsest COMMAND …``.
+
+Exit 0 is success, 1 a difference, a conflict or something skipped, 2 trouble (one sentence on standard error), 3 an
+outcome that is not known. Nothing is written without ``--apply``, save by the commands that are named after a write:
+``edit``, ``restore``, ``undo``, ``next``, ``insert``, ``count`` and ``process``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+from model.commands import check, cleanup, feed, health_command, migrate, once, read, repair, scan, trace, write
+from model.commands.grammar import parser
+from model.commands.output import drop_output, fill_closed
+from model.errors import Cancelled, Refused
+from model.userdata import connections
+
+_STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # as a shell says it of SIGINT, SIGPIPE and SIGTERM
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "collections": read.collections,
+    "history": read.history,
+    "show": read.show,
+    "diff": read.differ,
+    "merge": read.merged,
+    "blame": trace.blame,
+    "bisect": trace.bisect,
+    "edit": write.edit,
+    "restore": write.restore,
+    "cleanup": cleanup.cleanup,
+    "scan": scan.scan,
+    "health": health_command.health,
+    "repair": repair.repair,
+    "feed": feed.feed,
+    "check": check.check,
+    "migrate": migrate.migrate,
+    "next": once.next_number,
+    "insert": once.insert,
+    "count": once.count,
+    "process": once.process,
+    "journal": write.journal,
+    "undo": write.undo,
+}
+NAMES = tuple(COMMANDS)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status, whatever happens."""
+    fill_closed()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Half characters of a damaged string are shown as their escapes instead of ending the output.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        with _ended_tidily():
+            args = parser().parse_args(argv)
+            status = COMMANDS[args.command](args)
+            sys.stdout.flush()
+            return status
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 2
+    except Refused as error:
+        return _trouble(str(error))
+    except (Cancelled, KeyboardInterrupt):
+        _trouble("Stopped.")
+        return _STOPPED
+    except BrokenPipeError:
+        drop_output()  # the reader has seen enough
+        return _READER_GONE
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # files and servers are spoken of as Refused
+            drop_output()
+            return _trouble(f"The output cannot be written ({error.strerror or error}); send it elsewhere.")
+        if os.environ.get("PALIMPSEST_DEBUG"):
+            traceback.print_exc()
+        kind = type(error).__name__
+        return _trouble(f"This is a defect of palimpsest ({kind}): set PALIMPSEST_DEBUG=1 for details to report.")
+
+
+@contextmanager
+def _ended_tidily() -> Iterator[None]:
+    """A scheduler that ends this process ends it as an error does: connections are closed, private folders removed."""
+
+    def end(*_: object) -> NoReturn:
+        sys.exit(_ENDED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _trouble(sentence: str) -> int:
+    print(connections.hidden(sentence), file=sys.stderr)
+    return 2

@@ -1,0 +1,70 @@
+"""The feeder as a command: runs until it is stopped, or with ``--once`` until nothing waits."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from model.commands.output import Progress, json_row
+from model.commands.read import choose_layout, open_session
+from model.errors import Refused
+from model.feed import Fed
+
+
+def feed(args: argparse.Namespace) -> int:
+    """Feed the archives; 1 where a version could not be archived."""
+    if args.layout and not args.ns:
+        raise Refused("--layout is about one collection: name it behind the source.")
+    archived = left = 0
+    with _until_stopped() as stop, open_session(args) as session, Progress("Archived version") as progress:
+        if args.ns:
+            choose_layout(args, session)
+        for fed in session.feed(args.ns, args.once, args.every.total_seconds(), stop):
+            archived += fed.outcome == "applied"
+            left += fed.outcome in ("conflict", "refused")
+            if args.json:
+                progress.make_way()
+                print(_json(fed), flush=True)
+            elif fed.outcome == "applied":
+                progress(archived, None)
+            elif fed.outcome == "note" and fed.id is not None:
+                continue  # a delete: as common as a version, and noted with it
+            else:
+                progress.make_way()
+                print(f"{fed.ns}: {fed.detail}", flush=True)
+        progress.make_way()
+    if not args.json:
+        could_not = f"; {left:,} could not be, see above" if left else ""
+        print(f"{archived:,} {'version was' if archived == 1 else 'versions were'} archived{could_not}.")
+    return 1 if left else 0
+
+
+def _json(fed: Fed) -> str:
+    lag = None if fed.lag is None else round(fed.lag, 1)
+    return json_row(outcome=fed.outcome, ns=fed.ns, id=fed.id, v=fed.v, detail=fed.detail, lag=lag)
+
+
+@contextmanager
+def _until_stopped() -> Iterator[threading.Event]:
+    """An event that the first SIGTERM or Ctrl+C sets, so that the place is kept; the second ends as ever."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def asked(*_: object) -> None:
+        stop.set()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    for number in before:
+        signal.signal(number, asked)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

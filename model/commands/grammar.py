@@ -1,0 +1,240 @@
+"""The grammar of the command line: every command with its arguments, as argparse knows them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import re
+from datetime import timedelta
+from typing import NoReturn
+
+from model.layouts.numbering import WAYS
+from model.layouts.registry import LAYOUTS
+from model.userdata.connections import hidden
+
+_WAYS = " ".join(
+    f'"{way}{":db.collection" if way == "counter" else ""}" ({said.rstrip(".")}).' for way, said in WAYS.items()
+)
+PROFILE = f"a TOML file that states layouts, fields and numbering, the way in which versions get numbers: {_WAYS}"
+FORMATS = ("text", "json", "json-patch", "deepdiff")
+WINDOW = (
+    "Without a command, `palimpsest [SOURCE] [--read-only | --into-memory]` opens the window, and `palimpsest tour "
+    "DIR` renders every view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a .bson file, a file "
+    "of Extended JSON lines) or sample:"
+)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {hidden(message.rstrip('.'))}; see `{self.prog} --help`.\n")
+
+
+def parser() -> Parser:
+    """The whole grammar; the command's name ends up in ``command``."""
+    top = Parser(prog="palimpsest", description="Versioned documents in MongoDB.", epilog=WINDOW)
+    top.add_argument("--version", action="version", version=f"palimpsest {_version()}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, help: str, source: bool = True) -> Parser:
+        made: Parser = commands.add_parser(
+            name, allow_abbrev=False, help=help, description=help[0].upper() + help[1:] + "."
+        )
+        if source:
+            made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
+        return made
+
+    made = command("collections", "each collection, the layout recognised, how sure and why")
+    _options(made)
+
+    made = command("history", "the versions of a document, newest first, gaps included")
+    _document(made)
+    _options(made)
+
+    made = command("show", "one version's content as canonical Extended JSON")
+    _document(made, "ID[@V]")
+    made.add_argument(
+        "--version", metavar="V", dest="of_version", help="the version, where the ID itself may hold an @"
+    )
+    made.add_argument("--stored", action="store_true", help="the document as it is stored")
+    _options(made)
+
+    made = command("diff", "the changes between two versions, or between two files", source=False)
+    made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
+    made.add_argument("--format", choices=FORMATS, help="text unless said otherwise")
+    _keys(made)
+    _options(made)
+
+    made = command("merge", "three files as one document, or the conflicts", source=False)
+    for name in ("base", "mine", "theirs"):
+        made.add_argument(name, metavar=name.upper())
+    made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
+    made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
+    _keys(made)
+
+    made = command("blame", "each field with the version that last set it")
+    _document(made)
+    _keys(made)
+    _options(made)
+
+    made = command("bisect", "the versions at which a condition turns")
+    _document(made)
+    made.add_argument("filter", metavar="FILTER", help='a filter, as in {"premium.gross": {"$gte": 400}}')
+    _options(made)
+
+    made = command("edit", "change fields of a document in one guarded write")
+    _document(made)
+    made.add_argument("--base", metavar="V", help="write only if this is still the current version")
+    made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
+    made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
+    _options(made)
+
+    made = command("restore", "an old state as a new guarded version")
+    _document(made)
+    made.add_argument("v", metavar="V")
+    made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
+    _options(made)
+
+    made = command("scan", "look for versions that block edits, are missing, doubled or unfinished")
+    made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
+    made.add_argument("--id", metavar="ID", action="append", default=[], dest="ids", help="only this document of NS")
+    made.add_argument(
+        "--gentle", action="store_true", help="small batches with rests, from a secondary: for production"
+    )
+    made.add_argument("--plan", metavar="FILE", help="write what can be done about it, for `palimpsest repair`")
+    _options(made)
+
+    made = command("health", "the scans over time that were made from here: findings by class, and what changed")
+    made.add_argument("place", metavar="NS", nargs="?", help="only scans of this collection or database")
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+
+    made = command("repair", "carry out a plan that a scan has written, or say what that would do")
+    made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    report = "keep a report too: FILE.html or FILE.json"
+    made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
+    _options(made)
+
+    made = command("cleanup", "finish the pending tokens that their writers left behind")
+    made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
+    made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _options(made)
+
+    made = command("migrate", "move a collection to another layout: copy, verify every version, keep the old")
+    made.add_argument("ns", metavar="NS", help="the collection as it is now")
+    made.add_argument("--to", metavar="LAYOUT", required=True, choices=LAYOUTS, help="the layout it gets")
+    made.add_argument("--target", metavar="NS", help="where to; else NS_LAYOUT beside it")
+    named = "a field's name in the new place, as in version=rev; again for others"
+    made.add_argument("--field", metavar="ROLE=NAME", action="append", default=[], help=named)
+    made.add_argument("--newest-only", action="store_true", help="to hashed or plain: earlier versions stay behind")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    ends = made.add_mutually_exclusive_group()
+    ends.add_argument("--take-back", action="store_true", help="remove from the new place what this has put there")
+    ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
+    _options(made)
+
+    made = command("feed", "keep the archives of stream collections up to date, from change streams or by polling")
+    made.add_argument("ns", metavar="NS", nargs="?", help="this collection instead of all that the profile states")
+    made.add_argument("--once", action="store_true", help="catch up and end; without it this runs until it is stopped")
+    made.add_argument(
+        "--every", metavar="AGE", type=_age, default="10s", help="how often to look, by polling; else 10s"
+    )
+    _options(made)
+
+    made = command("check", "what the server really guarantees, measured in a scratch database")
+    made.add_argument("--quick", action="store_true", help="only swaps and unique indexes")
+    allow = made.add_mutually_exclusive_group()
+    allow.add_argument("--allow-edits", action="store_true", help="edit on this connection although it is unsafe")
+    allow.add_argument("--refuse-edits", action="store_true", help="take --allow-edits back")
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+
+    made = command("next", "the next number of a counter, handed out to nobody else")
+    made.add_argument("ns", metavar="NS", help="the collection of the counters")
+    made.add_argument("counter", metavar="COUNTER", help="the counter's name")
+    made.add_argument("--create", action="store_true", help="make a counter that is not there; it begins with 1")
+    _options(made)
+
+    made = command("insert", "a new document, under an id or the next number; the same one again is skipped")
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("document", metavar="DOCUMENT", help="its content as Extended JSON, or - to read that")
+    made.add_argument("--id", metavar="ID", help="its id, plain or Extended JSON; else it gets an ObjectId")
+    made.add_argument("--next", action="store_true", help="its id is the number after the highest")
+    made.add_argument("--field", metavar="FIELD", help="the number goes here instead; needs a unique index")
+    made.add_argument(
+        "--counter", metavar="NS:NAME", help="the number comes from this counter, and is never used again"
+    )
+    _options(made)
+
+    made = command("count", "raise a two-step counter once for a token, however often this is repeated")
+    _document(made)
+    made.add_argument(
+        "token", metavar="TOKEN", nargs="?", help="what tells this event from others; else a new ObjectId"
+    )
+    made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; for a new token")
+    made.add_argument("--owner", metavar="NAME", help="who counts, kept in a new token")
+    made.add_argument("--create", action="store_true", help="make a document that is not there")
+    _options(made)
+
+    made = command("process", "raise a total once for an entry of an apply-once list")
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("key", metavar="KEY", help="what the document is found by, plain or Extended JSON")
+    made.add_argument("entry", metavar="ENTRY", help="what is dealt with: it goes into the list, and counts once")
+    made.add_argument("--field", metavar="FIELD", help="the total; else the profile's counter")
+    made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; 1 unless said otherwise")
+    made.add_argument("--create", action="store_true", help="make a document that is not there")
+    _options(made)
+
+    made = command("journal", "what was written from here", source=False)
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+    made.add_argument("--prune", metavar="AGE", type=_age, help="entries as old as that, with the documents they keep")
+    made.add_argument("--apply", action="store_true", help="with --prune: forget them; they cannot be undone then")
+
+    made = command("undo", "the guarded inverse of an entry of the journal", source=False)
+    made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
+    made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
+    _options(made)
+    return top
+
+
+def _document(made: Parser, id: str = "ID") -> None:
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("id", metavar=id, help="plain text where only one stored id matches it, else Extended JSON")
+
+
+def _keys(made: Parser) -> None:
+    made.add_argument(
+        "--key",
+        metavar="FIELD",
+        action="append",
+        default=[],
+        dest="keys",
+        help="the field by which elements of arrays without an _id are recognised, in place of the profile's keys; "
+        "may be given again",
+    )
+
+
+def _options(made: Parser) -> None:
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+    made.add_argument("--layout", metavar="NAME", choices=LAYOUTS, help=f"use this layout: {', '.join(LAYOUTS)}")
+    made.add_argument("--profile", metavar="FILE", help=PROFILE)
+    made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
+
+
+def _age(written: str) -> timedelta:
+    """An age such as 24h, 90m or 1d12h."""
+    if not re.fullmatch(r"(\d+[smhdw])+", written):
+        raise argparse.ArgumentTypeError(f"{written} is no age; write it as 24h, 90m or 7d")
+    try:
+        return sum((timedelta(**{_UNITS[u]: int(n)}) for n, u in re.findall(r"(\d+)(.)", written)), timedelta())
+    except OverflowError:
+        raise argparse.ArgumentTypeError(f"{written} is longer than any token can be old") from None
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("palimpsest")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,107 @@
+"""Commands that may be repeated and count once: next, insert, count and process."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+
+from bson import ObjectId
+
+from model import text
+from model.commands.read import choose_layout, open_session
+from model.commands.write import report
+from model.errors import NotFound, Refused, Unreadable
+from model.records import Outcome
+from model.session import Session
+from model.values.canonical import Value
+
+
+def next_number(args: argparse.Namespace) -> int:
+    """The next number of a counter."""
+    return _once(args, lambda session: session.once.next(args.ns, _id(session, args, args.counter), args.create))
+
+
+def insert(args: argparse.Namespace) -> int:
+    """A new document: under an id, or under the next number."""
+    if args.id is not None and args.next:
+        raise Refused("Say --id or --next; the next number is the id, unless --field names another place for it.")
+    if (args.field or args.counter) and not args.next:
+        raise Refused("--field and --counter say where the number of --next goes and comes from; add --next.")
+    content = text.loose(sys.stdin.read() if args.document == "-" else args.document)
+
+    def do(session: Session) -> Outcome:
+        if not args.next:
+            return session.once.insert(args.ns, content, None if args.id is None else _value(args.id))
+        return session.once.insert_next(args.ns, content, args.field or "", _counter(session, args.counter))
+
+    return _once(args, do)
+
+
+def _counter(session: Session, written: str | None) -> tuple[str, Value] | None:
+    if written is None:
+        return None
+    ns, colon, name = written.rpartition(":")
+    if not colon or "." not in ns or not name:
+        raise Refused(f"{written} is no counter; write it as database.collection:name.")
+    return ns, session.find_id(ns, name)
+
+
+def count(args: argparse.Namespace) -> int:
+    """Raise a two-step counter once."""
+
+    def do(session: Session) -> Outcome:
+        token = None if args.token is None else _token(args.token)
+        id = _id(session, args, args.id)
+        return session.once.count(args.ns, id, token, args.by, args.owner, args.create)
+
+    return _once(args, do)
+
+
+def process(args: argparse.Namespace) -> int:
+    """Raise a total once for an entry."""
+
+    def do(session: Session) -> Outcome:
+        key = _id(session, args, args.key)
+        return session.once.process(args.ns, key, _value(args.entry), args.by, args.field or "", args.create)
+
+    return _once(args, do)
+
+
+def _once(args: argparse.Namespace, write: Callable[[Session], Outcome]) -> int:
+    with open_session(args) as session:
+        try:
+            choose_layout(args, session)
+            outcome = write(session)
+        except Refused as error:
+            outcome = Outcome("refused", args.ns, None, str(error))
+    return report(outcome, args.json, with_value=True)
+
+
+def _id(session: Session, args: argparse.Namespace, written: str) -> Value:
+    """The stored id that is meant; where the command may make one, also a new one."""
+    try:
+        return session.find_id(args.ns, written)
+    except NotFound:
+        if not args.create:
+            raise
+        return _value(written)
+
+
+def _value(written: str) -> Value:
+    """Extended JSON where a text looks like it, else the text itself."""
+    if written[:1] in ("{", '"') or re.fullmatch(r"-?\d+", written):
+        try:
+            return text.value_from_text(written)
+        except Unreadable:
+            if written[:1] != "{":
+                raise
+    return Value.of(written)
+
+
+def _token(written: str) -> Value:
+    """A token: the digits of an ObjectId as the window shows them, Extended JSON, else plain text."""
+    if re.fullmatch(r"[0-9a-f]{24}", written):
+        return Value.of(ObjectId(written))
+    return Value.of(written) if written.isdigit() else _value(written)

@@ -1,0 +1,172 @@
+"""The command that carries out a plan, or says what it would do: ``palimpsest repair SOURCE --plan FILE [--apply]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from model.commands.output import Progress, json_row, table
+from model.commands.read import open_session
+from model.errors import NotFound, Refused
+from model.findings import Finding, Unchecked
+from model.names import id_name
+from model.records import Kind, Outcome
+from model.repair import DryItem, profile_of
+from model.repair.plan import Item, Plan
+from model.session import Session
+from model.sources import with_kept_password
+from model.userdata import folders
+from model.userdata.connections import needs_password
+from model.userdata.journal import Journal
+
+Line = tuple[Item, Kind, str, str]
+"""An item, its outcome, the word for it, and the detail."""
+
+_REPORTS = (".html", ".htm", ".json")
+_WORDS = {"young": "too young", "changed": "changed", "asks": "asks", "nothing": "nothing to do", "refused": "refused"}
+
+
+def keep_plan(session: Session, path: str, findings: Iterable[Finding], unchecked: Sequence[Unchecked]) -> str:
+    """Write the plan for what a scan has found; a sentence on what is in it."""
+    plan = session.repairs.plan(findings, unchecked)
+    plan.save(path)
+    done = sum(item.ticked for item in plan.items)
+    asks = sum(item.asks for item in plan.items)
+    left = len(plan.items) - done - asks
+    said = f"The plan {path} has {len(plan.items):,} item{'' if len(plan.items) == 1 else 's'}: {done:,} to be done"
+    said += f", {asks:,} that ask a person first" if asks else ""
+    return said + (f", {left:,} without a repair." if left else ".")
+
+
+def repair(args: argparse.Namespace) -> int:
+    """Do what a plan says, item by item, or say what that would be."""
+    for path in args.report:
+        if Path(path).suffix.lower() not in _REPORTS:
+            raise Refused(f"A report is a page or JSON: call it {path}.html or {path}.json.")
+    if args.profile is None and not args.layout:
+        args.profile = profile_of(Plan.load(args.plan))  # as it was scanned
+    with open_session(args) as session, Progress("Looking at item") as progress:
+        plan = session.repairs.load(args.plan)
+        for ns in plan.layouts if args.layout else ():
+            session.set_layout(ns, args.layout)
+        lines: list[Line] = []
+        run, offers = "", []
+        if args.apply:
+            running = session.repairs.apply(plan, progress, confirmed=True)
+            run = running.id
+            done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail) for no, outcome in running)
+            try:
+                _print(done, lines, args.json, progress)
+            except BaseException:
+                if not session.is_local and any(kind == "applied" for _, kind, _, _ in lines):
+                    print(f"What was done so far is undone with palimpsest undo {run}.", file=sys.stderr)
+                raise
+            offers = running.offers
+        else:
+            _print(_drawn(plan, session.repairs.dry_run(plan, progress)), lines, args.json, progress)
+        for path in args.report:
+            _report(session, plan, lines, args.apply, "" if session.is_local else run, path)
+        if not args.json:
+            _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers)
+    kinds = [kind for _, kind, _, _ in lines]
+    if "unknown" in kinds:
+        return 3
+    if args.apply:
+        return 1 if any(kind != "applied" for kind in kinds) else 0
+    return 1 if any(word != "would" for _, _, word, _ in lines) else 0
+
+
+def undo_run(args: argparse.Namespace) -> int:
+    """Take back what a run of repairs wrote, its last write first."""
+    records = list(Journal().records("run", args.entry))
+    if not records:
+        raise NotFound(f"The journal has no run {args.entry}; `palimpsest journal` lists what was written.")
+    source = records[0].entry.source
+    if args.source is None and needs_password(with_kept_password(source)):
+        raise Refused(f"{source} wants a password that is not kept here; give --source URI with it.")
+    with open_session(args, args.source or source) as session, Progress("Undoing write") as progress:
+        kinds: list[Kind] = []
+
+        def noted() -> Iterator[Outcome]:
+            for outcome in session.repairs.undo(args.entry, progress, elsewhere=args.source is not None):
+                kinds.append(outcome.kind)
+                yield outcome
+
+        if args.json:
+            for outcome in noted():
+                progress.make_way()
+                row = json_row(outcome=outcome.kind, ns=outcome.ns, id=outcome.id, detail=outcome.detail)
+                print(row, flush=True)
+        else:
+            rows = ((o.kind, o.ns, "" if o.id is None else id_name(o.id), o.detail) for o in noted())
+            if not table(("Outcome", "Collection", "Document", "Detail"), rows, progress=progress):
+                print(f"Nothing of {args.entry} is left to undo.")
+    if "unknown" in kinds:
+        return 3
+    return 1 if any(kind != "applied" for kind in kinds) else 0
+
+
+def _drawn(plan: Plan, items: Iterable[DryItem]) -> Iterator[Line]:
+    for dry in items:
+        item = plan.item(dry.no)
+        if not item.ticked and not item.asks:
+            yield item, "skipped", "not ticked", "It is not ticked in the plan."
+            continue
+        kind: Kind = "refused" if dry.verdict == "refused" else "skipped"
+        text = dry.text if dry.text.endswith(("?", ".")) else f"{dry.text}."
+        yield item, kind, _WORDS.get(dry.verdict, dry.verdict), text
+
+
+def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: Progress) -> None:
+    def noted() -> Iterator[Line]:
+        for line in coming:
+            lines.append(line)
+            yield line
+
+    if as_json:
+        for item, kind, _, detail in noted():
+            progress.make_way()
+            print(json_row(outcome=kind, ns=item.finding.ns, id=item.finding.id, detail=detail), flush=True)
+        return
+    rows = (
+        (
+            str(item.no),
+            item.finding.code,
+            word,
+            item.finding.ns,
+            "" if item.finding.id is None else id_name(item.finding.id),
+            detail,
+        )
+        for item, _, word, detail in noted()
+    )
+    table(("Item", "Class", "Outcome", "Collection", "Document", "Detail"), rows, right=(0,), progress=progress)
+
+
+def _sum_up(plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: Sequence[str]) -> None:
+    left = len(plan.items) - len(lines)
+    without = f" {left:,} {'has' if left == 1 else 'have'} no repair; the plan says what to do." if left else ""
+    words = [word for _, _, word, _ in lines]
+    counts = ", ".join(f"{words.count(word):,} {word}" for word in dict.fromkeys(words))
+    if not lines:
+        print(f"The plan has nothing to repair.{without}")
+    elif applied:
+        undo = f" Undo all of it with palimpsest undo {run}." if "applied" in words and run else ""
+        print(f"{counts}.{without}{undo}")
+    else:
+        would = words.count("would")
+        print(f"{counts}; nothing was written, --apply does {'it' if would == 1 else f'these {would:,}'}.{without}")
+    for offer in offers:
+        print(f"You may want to: {offer}")
+
+
+def _report(session: Session, plan: Plan, lines: Sequence[Line], applied: bool, run: str, path: str) -> None:
+    results = [(item.no, _result(kind, word, applied), detail) for item, kind, word, detail in lines]
+    made = session.repairs.report_json if path.lower().endswith(".json") else session.repairs.report_html
+    folders.write(Path(path), made(plan, results, applied, run))
+
+
+def _result(kind: Kind, word: str, applied: bool) -> str:
+    verdicts = {said: verdict for verdict, said in _WORDS.items()}
+    return kind if applied else verdicts.get(word, "would" if word == "would" else "skipped")

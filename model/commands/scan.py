@@ -1,0 +1,124 @@
+"""The command that looks for damage: ``palimpsest scan SOURCE [NS …]``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from model.commands.output import Progress, json_row, moment, table
+from model.commands.read import open_session
+from model.commands.repair import keep_plan
+from model.errors import Refused
+from model.findings import CLASSES, Finding, Unchecked
+from model.health import counted
+from model.names import id_name
+from model.repair.plan import slim
+from model.scan import Summary
+from model.session import Session
+from model.values.canonical import Value
+
+LISTED = 5  # documents that were not checked and are named one by one
+
+
+def scan(args: argparse.Namespace) -> int:
+    """Findings as rows, or by class with what each means; 0 none, 1 some."""
+    places = [place for place in args.places if place]
+    if (args.layout or args.ids) and (not places or not all("." in place for place in places)):
+        option = "--layout" if args.layout else "--id"
+        raise Refused(f"Name the collection that {option} is for, as in `palimpsest scan SOURCE shop.contracts`.")
+    with open_session(args) as session, Progress("Looking at document") as progress:
+        for ns in places if args.layout else ():
+            session.set_layout(ns, args.layout)
+        ids = [session.find_id(places[0], each) for each in args.ids] if args.ids else None
+        work = session.scan(places, ids, "gentle" if args.gentle else "fast", progress)
+        try:
+            if args.plan:
+                kept = [slim(each) if isinstance(each, Finding) else each for each in work]
+                found: Iterable[Finding | Unchecked] = kept
+            else:
+                kept, found = [], work
+            findings = (each for each in found if isinstance(each, Finding))
+            count = _rows(findings, progress) if args.json else _classes(findings, progress)
+        finally:
+            _remember(session, places, ids, work.summary)
+        plan = _plan(session, args.plan, kept) if args.plan else ""
+        _sum_up(work.summary, plan, args.json)
+    return 1 if count else 0
+
+
+def _remember(session: Session, places: Sequence[str], ids: Sequence[Value] | None, summary: Summary) -> None:
+    """Count the scan for ``palimpsest health``; that this cannot be done is no reason to fail."""
+    if not session.health.kept or not (summary.whole or summary.documents):
+        return
+    now = dt.datetime.now(dt.UTC)
+    try:
+        session.health.keep(counted(now, places, ids, summary))
+    except Refused as error:
+        print(f"This scan will be missing in `palimpsest health`. {error}", file=sys.stderr)
+
+
+def _plan(session: Session, path: str, kept: Sequence[Finding | Unchecked]) -> str:
+    unchecked = [each for each in kept if isinstance(each, Unchecked)]
+    return keep_plan(session, path, [each for each in kept if isinstance(each, Finding)], unchecked)
+
+
+def _rows(findings: Iterator[Finding], progress: Progress) -> int:
+    count = 0
+    for each in findings:
+        count += 1
+        progress.make_way()
+        row = {"class": each.code, "ns": each.ns, "id": each.id, "versions": list(each.versions)}
+        print(json_row(**row, detail=each.detail, repair=each.repair), flush=True)
+    return count
+
+
+def _classes(findings: Iterator[Finding], progress: Progress) -> int:
+    """Every class with what it means and its findings; only what is printed is held."""
+    by_class: dict[str, list[tuple[str, ...]]] = {}
+    for each in findings:
+        by_class.setdefault(each.code, []).append(_cells(each))
+    progress.make_way()
+    for code, told in CLASSES.items():
+        rows = by_class.get(code)
+        if rows:
+            print(f"{code}  {told.name}: {len(rows):,}\n{told.meaning} {told.today}")
+            table(("Collection", "Document", "Found", "Written", "Repair"), rows)
+            print()
+    return sum(map(len, by_class.values()))
+
+
+def _cells(each: Finding) -> tuple[str, ...]:
+    repair = each.repair or ("none yet: too young" if each.young and each.code in ("T1", "T3", "A1") else "none")
+    id = "(unreadable)" if each.id is None else id_name(each.id)
+    return each.ns, id, each.detail, moment(each.at), repair
+
+
+def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
+    """The end of the text; beside JSON what was not checked goes where it does not mix with the rows."""
+    out = sys.stderr if as_json else sys.stdout
+    for line in _unchecked(summary.unchecked):
+        print(line, file=out)
+    if as_json:
+        if plan:
+            print(plan, file=out)
+        return
+    findings = "1 finding" if summary.findings == 1 else f"{summary.findings:,} findings"
+    documents = "1 document" if summary.documents == 1 else f"{summary.documents:,} documents"
+    print(f"{findings}; {documents} looked at in {summary.seconds:.1f} s.")
+    if plan:
+        print(plan)
+
+
+def _unchecked(unchecked: Sequence[Unchecked]) -> Iterator[str]:
+    told = 0
+    for each in unchecked:
+        if each.id is not None:
+            told += 1
+            if told > LISTED:
+                continue
+        which = each.ns if each.id is None else f"{each.ns} {id_name(each.id)}"
+        yield f"Not checked: {which}: {each.why}"
+    if told > LISTED:
+        yield f"Not checked: {told - LISTED:,} documents more."

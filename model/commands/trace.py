@@ -1,0 +1,65 @@
+"""Commands that follow a document through all its versions: blame and bisect."""
+
+from __future__ import annotations
+
+import argparse
+
+from model import text
+from model.commands.output import Progress, json_row, moment, number, table
+from model.commands.read import document, open_session
+from model.history.chain import Bisection, Blame, Turn, key_text
+from model.names import version_name
+
+
+def blame(args: argparse.Namespace) -> int:
+    """Each field of the current version with the version that last set it."""
+    with open_session(args) as session, Progress("Reading version") as progress:
+        found = session.blame(args.ns, document(args, session), progress, ("_id", *args.keys) if args.keys else None)
+        progress.make_way()
+        if args.json:
+            for one in found:
+                print(json_row(path=list(one.path), v=one.version.v, at=one.version.at))
+            return 0
+        header = ("Field", "Set in", "At", "By", "Value")
+        table(header, (_blame_cells(one) for one in found))
+    return 0
+
+
+def _blame_cells(one: Blame) -> tuple[str, ...]:
+    version, now = version_name(one.version.v), one.now
+    where = (
+        version if one.since is None else f"{version_name(one.since.v)}–{version}" if one.op else f"{version} or before"
+    )
+    shown = f"{now.kind}, {number(now.size)} bytes" if now.value is None else text.shown(now.value, limit=50)
+    return key_text(one.key), where, moment(one.version.at), one.version.author or "", shown
+
+
+def bisect(args: argparse.Namespace) -> int:
+    """The versions at which a condition turns; 1 where it never does."""
+    with open_session(args) as session, Progress("Looking at version") as progress:
+        found = session.bisect(args.ns, document(args, session), args.filter, progress)
+        progress.make_way()
+        if args.json:
+            for turn in found.turns:
+                at = turn.version.at
+                print(json_row(v=turn.version.v, at=at, holds=turn.holds, before=turn.before.v, missing=turn.gap))
+        elif found.turns:
+            table(("Version", "At", "By", "", ""), map(_turn_cells, found.turns))
+        else:
+            print(_never(found))
+    return 0 if found.turns else 1
+
+
+def _turn_cells(turn: Turn) -> tuple[str, ...]:
+    version = turn.version
+    missing = "version" if turn.gap == 1 else "versions"
+    doubt = f"or in one of the {turn.gap} missing {missing} after {version_name(turn.before.v)}" if turn.gap else ""
+    says = "holds from here on" if turn.holds else "does not hold from here on"
+    return version_name(version.v), moment(version.at), version.author or "", says, doubt
+
+
+def _never(found: Bisection) -> str:
+    if not found.looked:
+        return "No version could be read."
+    says = "holds in each" if found.holds else "does not hold in any"
+    return f"It never turns: the condition {says} of the {found.looked:,} versions that can be read."

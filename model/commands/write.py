@@ -1,0 +1,182 @@
+"""Commands that write: edit, restore and undo; and the journal of what they wrote."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+
+from model import text
+from model.commands.output import drop_output, json_row, moment, table
+from model.commands.read import choose_layout, document, open_session
+from model.commands.repair import undo_run
+from model.errors import Refused, Unreadable
+from model.names import id_name
+from model.records import Entry, Outcome
+from model.session import Session
+from model.sources import with_kept_password
+from model.userdata.connections import needs_password
+from model.userdata.journal import Journal
+from model.values.canonical import Path, Value
+
+EXITS = {"applied": 0, "skipped": 0, "conflict": 1, "refused": 2, "unknown": 3}
+
+
+def edit(args: argparse.Namespace) -> int:
+    """One guarded write of some fields."""
+    if not args.set_fields and not args.unset_fields:
+        raise Refused("Nothing to change: say --set PATH=EJSON or --unset PATH.")
+    values: dict[str | Path, Value | object] = {}
+    for written in args.set_fields:
+        path, value = _assignment(written)
+        if path in values:
+            raise Refused(f"{path} is set twice; say it once.")
+        values[path] = value
+    return _one_write(
+        args, lambda session, id: session.edit(args.ns, id, values, list(args.unset_fields), base=args.base)
+    )
+
+
+def _assignment(written: str) -> tuple[str, Value]:
+    """Path and value of PATH=EJSON; an = in a field's name stands in quotes."""
+    quoted = False
+    for at, c in enumerate(written):
+        if c == '"' and written[at - 1 : at] != "\\":
+            quoted = not quoted
+        if c == "=" and not quoted:
+            try:
+                return written[:at], text.value_from_text(written[at + 1 :])
+            except Unreadable as error:
+                raise Unreadable(f"The value for {written[:at]} is no Extended JSON: {error}") from None
+    raise Refused(f"{written} is no change; write PATH=EJSON, as in status='\"active\"'.")
+
+
+def restore(args: argparse.Namespace) -> int:
+    """An old state, or some fields of it, as a new version."""
+    fields = None if args.fields is None else [text.path_from_text(f) for f in args.fields]
+    return _one_write(
+        args,
+        lambda session, id: session.restore(args.ns, id, session.find_version(args.ns, id, args.v), fields),
+    )
+
+
+def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outcome]) -> int:
+    with open_session(args) as session:
+        id: Value | None = None
+        try:
+            id = document(args, session)
+            outcome = write(session, id)
+        except Refused as error:
+            outcome = Outcome("refused", args.ns, id, str(error))
+        # What is in memory is gone with this process, so there is nothing to undo afterwards.
+        hint = f" (palimpsest undo {outcome.entry})" if outcome.kind == "applied" and not session.is_local else ""
+    return report(outcome, args.json, hint)
+
+
+def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = False) -> int:
+    """Print how a write ended, and the exit status that says the same."""
+    said = f"{outcome.kind}: {outcome.detail}{hint}"
+    try:
+        if as_json:
+            print(outcome_json(outcome, with_value), flush=True)
+        elif outcome.kind != "refused":
+            print(said, flush=True)
+    except OSError:
+        drop_output()  # the status has to tell how the write ended, whatever becomes of its report
+        if outcome.kind != "refused":
+            print(said, file=sys.stderr)
+    if outcome.kind == "refused":
+        print(outcome.detail, file=sys.stderr)
+    return EXITS[outcome.kind]
+
+
+def outcome_json(outcome: Outcome, with_value: bool = False) -> str:
+    """The row of an outcome; with the number that was handed out, or the counter as it is now."""
+    row: dict[str, object] = {"outcome": outcome.kind, "ns": outcome.ns, "id": outcome.id, "detail": outcome.detail}
+    return json_row(**row, value=outcome.value) if with_value else json_row(**row)
+
+
+# --- the journal
+
+
+def journal(args: argparse.Namespace) -> int:
+    """What was written from here, newest first; or what of it is old enough to be forgotten."""
+    if args.prune is not None:
+        return _prune(args)
+    if args.apply:
+        raise Refused("--apply goes with --prune AGE; the journal is only shown otherwise.")
+    entries = _entries(Journal())
+    if args.json:
+        for e in entries:
+            print(_entry_json(e))
+        return 0
+    rows = (
+        (e.id, moment(e.at), e.action, e.kind, f"by {e.undone_by}" if e.undone_by else "", e.ns, _id_of(e), e.detail)
+        for e in entries
+    )
+    if not table(("Entry", "At", "Action", "Outcome", "Undone", "Collection", "Document", "Detail"), rows, right=(0,)):
+        print("Nothing was written from here so far.")
+    return 0
+
+
+def _prune(args: argparse.Namespace) -> int:
+    gone, kept = Journal().prune(args.prune, args.apply)
+    if args.json:
+        print(json_row(entries=gone, kept=kept, applied=args.apply))
+        return 0
+    how = (
+        "forgotten"
+        if args.apply
+        else "old enough; nothing was forgotten, --apply does it, and they cannot be undone then"
+    )
+    still = f" {kept:,} older {'one stays' if kept == 1 else 'ones stay'}: not settled, or needed by a younger entry."
+    print(f"{gone:,} {'entry is' if gone == 1 else 'entries are'} {how}.{still if kept else ''}")
+    return 0
+
+
+def _entries(kept: Journal) -> Iterator[Entry]:
+    before: str | None = None
+    while page := kept.entries(limit=100, before=before):
+        yield from page
+        before = page[-1].id
+
+
+def _id_of(entry: Entry) -> str:
+    return id_name(text.value_from_text(entry.document)) if entry.document else ""
+
+
+def _entry_json(entry: Entry) -> str:
+    return json_row(
+        entry=entry.id,
+        at=entry.at,
+        source=entry.source,
+        ns=entry.ns,
+        id=text.value_from_text(entry.document) if entry.document else None,
+        action=entry.action,
+        outcome=entry.kind,
+        detail=entry.detail,
+        hash_before=entry.hash_before,
+        hash_after=entry.hash_after,
+        undoable=entry.undoable,
+        undone_by=entry.undone_by,
+    )
+
+
+def undo(args: argparse.Namespace) -> int:
+    """The guarded inverse of an entry, or of a whole run of repairs."""
+    if args.entry.startswith("run-"):
+        return undo_run(args)
+    record = Journal().record(args.entry)
+    if not record.entry.undoable:
+        refused = f"Entry {args.entry} cannot be undone. {record.entry.why_not}"
+        return report(Outcome("refused", record.entry.ns, record.document, refused), args.json)
+    args.ns = record.entry.ns
+    if args.source is None and needs_password(with_kept_password(record.entry.source)):
+        raise Refused(f"{record.entry.source} wants a password that is not kept here; give --source URI with it.")
+    with open_session(args, args.source or record.entry.source) as session:
+        try:
+            choose_layout(args, session)
+            outcome = session.undo(args.entry, elsewhere=args.source is not None)
+        except Refused as error:
+            outcome = Outcome("refused", args.ns, record.document, str(error))
+    return report(outcome, args.json)

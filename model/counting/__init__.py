@@ -1,0 +1,1 @@
+"""What is counted: sequences, two-step counters with pending tokens, apply-once lists."""

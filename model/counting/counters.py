@@ -1,0 +1,135 @@
+"""Numbers handed out one after another: by a counter's document, or as the next after the highest that is there.
+
+A counter is a document ``{_id: name, seq: n}`` and moves by a swap on its exact value, so no number goes to two. One
+whose swap stayed in doubt goes to nobody: the swap is guarded by a value that never comes back, so landing late it can
+but leave that number out. Numbers are never lowered and gaps never filled.
+
+The highest number in a collection tells the next one where no counter is kept; the unique index lets one of those in
+who try it. A document that holds the highest number takes it away when it is deleted, so such a number may come twice
+in the course of time; a counter does not forget it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model import text
+from model.errors import Refused
+from model.layouts.reserved_fields import number_of, whole_number
+from model.names import id_name
+from model.records import Outcome
+from model.server.guards import by_id, exact, refuse_twin
+from model.server.retry import Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
+
+TRIES = 100
+DOUBTS = 2
+"""How often the swap of a counter may stay in doubt before that is said; each costs one number at most."""
+_MOST = 2**63 - 1
+_MOST_DOUBLE = 2**53
+_NUMBERS = (c.DOUBLE, c.INT32, c.INT64)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One counter: its collection, the document's id, and the field with the last number handed out."""
+
+    ns: str
+    name: Value
+    field: str
+
+
+def read(server: Port, of: Counter) -> bytes | None:
+    """The counter's document; None where there is none."""
+    for raw in server.find(of.ns, {"_id": of.name}):
+        if c.get(raw, ("_id",)) == of.name:
+            return raw
+    return None
+
+
+def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Write]:
+    """The number after a counter's, higher than ``above``, and the write that takes it; raises ``Refused``."""
+    last = c.get(raw, (of.field,)) if raw is not None else None
+    number = number_of(last)
+    if raw is not None and (last is None or last.type not in _NUMBERS or number is None):
+        shown = "missing" if last is None else text.shown(last)
+        raise Refused(f"{of.field} of the counter {id_name(of.name)} in {of.ns} is {shown}, which is no whole number.")
+    drawn = _as(last, max(number or 0, above) + 1, of)
+    if raw is None:
+        made = c.document([("_id", of.name), (of.field, drawn)])
+        return drawn, Write(of.ns, "insert", {}, made, "a new counter")
+    guard = by_id(of.name) | exact(of.field, last)
+    return drawn, Write(of.ns, "update", guard, {"$set": {of.field: drawn}}, "the next number")
+
+
+def _as(last: Value | None, number: int, of: Counter) -> Value:
+    if number > (_MOST_DOUBLE if last is not None and last.type == c.DOUBLE else _MOST):
+        raise Refused(f"The counter {id_name(of.name)} in {of.ns} has handed out the largest number there is.")
+    if last is not None and last.type == c.DOUBLE:  # as the shell writes numbers
+        return Value.of(float(number))
+    return whole_number(number, last)
+
+
+def draw(server: Port, of: Counter, above: int = 0, create: bool = False) -> Outcome:
+    """Hand out the next number, which is the outcome's ``value``; ``create`` makes a counter that is not there."""
+    doubts = 0
+    try:
+        for _ in range(TRIES):
+            raw = read(server, of)
+            if raw is None and not create:
+                return Outcome("refused", of.ns, of.name, missing(of))
+            if raw is None:
+                refuse_twin(server, of.ns, "_id", of.name)
+            number, write = following(of, raw, above)
+            end = run(server, write, None)
+            if end.kind == "applied":
+                said = f"{id_name(of.name)} handed out {text.shown(number)}."
+                return Outcome("applied", of.ns, of.name, said, value=number)
+            if end.kind == "unknown":
+                doubts += 1
+            if end.kind == "refused" or doubts == DOUBTS:
+                return _without_number(of, end.sentence, doubts)
+    except Refused as error:
+        return _without_number(of, str(error), doubts)
+    return _without_number(of, "Others move it all the time; try again.", doubts)
+
+
+def missing(of: Counter) -> str:
+    """What to say where there is no such counter."""
+    return f"There is no counter {id_name(of.name)} in {of.ns}; create it, or check its name."
+
+
+def _without_number(of: Counter, why: str, doubts: int) -> Outcome:
+    if not doubts:
+        return Outcome("refused", of.ns, of.name, why)
+    said = (
+        f"No number was handed out, and it is not known whether {id_name(of.name)} moved. {why} The next one is good."
+    )
+    return Outcome("unknown", of.ns, of.name, said)
+
+
+def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
+    """The highest number that stands in a field, 0 where none does; raises ``Refused`` where it is no whole one."""
+    found = server.find(ns, {field: {"$type": list(_TYPES)}}, sort={field: -1}, projection={field: 1}, limit=1)
+    for raw in found:
+        value = c.get(raw, (field,))
+        number = number_of(value)
+        if value is None or value.type not in _TYPES or number is None:
+            shown = "a list" if value is None else text.shown(value)
+            raise Refused(f"The highest {field} in {ns} is {shown}, and no whole number follows that; mend it first.")
+        return number, value
+    return 0, None
+
+
+def after(server: Port, ns: str, field: str) -> Value:
+    """The number after the highest, of its type; raises ``Refused``."""
+    number, value = highest(server, ns, field)
+    if number >= (_MOST_DOUBLE if value is not None and value.type == c.DOUBLE else _MOST):
+        raise Refused(f"{ns} holds the largest number there is in {field}; mend that first.")
+    return (
+        Value.of(float(number + 1)) if value is not None and value.type == c.DOUBLE else whole_number(number + 1, value)
+    )
+
+
+_TYPES = (*_NUMBERS, c.DECIMAL128)

@@ -1,0 +1,76 @@
+"""The archive against the collection: current versions that it lacks, and what can be told of those in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from model.errors import Cancelled
+from model.feed.archive_rows import Rows, in_batches
+from model.feed.fed import Fed
+from model.layouts.reserved_fields import legible, number_of, place_of, unreadable, version_damage, whole_number
+from model.layouts.stream import Stream
+from model.names import id_name, version_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: Callable[[], bool]) -> Iterator[Fed]:
+    """Archive every current version that the archive lacks; a version in between cannot be proven, and is told.
+
+    ``first``: nothing was ever fed here, so that whole histories which are missing are told in one sentence. Raises
+    ``Cancelled`` where ``stop`` says so.
+    """
+    before = 0
+    for batch in in_batches(layout.server.find(layout.ns, sort={"_id": 1})):
+        if stop():
+            raise Cancelled
+        known: list[tuple[Value, Value, bytes]] = []
+        for raw in batch:
+            p, found = layout.profile, legible(raw)
+            id, v = found.get(p.id), found.get(p.version)
+            wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw) or rows.unfit(id, raw)
+            if wrong or id is None or v is None:
+                shown = id or found.get("_id") or Value.of(None)
+                detail = f"The current version of {id_name(shown)} cannot be archived: {wrong}."
+                yield Fed("refused", layout.ns, detail, shown, None, lag)
+                continue
+            known.append((id, v, raw))
+        there = rows.rows([(id, v) for id, v, _ in known])
+        for id, v, raw in known:
+            row = there.get((id, place_of(v)))
+            if row is not None and rows.same(row, raw):
+                continue
+            gap = None if row is not None else gap_below(layout, rows, id, v)
+            # What is missing is told, and so noted, first: once the current version is archived nobody sees it.
+            if gap is not None and first and gap[0] == 1:
+                before += 1
+            elif gap is not None:
+                yield Fed("refused", layout.ns, told(gap, id), id, gap[1], lag)
+            found_now = "other" if row is not None else rows.put(id, v, raw)
+            if found_now == "new":
+                yield Fed("applied", layout.ns, f"{version_name(v)} of {id_name(id)} is archived.", id, v, lag)
+            elif found_now == "other":
+                detail = (
+                    f"{rows.ns} holds another {version_name(v)} of {id_name(id)} than is current: it was changed "
+                    "without a new version. Nothing was overwritten."
+                )
+                yield Fed("conflict", layout.ns, detail, id, v, lag)
+    if before:
+        documents = "one document" if before == 1 else f"{before:,} documents"
+        yield Fed("note", layout.ns, f"Earlier versions of {documents} were there before the archive was fed.", lag=lag)
+
+
+def gap_below(layout: Stream, rows: Rows, id: Value, v: Value) -> tuple[int, Value, int] | None:
+    """The first and the last version between the archive and the current one; None where there is none."""
+    number = number_of(v)
+    if number is None or number < 2 or v.type not in (c.INT32, c.INT64) or layout.profile.numbering != "next":
+        return None
+    below = rows.below(id, v) or 0
+    return (below + 1, whole_number(number - 1, v), number - 1) if below < number - 1 else None
+
+
+def told(gap: tuple[int, Value, int], id: Value, how: str = "overwritten while nobody watched") -> str:
+    """A sentence on versions that are lost."""
+    first, v, last = gap
+    which = f"{version_name(v)} of {id_name(id)} was" if first == last else f"v{first} to v{last} of {id_name(id)} were"
+    return f"{which} {how}, and cannot be proven."

@@ -1,0 +1,151 @@
+"""The archive of a fed collection: its rows are inserted under id and version, and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from bson import ObjectId
+
+from model.errors import Refused
+from model.feed.ledger import trouble
+from model.layouts.archive_reader import WithArchive
+from model.layouts.indexes import create_unique, is_unique
+from model.layouts.reserved_fields import number_of, place_of
+from model.names import id_name, version_name
+from model.server.guards import LARGEST
+from model.server.retry import Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+class Rows:
+    """The rows of one archive; ``layout`` says how they are made and what of them is content."""
+
+    def __init__(self, server: Port, layout: WithArchive) -> None:
+        self.server, self.layout = server, layout
+        self.ns = layout.archive
+        self._profile = layout.profile
+
+    def prepare(self) -> bool:
+        """Make sure of the unique index, without which a version could be archived twice; whether it was made.
+
+        It is made in an archive that is empty; raises ``Refused`` where there are rows and no index.
+        """
+        names = (self._profile.archive_id, self._profile.version)
+        if is_unique(self.server, self.ns, names):
+            return False
+        if next(iter(self.server.find(self.ns, projection={"_id": 1}, limit=1)), None) is not None:
+            db, _, name = self.ns.partition(".")
+            keys = ", ".join(f"{field}: 1" for field in names)
+            raise Refused(
+                f"{self.ns} has no unique index on {names[0]} and {names[1]}, so a version could be archived twice; "
+                f'create it: db.getSiblingDB("{db}")["{name}"].createIndex({{{keys}}}, {{unique: true}}).'
+            )
+        create_unique(self.server, self.ns, names)
+        return True
+
+    def unfit(self, id: Value, raw: bytes) -> str:
+        """Why a document can have no row, which is a little larger than itself, in a few words; "" where it can."""
+        if self.layout.names_itself(raw):
+            return f"has a field {self._profile.archive_id} of its own, in which {self.ns} keeps the document's id"
+        size = len(raw) if len(raw) < LARGEST // 2 else len(self.layout.row_of(Value.of(ObjectId()), id, raw))
+        return f"would be {size / (1 << 20):.2f} MB as a row, and a server takes 16 MB" if size > LARGEST else ""
+
+    def document(self, row: bytes, key: Value) -> bytes:
+        """The stored document that a row was made of, as far as its order matters to the next row."""
+        p = self._profile
+        rest = [(name, value) for name, value in c.fields(row) if name not in ("_id", p.archive_id)]
+        id = c.get(row, (p.archive_id,))
+        named = [(p.id, id)] if p.id != "_id" and id is not None else []
+        return c.document([("_id", key), *named, *rest])
+
+    def row(self, id: Value, v: Value) -> bytes | None:
+        """The row of exactly this document and version."""
+        p = self._profile
+        for raw in self.server.find(self.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": v}}):
+            if c.get(raw, (p.archive_id,)) == id:
+                return raw
+        return None
+
+    def rows(self, pairs: Sequence[tuple[Value, Value]]) -> dict[tuple[Value, int | None], bytes]:
+        """The rows of several documents and versions, by id and number."""
+        p = self._profile
+        wanted = {(id, place_of(v)) for id, v in pairs}
+        filter = {
+            p.archive_id: {"$in": list(dict.fromkeys(id for id, _ in pairs))},
+            p.version: {"$in": list(dict.fromkeys(v for _, v in pairs))},
+        }
+        found: dict[tuple[Value, int | None], bytes] = {}
+        for raw in self.server.find(self.ns, filter) if pairs else ():
+            key = (c.get(raw, (p.archive_id,)) or Value.of(None), place_of(c.get(raw, (p.version,))))
+            if key in wanted:
+                found[key] = raw
+        return found
+
+    def below(self, id: Value, v: Value) -> int | None:
+        """The highest version number in the archive below one; None where there is none."""
+        p = self._profile
+        where = {p.archive_id: {"$eq": id}, p.version: {"$lt": v}}
+        for raw in self.server.find(self.ns, where, sort={p.version: -1}, limit=1):
+            return number_of(c.get(raw, (p.version,)))
+        return None
+
+    def newest(self, id: Value) -> Value | None:
+        """The highest version in the archive."""
+        return next(iter(self.versions(id, 1)), None)
+
+    def versions(self, id: Value, most: int) -> list[Value]:
+        """The highest versions in the archive, the highest first."""
+        p = self._profile
+        keys = {p.archive_id: 1, p.version: 1}
+        rows = self.server.find(self.ns, {p.archive_id: {"$eq": id}}, {p.version: -1}, keys, limit=most)
+        return [v for raw in rows if c.get(raw, (p.archive_id,)) == id and (v := c.get(raw, (p.version,))) is not None]
+
+    def same(self, row: bytes, raw: bytes) -> bool:
+        """Whether a row has the content of a stored document."""
+        return self.layout.row_own.content(row) == self.layout.own.content(raw)
+
+    def put(self, id: Value, v: Value, raw: bytes) -> Literal["new", "there", "other"]:
+        """Archive a version: it is new, it was there with the same content, or something else is there.
+
+        Raises ``Refused`` where the server does not take it, ``Unreachable`` where it is not known whether it did.
+        """
+        own = ObjectId()
+        row = self.layout.row_of(Value.of(own), id, raw)
+        end = run(
+            self.server,
+            Write(self.ns, "insert", {}, row, f"{version_name(v)} is archived"),
+            lambda: (there := self.row(id, v)) is not None and c.get(there, ("_id",)) == Value.of(own),
+        )
+        if end.kind == "applied":
+            return "new"
+        if end.kind != "conflict":
+            error = trouble(end)
+            raise type(error)(f"{version_name(v)} of {id_name(id)} is not in {self.ns} for certain: {error}")
+        there = self.row(id, v)
+        if there is None:
+            p = self._profile
+            if any(
+                True for _ in self.server.find(self.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": v}}, limit=1)
+            ):
+                return "other"  # of an id that is another, and that the server finds equal: 1 and 1.0
+            raise Refused(
+                f"{self.ns} does not take {version_name(v)} of {id_name(id)}: another unique index stands in its way; "
+                "drop that first."
+            )
+        return "there" if self.same(there, raw) else "other"
+
+
+def in_batches(documents: Iterator[bytes], most: int = 200, most_bytes: int = 8 << 20) -> Iterator[list[bytes]]:
+    """Documents some at a time."""
+    batch: list[bytes] = []
+    size = 0
+    for raw in documents:
+        batch.append(raw)
+        size += len(raw)
+        if len(batch) >= most or size >= most_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

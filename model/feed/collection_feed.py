@@ -1,0 +1,459 @@
+"""One collection's feed: from its change stream, or by polling where the server has none.
+
+Each event is dealt with by itself: its version is inserted into the archive, or it is kept beside the archive why that
+is impossible; only then the place moves on. So a feeder that dies anywhere leaves at worst a version archived and the
+place before it, and its next run finds the version there with the same content, which is all that it wants.
+
+An update's event brings the document as it is when the event is read, which may be later versions. What came in between
+is made of the version before and what the event says was changed, and is archived only where that proves it: the
+version before is what the event before left, or the archive's row of the number before, with no gap in the feed since
+and no change in place noted of it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal, Protocol
+
+from model.errors import Cancelled, NotAllowed, Refused
+from model.feed import change_event
+from model.feed.archive_comparison import compared, gap_below, told
+from model.feed.archive_rows import Rows
+from model.feed.batch_size import Taking
+from model.feed.change_event import Event
+from model.feed.fed import Fed
+from model.feed.ledger import Ledger, What
+from model.feed.recent_documents import Remembered
+from model.layouts.feed_state import Place
+from model.layouts.reserved_fields import number_of, unreadable, version_damage, whole_number
+from model.layouts.stream import Stream
+from model.names import id_name, version_name
+from model.server.change_stream import Changes, HistoryLost, NoChanges, Take, TooLarge
+from model.server.guards import by_id
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+KEPT_EVERY = 200  # events behind which the place is kept, at the latest
+KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept
+LOOKED_BACK = 1000  # versions of a deleted document, among which the delete may be noted already
+TOLD = 100_000  # what could not be archived and is remembered as told; beyond that the ledger knows
+
+
+class FeedPort(Port, Protocol):
+    """What a feeder needs of a server."""
+
+    def changes(
+        self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False, take: Take = "many"
+    ) -> Changes:
+        """The changes of a collection from now on, or behind a resume token."""
+
+
+class CollectionFeed:
+    """The feed of one collection. Every step raises ``Refused`` where it cannot go on; the next one tries again."""
+
+    def __init__(
+        self, server: FeedPort, layout: Stream, wait_ms: int, once: bool = False, stop: Callable[[], bool] = bool
+    ) -> None:
+        self.server, self.layout = server, layout
+        self._once, self._stop = once, stop
+        self.ns = layout.ns
+        self.rows = Rows(server, layout)
+        self.ledger = Ledger(server, layout.ns, layout.archive)
+        self.polling = False
+        self.idle = False
+        """Whether nothing was waiting when it was looked for last; with ``once``, nothing from before the beginning."""
+        self.archived = 0
+        self._wait_ms = wait_ms
+        self._stream: Changes | None = None
+        self._images = False
+        self._place = Place()
+        self._unkept = 0  # events since the place was kept
+        self._kept: bytes | None = None
+        self._kept_at = time.monotonic()
+        self._quiet = 0
+        self._until = ""  # the place in the stream at which this feeder began, or had compared everything
+        self._states = Remembered()
+        self._untold = False
+        self._taking = Taking()
+        self._told: set[tuple[Value | None, Value | None, What]] = set()
+
+    # --- beginning
+
+    def open(self) -> Iterator[Fed]:
+        """Go on from the place that was kept, or compare where there is none that serves."""
+        if self._stream is not None or self.polling:
+            return
+        if self.rows.prepare():
+            yield self._word(f"{self.rows.ns} was empty, and has its unique index now.")
+        self._states.clear()
+        kept = self.ledger.read()
+        token = kept.token if kept is not None else None
+        self._images = self._keeps_images()
+        try:
+            stream = self._changes(token)
+        except HistoryLost as error:
+            yield self._word(f"{error} {self._since(kept)} Comparing instead.")
+            stream, token = self._changes(None), None
+        except NoChanges as error:
+            self.polling, self._place = True, kept or Place()
+            yield self._word(
+                f"{error} {self.rows.ns} is fed by polling, which compares versions: those that come and go between "
+                "two looks are missed, and so are changes of a document that is deleted before the next."
+            )
+            return
+        self._place = kept or Place()
+        self._kept = self._place.token
+        try:
+            if token is None:
+                yield from self._compare(first=kept is None)
+                self._place = Place(stream.token, self._place.at)
+                self._keep()
+                yield self._word(f"{self.rows.ns} is fed from the change stream from now on.")
+            else:
+                at = f" of {self._place.at:%Y-%m-%d %H:%M:%S} UTC" if self._place.at else ""
+                yield self._word(f"{self.rows.ns} is fed from the change stream, going on behind the event{at}.")
+            self._until = self._now()
+        except BaseException:
+            stream.close()
+            raise
+        self._stream = stream
+
+    def _changes(self, token: bytes | None) -> Changes:
+        """The stream behind a place, as narrow as what comes next is large."""
+        while True:
+            try:
+                return self.server.changes(self.ns, token, self._wait_ms, self._images, self._taking.take)
+            except TooLarge:
+                if not self._taking.narrower():
+                    raise
+
+    def _again(self) -> None:
+        """Open the stream anew behind what was dealt with last; what is remembered stays right."""
+        assert self._stream is not None
+        self._stream.close()
+        try:
+            self._stream = self._changes(self._place.token)
+        except HistoryLost:
+            self._drop_stream()  # the next step looks what can be done
+
+    def _now(self) -> str:
+        """The place that a stream begins at which is opened now; "" where places cannot be compared."""
+        probe = self.server.changes(self.ns, None, self._wait_ms)
+        try:
+            return _comparable(probe.token)
+        finally:
+            probe.close()
+
+    def _since(self, kept: Place | None) -> str:
+        if kept is None or kept.at is None:
+            return "What happened since cannot be told."
+        return f"What happened since {kept.at:%Y-%m-%d %H:%M:%S} UTC cannot be told."
+
+    def _keeps_images(self) -> bool:
+        db, _, name = self.ns.partition(".")
+        with suppress(NotAllowed):
+            for each, _, options in self.server.collections(db):
+                if each == name:
+                    asked = options.get("changeStreamPreAndPostImages")
+                    return isinstance(asked, dict) and asked.get("enabled") is True
+        return False
+
+    def _compare(self, first: bool) -> Iterator[Fed]:
+        for fed in compared(self.layout, self.rows, first, self.lag(), self._stop):
+            if fed.outcome == "applied":
+                self.archived += 1
+            elif fed.outcome != "note":
+                what: What = "another content" if fed.outcome == "conflict" else "lost"
+                if not self._news(fed.id, fed.v, what, fed.detail):
+                    continue
+            yield fed
+            if self._stop():
+                raise Cancelled
+
+    # --- going on
+
+    def step(self) -> Iterator[Fed]:
+        """Deal with what waits, some events at a time; or look once, by polling."""
+        yield from self.open()
+        if self.polling:
+            yield from self._compare(first=self._place.saved is None)
+            now = dt.datetime.now(dt.UTC)
+            self._place = Place(None, now, now, "polling")
+            self._keep()
+            self.idle = True
+            return
+        for _ in range(KEPT_EVERY):
+            if self._stop():  # between two events, so that the place is behind the one that is dealt with
+                break
+            assert self._stream is not None
+            try:
+                raw = self._stream.next()
+            except HistoryLost:
+                self._drop_stream()
+                yield from self.open()
+                return
+            except TooLarge:
+                if self._place.token is None or not self._taking.narrower():
+                    self._drop_stream()
+                    raise
+                self._again()
+                return
+            except Refused:
+                self._drop_stream()
+                raise
+            if raw is None:
+                self._nothing()
+                break
+            self.idle, self._quiet = False, 0
+            event = change_event.read(raw)
+            yield from self._event(event)
+            self._place = replace(self._place, token=event.token, at=event.at)
+            self._unkept += 1
+            self._passed()
+            if self._once and self.idle:
+                break
+            if self._stream.ended:
+                self._keep()
+                self._drop_stream()
+                self.idle = True
+                return
+            if self._taking.taken():
+                self._again()
+                if self._stream is None:
+                    return
+        if self._unkept >= KEPT_EVERY or (self._unkept and self.idle):
+            self._keep()
+
+    def _nothing(self) -> None:
+        """No news: what is waited for may still be on its way, but for a second time in a row it is not."""
+        assert self._stream is not None
+        self._quiet += 1
+        moved = self._stream.token
+        self.idle = self._quiet >= 2
+        if moved is not None and moved != self._place.token:
+            self._place = replace(self._place, token=moved)
+            if time.monotonic() - self._kept_at > KEPT_AFTER:
+                self._unkept = max(1, self._unkept)
+        self._passed()
+
+    def _passed(self) -> None:
+        """Note it where the place has come to what was the present when this feeder began, or had compared."""
+        here = _comparable(self._place.token)
+        there = bool(here and self._until) and here >= self._until
+        if there and self._once:
+            self.idle = True
+        if (there or self.idle) and not self._place.whole:
+            self._place = replace(self._place, whole=True)
+            self._unkept = max(1, self._unkept)
+
+    def _keep(self) -> None:
+        self.ledger.save(self._place)
+        self._unkept, self._kept, self._kept_at = 0, self._place.token, time.monotonic()
+
+    def _drop_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        self._stream = None
+        self._quiet = 0
+        self._taking = Taking()
+        self._states.clear()
+
+    def broken(self) -> None:
+        """Something went wrong: begin anew from the place that was kept."""
+        self._drop_stream()
+        self.polling = False
+
+    def close(self) -> None:
+        """Keep the place, where the server takes it, and let go of the stream."""
+        if self._stream is not None and (self._unkept or self._place.token != self._kept):
+            with suppress(Refused):
+                self._keep()
+        self._drop_stream()
+
+    def lag(self) -> float | None:
+        if self.polling:
+            return None
+        if self.idle or self._place.at is None:
+            return 0.0
+        return max(0.0, (dt.datetime.now(dt.UTC) - self._place.at).total_seconds())
+
+    # --- an event
+
+    def _event(self, event: Event) -> Iterator[Fed]:
+        if self._taking.take == "bare" and event.key is not None and event.kind in ("insert", "replace"):
+            yield from self._large(event.key)
+            return
+        if self._taking.take == "bare" and event.key is not None and event.kind == "update":
+            event = replace(event, document=self._document(event.key))
+        if event.kind in ("insert", "replace") and event.document is not None and event.key is not None:
+            yield from self._version(event.key, event.document)
+        elif event.kind == "update" and event.key is not None:
+            yield from self._update(event.key, event)
+        elif event.kind == "delete" and event.key is not None:
+            yield from self._deleted(event.key, event)
+        elif event.kind in ("drop", "rename", "dropDatabase"):
+            self._states.clear()
+            done = "renamed" if event.kind == "rename" else "dropped"
+            yield self._word(f"{self.ns} was {done}; {self.rows.ns} is left as it is.")
+
+    def _document(self, key: Value) -> bytes | None:
+        """The document as it is now, as a server looks it up for an update."""
+        return next(iter(self.server.find(self.ns, by_id(key), limit=1)), None)
+
+    def _large(self, key: Value) -> Iterator[Fed]:
+        """Archive a document whose event came without it, as it is by now; what came before that is lost."""
+        raw = self._document(key)
+        id = self._id(key, raw)
+        v = c.get(raw, (self.layout.profile.version,)) if raw is not None else None
+        gap = None
+        if id is not None and v is not None and self.rows.row(id, v) is None:
+            gap = gap_below(self.layout, self.rows, id, v)
+        if raw is None or gap is not None:
+            gone = f"A version of {id_name(id or key)} was deleted before it could be read."
+            detail = gone if gap is None or id is None else told(gap, id, "overwritten before they could be read")
+            if self._news(id or key, gap and gap[1], "lost", detail):
+                yield self._fed("refused", id or key, gap and gap[1], detail)
+        if raw is not None:
+            yield from self._version(key, raw)
+        self._states.put(key, None)  # the next event may be of a version before this one
+
+    def _update(self, key: Value, event: Event) -> Iterator[Fed]:
+        p = self.layout.profile
+        before = self._states.get(key)
+        if p.version not in event.touched:
+            yield from self._in_place(key, event, before)
+            return
+        v = event.set_to(p.version)
+        if event.document is not None and c.get(event.document, (p.version,)) == v:
+            yield from self._version(key, event.document)
+            return
+        id = self._id(key, event.document or before)
+        if before is None and id is not None and v is not None:
+            before = self._row_before(key, id, v)
+        after = event.applied(before) if before is not None else None
+        if after is not None and v is not None and c.get(after, (p.version,)) == v:
+            yield from self._version(key, after)
+            return
+        self._states.put(key, None)
+        gone = "deleted" if event.document is None else "overwritten"
+        named = version_name(v) if v is not None else "A version without a number"
+        detail = f"{named} of {id_name(id or key)} was {gone} before it could be read, and cannot be rebuilt."
+        if self._news(id or key, v, "lost", detail):
+            yield self._fed("refused", id or key, v, detail)
+
+    def _version(self, key: Value, raw: bytes) -> Iterator[Fed]:
+        """Archive the document as an event left it."""
+        self._states.put(key, raw)
+        p = self.layout.profile
+        id, v = self._id(key, raw), c.get(raw, (p.version,))
+        wrong = "has no id" if id is None else version_damage(v) or unreadable(raw) or self.rows.unfit(id, raw)
+        if wrong or id is None or v is None:
+            wrong = wrong if wrong.startswith(("has", "does", "would")) else f"cannot be told: its {wrong}"
+            detail = f"A version of {id_name(id or key)} cannot be archived: it {wrong}."
+            if self._news(id or key, v, "lost", detail):
+                yield self._fed("refused", id or key, v, detail)
+            return
+        found = self.rows.put(id, v, raw)
+        if found == "new":
+            self.archived += 1
+            yield self._fed("applied", id, v, f"{version_name(v)} of {id_name(id)} is archived.")
+        elif found == "other":
+            detail = (
+                f"{self.rows.ns} holds another {version_name(v)} of {id_name(id)}: it was changed without a new "
+                "version, or its id was used before. Nothing was overwritten."
+            )
+            if self._news(id, v, "another content", detail):
+                yield self._fed("conflict", id, v, detail)
+
+    def _in_place(self, key: Value, event: Event, before: bytes | None) -> Iterator[Fed]:
+        """An update that did not raise the version: nothing to archive, and to be told where it changed the content."""
+        p = self.layout.profile
+        self._states.put(key, event.applied(before) if before is not None else None)
+        if event.touched <= self.layout.own.names:
+            return
+        id = self._id(key, event.document or before) or key
+        v = c.get(before, (p.version,)) if before is not None else None
+        shown = v or (self.rows.newest(id) if self._place.whole else None)
+        fields = ", ".join(sorted(event.touched - self.layout.own.names)[:3])
+        detail = (
+            f"{id_name(id)} was changed in place ({fields}) without a new version"
+            + (f", at {version_name(shown)}" if shown is not None else "")
+            + ": its archived version was left as it is."
+        )
+        news = self._news(id, v, "changed in place", detail)
+        if shown is not None and shown != v:  # likely, and no proof: another feeder may be ahead of this one
+            self._news(id, shown, "changed in place", detail)
+        if news:
+            yield self._fed("conflict", id, shown, detail)
+
+    def _deleted(self, key: Value, event: Event) -> Iterator[Fed]:
+        """Note after which version a document was deleted; what was archived of it stays."""
+        before = self._states.get(key)
+        self._states.put(key, None)
+        id = self._id(key, before)
+        if id is None:
+            if not self._untold:
+                self._untold = True
+                name = self.layout.profile.id
+                yield self._word(
+                    f"Documents are deleted whose {name} the server does not tell then: their versions stay in "
+                    f"{self.rows.ns}, and when they were deleted is not noted."
+                )
+            return
+        versions = self.rows.versions(id, LOOKED_BACK)
+        if not versions or self.ledger.knows_delete(id, versions, event.token):
+            return  # nothing of it was archived, or an earlier run was here and another life has begun since
+        was = c.get(before, (self.layout.profile.version,)) if before is not None else None
+        v = was if was in versions else versions[0]
+        detail = f"{id_name(id)} was deleted after {version_name(v)}; its versions stay in {self.rows.ns}."
+        if self.ledger.note(id, v, "deleted", detail, event.at, event.token):
+            yield Fed("note", self.ns, detail, id, v, self.lag())
+
+    def _id(self, key: Value, raw: bytes | None) -> Value | None:
+        name = self.layout.profile.id
+        return key if name == "_id" else c.get(raw, (name,)) if raw is not None else None
+
+    def _row_before(self, key: Value, id: Value, v: Value) -> bytes | None:
+        """The document as the version before left it, where the archive proves that."""
+        number = number_of(v)
+        if not self._place.whole or self.layout.profile.numbering != "next" or number is None or number < 2:
+            return None
+        previous = whole_number(number - 1, v)
+        row = self.rows.row(id, previous)
+        if row is None or self.ledger.changed_in_place(id, previous):
+            return None
+        return self.rows.document(row, key)
+
+    # --- what is told
+
+    def _news(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
+        """Keep what could not be archived; whether it is to be told, once in the life of this feeder.
+
+        Of very many it is told once in the life of the archive.
+        """
+        if (id, v, what) in self._told:
+            return False
+        first = self.ledger.note(id, v, what, detail)
+        if len(self._told) >= TOLD:
+            return first
+        self._told.add((id, v, what))
+        return True
+
+    def _fed(
+        self, outcome: Literal["applied", "conflict", "refused"], id: Value | None, v: Value | None, detail: str
+    ) -> Fed:
+        return Fed(outcome, self.ns, detail, id, v, self.lag())
+
+    def _word(self, detail: str) -> Fed:
+        return Fed("note", self.ns, detail, lag=self.lag())
+
+
+def _comparable(token: bytes | None) -> str:
+    """The part of a resume token by which places are in order, as MongoDB promises of its hexadecimal text; else ""."""
+    data = c.get(token, ("_data",)) if token is not None else None
+    return str(data.python()) if data is not None and data.type == c.STRING else ""

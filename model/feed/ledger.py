@@ -1,0 +1,127 @@
+"""What a feeder keeps beside the archive, in ``<archive>_feed``: where it stands, and what it could not archive.
+
+It is kept there and not with the person who runs the feeder: whoever goes on, on whatever computer, goes on from there;
+a backup that holds the archive holds the place that belongs to it; and every reader can tell how far it has come. On
+one replica set both are written in one order, so a failover that takes back rows takes back the place behind them too.
+
+The place is one document, ``{_id: <ns>, token, at, saved, way, whole, _w}``, and moves by swaps on its token ``_w``.
+Two feeders on one collection do no harm: each moves it only behind what it has dealt with, at worst back. A version
+that cannot be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves; so
+does the last version of a document that was deleted, with the event's ``token``, by which it is known again.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Literal
+
+from bson import ObjectId
+
+from model.errors import Refused, Unreachable
+from model.layouts.feed_state import DELETED, IN_PLACE, SUFFIX, Place, note_key, place_in
+from model.server import guards
+from model.server.retry import End, Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
+
+What = Literal["changed in place", "another content", "lost", "deleted"]
+_NULL = Value(c.NULL, b"")
+
+
+class Ledger:
+    """The feed's own collection, as far as it is about one collection."""
+
+    def __init__(self, server: Port, ns: str, archive: str) -> None:
+        self.server, self.about = server, ns
+        self.ns = archive + SUFFIX
+        self._key = Value.of(ns)
+        self._mark: Value | None = None
+
+    def read(self) -> Place | None:
+        """The place that was kept last; None where none was."""
+        raw = self._raw()
+        self._mark = None if raw is None else c.get(raw, ("_w",))
+        if raw is None:
+            return None
+        return place_in(raw)
+
+    def _raw(self) -> bytes | None:
+        return next(iter(self.server.find(self.ns, guards.by_id(self._key), limit=1)), None)
+
+    def save(self, place: Place) -> bool:
+        """Keep a place; False where another feeder has moved it meanwhile, which is seen then."""
+        mine = Value.of(ObjectId())
+        fields = {
+            "token": _NULL if place.token is None else Value.document(place.token),
+            "at": Value.of(place.at),
+            "saved": Value.of(dt.datetime.now(dt.UTC)),
+            "way": Value.of(place.way),
+            "whole": Value.of(place.whole),
+            "_w": mine,
+        }
+        if self._mark is None:
+            write = Write(self.ns, "insert", {}, c.document([("_id", self._key), *fields.items()]), "where the feed is")
+        else:
+            where = guards.by_id(self._key) | guards.exact("_w", self._mark)
+            write = Write(self.ns, "update", where, {"$set": fields}, "where the feed is")
+        end = run(self.server, write, lambda: self._is(mine))
+        if end.kind == "applied":
+            self._mark = mine
+            return True
+        if end.kind == "conflict":
+            self.read()
+            return False
+        raise trouble(end)
+
+    def _is(self, mark: Value) -> bool:
+        raw = self._raw()
+        return raw is not None and c.get(raw, ("_w",)) == mark
+
+    # --- what could not be archived
+
+    def note(
+        self,
+        id: Value | None,
+        v: Value | None,
+        what: What,
+        detail: str,
+        at: dt.datetime | None = None,
+        token: bytes | None = None,
+    ) -> bool:
+        """Keep that a version is not in the archive, and why; whether that is news. ``token`` is that of an event."""
+        key = self._note_key(id, v, what)
+        pairs = [("_id", key), ("at", Value.of(at or dt.datetime.now(dt.UTC))), ("detail", Value.of(detail))]
+        if token is not None:
+            pairs.append(("token", Value.document(token)))
+        write = Write(self.ns, "insert", {}, c.document(pairs), "what happened beside the archive")
+        end = run(self.server, write, lambda: self._noted(key))
+        if end.kind in ("applied", "conflict"):
+            return end.kind == "applied"
+        raise trouble(end)
+
+    def changed_in_place(self, id: Value, v: Value) -> bool:
+        """Whether this version, or one that is not known, was changed without a new number."""
+        return any(self._noted(self._note_key(id, version, IN_PLACE)) for version in (v, None))
+
+    def knows_delete(self, id: Value, versions: Sequence[Value], token: bytes) -> bool:
+        """Whether this very delete, by its event's token, is noted at one of a document's versions."""
+        keys = [self._note_key(id, v, DELETED) for v in versions]
+        found = self.server.find(self.ns, {"_id": {"$in": keys}}) if keys else ()
+        return any(c.get(raw, ("token",)) == Value.document(token) for raw in found)
+
+    def _note_key(self, id: Value | None, v: Value | None, what: What) -> Value:
+        return note_key(self.about, id or _NULL, v or _NULL, what)
+
+    def _noted(self, key: Value) -> bool:
+        return (
+            next(iter(self.server.find(self.ns, guards.by_id(key), projection={"_id": 1}, limit=1)), None) is not None
+        )
+
+
+def trouble(end: End) -> Refused:
+    """A write that did not go through, as an error to raise; unknown ones can be tried again."""
+    error = end.reply.error if end.reply is not None else None
+    if end.kind == "unknown":
+        return Unreachable(end.sentence or "The server did not say how a write ended; try again.")
+    return error or Refused(end.sentence)

@@ -1,1 +1,0 @@
-"""The parts of the feeder: what an event says, what is written beside the archive, and one collection's feed."""

@@ -1,0 +1,125 @@
+"""Eight writers at once: whether one swap is won once, and whether a unique index lets one of them in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bson import ObjectId
+
+from model.errors import Refused
+from model.guarantees.scratch import Scratch
+from model.records import Checkpoint
+from model.server.guards import by_id
+from model.server.retry import Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
+
+WRITERS = 8
+_PATIENCE = 60.0  # seconds that a writer waits for the others
+
+
+@dataclass(frozen=True)
+class Race:
+    """What some rounds came to, in each of which all writers tried for the same thing."""
+
+    rounds: int
+    wins: int  # writes that the server acknowledged
+    shared: int  # rounds with more than one winner
+    unknown: int  # writes whose outcome nobody can tell
+    stored: int  # what is there at the end: versions counted, or documents
+    trouble: str = ""  # why writes were refused, the first sentence
+
+
+def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
+    """In each round all writers swap the version that all of them read for the next one, each with its own token.
+
+    Every other round sends a replacement instead of an update. ``stored`` is the version at the end.
+    """
+    ns, id = scratch.ns("swaps"), Value.of(ObjectId())
+    scratch.command({"insert": "swaps", "documents": [{"_id": id, "v": 0}]})
+
+    def read() -> int:
+        raw = next(iter(scratch.server.find(ns, {"_id": id}, limit=1)), None)
+        if raw is None:
+            raise Refused("The document that the writers swap is not there; run the check again.")
+        found = c.get(raw, ("v",))
+        return int(found.python()) if found is not None else -1
+
+    def swap(number: int) -> Write:
+        base = read()
+        guard = by_id(id) | {"v": base}
+        if number % 2:
+            body = c.document([("_id", id), ("v", Value.of(base + 1)), ("_w", Value.of(ObjectId()))])
+            return Write(ns, "replace", guard, body)
+        return Write(ns, "update", guard, {"$set": {"v": base + 1, "_w": ObjectId()}})
+
+    return _race(scratch, rounds, swap, read, checkpoint)
+
+
+def insertions(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
+    """In each round all writers insert the same key under a unique index. ``stored`` counts the documents at the end.
+
+    Raises ``Refused`` where the index cannot be made.
+    """
+    ns = scratch.ns("unique")
+    scratch.server.create_index(ns, {"docId": 1, "v": 1}, unique=True)
+
+    def insert(number: int) -> Write:
+        pairs = [("_id", ObjectId()), ("docId", "one"), ("v", number)]
+        return Write(ns, "insert", {}, c.document((name, Value.of(value)) for name, value in pairs))
+
+    return _race(scratch, rounds, insert, lambda: sum(1 for _ in scratch.server.find(ns)), checkpoint)
+
+
+def _race(
+    scratch: Scratch,
+    rounds: int,
+    write: Callable[[int], Write],
+    stored: Callable[[], int],
+    checkpoint: Checkpoint,
+) -> Race:
+    barrier = threading.Barrier(WRITERS, timeout=_PATIENCE)
+    lock = threading.Lock()
+    wins = [0] * rounds
+    unknown: list[str] = []
+    troubles: list[str] = []
+    stop: list[BaseException] = []
+
+    def work(first: bool) -> None:
+        try:
+            for number in range(rounds):
+                if first:
+                    checkpoint(number, rounds)
+                made = write(number)
+                barrier.wait()  # everybody has read the same
+                end = run(scratch.server, made, None)
+                with lock:
+                    if end.kind == "applied":
+                        wins[number] += 1
+                    elif end.kind == "unknown":
+                        unknown.append(end.sentence)
+                    elif end.kind == "refused":
+                        troubles.append(end.sentence)
+                barrier.wait()  # and nobody reads before all have written
+        except threading.BrokenBarrierError:
+            pass  # another writer stopped, and said why
+        except BaseException as error:
+            with lock:
+                stop.append(error)
+            barrier.abort()
+
+    writers = [threading.Thread(target=work, args=(False,), daemon=True) for _ in range(WRITERS - 1)]
+    for each in writers:
+        each.start()
+    work(True)
+    for each in writers:
+        each.join()
+    if stop:
+        raise stop[0]
+    if barrier.broken:
+        raise Refused("The writers lost one another: the server did not answer in a minute; try again.")
+    return Race(
+        rounds, sum(wins), sum(1 for each in wins if each > 1), len(unknown), stored(), (troubles or unknown or [""])[0]
+    )

@@ -1,0 +1,85 @@
+"""What a server does beside storing: remembering retried writes, telling of changes, keeping time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from bson import Int64, ObjectId
+
+from model.errors import Refused
+from model.guarantees.scratch import Scratch
+from model.server.driver import next_number
+from model.values.canonical import Value
+
+_WAIT_MS = 1000
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Retry:
+    """What became of a write that was sent twice under one number."""
+
+    times: int  # how often it took effect; 0 where it was refused
+    trouble: str = ""
+
+
+def retry(scratch: Scratch) -> Retry:
+    """Send one numbered ``$inc`` twice, as a driver does that never saw the first answer."""
+    id = Value.of(ObjectId())
+    scratch.command({"insert": "retries", "documents": [{"_id": id, "n": 0}]})
+    session = scratch.server.session()
+    command = {
+        "update": "retries",
+        "updates": [{"q": {"_id": id}, "u": {"$inc": {"n": 1}}}],
+        "txnNumber": Int64(1 if session is None else next_number(session)),
+    }
+    try:
+        for _ in range(2):
+            scratch.command(command, session)
+    except Refused as error:
+        return Retry(0, str(error))
+    found = scratch.command({"find": "retries", "filter": {"_id": id}})
+    return Retry(int(found["cursor"]["firstBatch"][0]["n"]))
+
+
+def tells_of_changes(scratch: Scratch) -> str:
+    """Why no change stream can be had; "" where an insert was told of."""
+    scratch.command({"insert": "changes", "documents": [{"_id": 0}]})
+    session = scratch.server.session()
+    try:
+        opened = scratch.command({"aggregate": "changes", "pipeline": [{"$changeStream": {}}], "cursor": {}}, session)
+        scratch.command({"insert": "changes", "documents": [{"_id": 1}]})
+        cursor: Any = opened["cursor"]["id"]
+        events = list(opened["cursor"]["firstBatch"])
+        for _ in range(_TRIES):
+            if any(event.get("operationType") == "insert" for event in events):
+                return ""
+            if not cursor:
+                break
+            more = {"getMore": Int64(cursor), "collection": "changes", "maxTimeMS": _WAIT_MS}
+            events = list(scratch.command(more, session)["cursor"]["nextBatch"])
+    except Refused as error:
+        return str(error)
+    return "The server opens one and tells of nothing."
+
+
+def clock(scratch: Scratch) -> dt.timedelta | None:
+    """How far the server's clock is ahead of this computer's, give or take half the time of a reply; None unknown."""
+    before = dt.datetime.now(dt.UTC)
+    try:
+        said = scratch.command({"hello": 1}).get("localTime")
+    except Refused:
+        try:
+            said = scratch.command({"isMaster": 1}).get("localTime")
+        except Refused:
+            return None
+    after = dt.datetime.now(dt.UTC)
+    if not isinstance(said, dt.datetime):
+        return None
+    at = said if said.tzinfo is not None else said.replace(tzinfo=dt.UTC)
+    middle = before + (after - before) / 2
+    spare = (after - before) / 2 + dt.timedelta(milliseconds=2)
+    off = at - middle
+    return dt.timedelta(0) if abs(off) <= spare else off

@@ -1,0 +1,74 @@
+"""What checks of servers found, kept by source: so that a server that loses edits is not edited by oversight.
+
+A file for each source in ``servers`` in the data folder, so that two who check at once lose nothing of one another. A
+finding holds for the version of the server that was measured; an override holds for its connection until somebody takes
+it back.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from model.errors import Refused
+from model.guarantees import Guarantee
+from model.userdata import folders as homes
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the last check of a source found."""
+
+    at: dt.datetime
+    version: str  # of the server then
+    unsafe: tuple[str, ...] = ()  # what is unsafe, a sentence each
+    allowed: bool = False  # somebody edits there all the same
+    checks: tuple[str, ...] = ()  # by what each of `unsafe` was found
+
+
+class Trust:
+    """The findings of one person's checks."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self._home = homes.chosen(home)
+
+    def measured(self, source: str, version: str) -> Measured | None:
+        """What is known of a source at this version of its server; None where it was never measured."""
+        try:
+            found = json.loads(self._path(source).read_text(encoding="utf-8"))
+            if found["version"] != version:
+                return None
+            at = dt.datetime.fromisoformat(str(found["at"]))
+            unsafe = tuple(str(each) for each in found["unsafe"])
+            checks = tuple(str(each) for each in found.get("checks", ()))
+        except (OSError, ValueError, KeyError, TypeError, Refused):
+            return None  # not there yet, or damaged: then nothing is known, and the next check writes it anew
+        return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
+
+    def keep(self, source: str, version: str, found: Sequence[Guarantee]) -> Measured:
+        """Keep what a check found; what it did not measure, and an override, stay as they were."""
+        before = self.measured(source, version)
+        unsafe = {each.check: each.detail for each in found if each.verdict == "unsafe"}
+        measured = {each.check for each in found if each.verdict != "unknown"}
+        if before is not None:
+            earlier = zip(before.checks, before.unsafe, strict=False)
+            unsafe |= {check: detail for check, detail in earlier if check not in measured}
+        allowed = before is not None and before.allowed
+        made = Measured(dt.datetime.now(dt.UTC), version, tuple(unsafe.values()), allowed, tuple(unsafe))
+        self._put(source, made)
+        return made
+
+    def allow(self, source: str, version: str, allowed: bool) -> None:
+        """Edit there all the same, or not any more."""
+        before = self.measured(source, version) or Measured(dt.datetime.now(dt.UTC), version)
+        self._put(source, replace(before, allowed=allowed))
+
+    def _put(self, source: str, made: Measured) -> None:
+        found = asdict(made) | {"at": made.at.isoformat(timespec="seconds"), "source": source}
+        homes.write(self._path(source), json.dumps(found, indent=1, sort_keys=True))
+
+    def _path(self, source: str) -> Path:
+        return homes.folder(self._home, "servers") / f"{homes.name_of(source)}.json"

@@ -1,0 +1,355 @@
+"""What happened to each field of a document over its versions, computed while the versions pass by once.
+
+A :class:`Follower` takes versions newest first, as histories give them, and never holds more than two contents. A
+field is followed by its :data:`Key`: names, and for elements of an array their identity instead of their position,
+so that ``riders[GLASS].premium`` stays the same field wherever that rider stands. An array is followed by its elements
+where all of them are documents with an identity of their own; any other array is one field, as are empty containers
+and documents with two fields of one name. A version that cannot be read counts as missing here: what changed over a
+stretch of missing versions is known to have changed somewhere in it, and no closer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from model import text
+from model.errors import Unreadable
+from model.history.tracking import Element, Event, Key, Leaf, Orders, Pause, born, compare, locate, places
+from model.names import id_name
+from model.records import Version
+from model.values.canonical import Path, Value
+
+__all__ = [
+    "Bisection",
+    "Blame",
+    "Chain",
+    "Change",
+    "Element",
+    "Follower",
+    "Key",
+    "Op",
+    "Pause",
+    "Seen",
+    "Track",
+    "Turn",
+    "bisect",
+    "key_parts",
+    "key_text",
+    "locate",
+]
+
+Op: TypeAlias = Literal["set", "add", "remove", "retype", "reorder"]
+
+SMALL = 1024  # bytes of a value up to which it is kept with the change
+PAUSE = 0.1  # seconds
+OFTEN = 4  # versions with a change from which a field can be one that changes every time
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A value as it was seen: its type and length in bytes, and itself where that is no more than ``SMALL``."""
+
+    type: int
+    size: int
+    value: Value | None
+
+    @property
+    def kind(self) -> str:
+        """The type's name."""
+        return Value(self.type, b"").kind
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one field. ``age`` is the version's place counted from the newest, which is 0.
+
+    With ``gap`` so many versions directly before it are missing, and it happened in one of them or in this one.
+    """
+
+    age: int
+    op: Op
+    before: Seen | None
+    after: Seen | None
+    gap: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One field over all versions. ``path`` is where it stands in the current version, None where it does not."""
+
+    key: Key
+    path: Path | None
+    changes: tuple[Change, ...]  # newest first
+    now: Seen | None  # its value in the current version
+    from_start: bool  # whether the oldest version that could be read has it
+    identity: bool = False  # the field that its element is recognised by; it never changes
+    every_time: bool = False  # whether each version since the first has changed it
+
+    @property
+    def last(self) -> Change | None:
+        """The newest change; None where the field is as it was from the start."""
+        return self.changes[0] if self.changes else None
+
+
+@dataclass(frozen=True)
+class Blame:
+    """Which version last set a field of the current version.
+
+    ``since`` is the oldest of the missing versions in which it may have happened instead, None where there is none.
+    ``op`` is "" where the oldest version that could be read has the field already.
+    """
+
+    key: Key
+    path: Path
+    now: Seen
+    version: Version
+    since: Version | None
+    op: Op | Literal[""]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The versions of a document, newest first and without contents, and its fields in the order they stand in.
+
+    Versions before ``start`` lie above the current one (phantoms) and take no part. ``read`` are the ages of those
+    that were compared. While ``complete`` is False, older versions are still to come.
+    """
+
+    versions: tuple[Version, ...]
+    tracks: tuple[Track, ...]
+    start: int
+    read: frozenset[int]
+    complete: bool
+    keys: tuple[str, ...] = ("_id",)  # by which elements of arrays were recognised
+
+    @property
+    def unread(self) -> Version | None:
+        """The current version, where it could not be taken apart into fields."""
+        current = self.versions[self.start] if self.start < len(self.versions) else None
+        return current if current is not None and current.current and self.start not in self.read else None
+
+    def blame(self) -> tuple[Blame, ...]:
+        """Each field of the current version with the version that last set it; none where it could not be read."""
+        if self.unread is not None:
+            return ()
+        return tuple(
+            self._blamed(track, track.path, track.now, self.start)
+            for track in self.tracks
+            if track.path is not None and track.now is not None
+        )
+
+    def blame_at(self, content: bytes, v: Value | None) -> tuple[Blame, ...]:
+        """The same of an earlier version ``v`` that has this content; none where it is not among the versions.
+
+        Until the chain is complete, fields that have not been seen to change are left out.
+        """
+        ages = range(self.start, len(self.versions))
+        age = self.start if v is None else next((i for i in ages if self.versions[i].v == v), None)
+        if age is None:
+            return ()
+        try:
+            there = places(content, self.keys)
+        except Unreadable:
+            return ()
+        found = []
+        for track in self.tracks:
+            place = None if track.identity or not track.key else there.get(track.key)
+            if place and (self.complete or any(change.age >= age for change in track.changes)):
+                found.append(self._blamed(track, place[0], Seen(*place[1:], None), age))
+        return tuple(found)
+
+    @cached_property
+    def _oldest(self) -> int:
+        return max(self.read, default=self.start)
+
+    def _blamed(self, track: Track, path: Path, now: Seen, start: int) -> Blame:
+        oldest = self._oldest
+        settled = next((change for change in track.changes if change.op != "reorder" and change.age >= start), None)
+        age = settled.age if settled else oldest
+        # What was there already when the versions begin may be older than the oldest that is kept.
+        behind = settled.gap if settled else len(self.versions) - 1 - oldest
+        since = self.versions[age + behind] if behind and age + behind < len(self.versions) else None
+        op: Op | Literal[""] = settled.op if settled else ""
+        return Blame(track.key, path, now, self.versions[age], since, op)
+
+
+def key_parts(key: Key) -> list[str]:
+    """A key in pieces that are joined without anything between: ``riders``, ``[GLASS]``, ``.premium``."""
+    if not key:
+        return ["order of fields"]
+    return [
+        f"[{id_name(step.id)}]" if isinstance(step, Element) else ("." if at else "") + text.name_text(step)
+        for at, step in enumerate(key)
+    ]
+
+
+def key_text(key: Key) -> str:
+    """A key as people read it: ``premium.gross``, ``riders[GLASS].premium``."""
+    return "".join(key_parts(key))
+
+
+class _Course:
+    """A field while it is followed back."""
+
+    __slots__ = ("changes", "here", "now", "path")
+
+    def __init__(self, here: Seen | None) -> None:
+        self.changes: list[Change] = []
+        self.here = here  # its value in the oldest version read so far
+        self.now = here
+        self.path: Path | None = None
+
+
+class Follower:
+    """Takes the versions of one document, newest first; says at any time what is known so far.
+
+    ``keys`` name the fields, the first that an element has counts, by which elements of arrays are recognised.
+    ``pause`` is called ten times a second while versions are taken apart; what it raises ends that.
+    """
+
+    def __init__(self, keys: Sequence[str] = ("_id",), pause: Pause = lambda: None) -> None:
+        self._keys = tuple(keys)
+        self._pause, self._due = pause, time.monotonic() + PAUSE
+        self._versions: list[Version] = []
+        self._begin(0)
+
+    def _begin(self, start: int) -> None:
+        self._start = start
+        self._courses: dict[Key, _Course] = {}
+        self._orders = Orders()
+        self._read: list[int] = []
+        self._content = b""  # of the oldest version read so far
+
+    @property
+    def settled(self) -> bool:
+        """Whether each field of the current version has been seen to change, so that its blame is known."""
+        return bool(self._read) and all(one.changes or one.path is None for one in self._courses.values())
+
+    def take(self, version: Version) -> None:
+        """The next older version, with its content where it has one."""
+        age = len(self._versions)
+        self._versions.append(replace(version, content=None, raw=None))
+        if version.current and age:
+            self._begin(age)  # what lies above the current version was never in force
+        if version.content is None or version.state == "missing":
+            return
+        try:
+            if not self._read:
+                self._first(born(version.content, self._keys, self._orders, self._paused))
+            else:
+                events = compare(self._content, version.content, self._keys, self._orders, self._paused)
+                self._apply(events, self._read[-1], age - self._read[-1] - 1)
+        except Unreadable:
+            why = version.detail or "cannot be followed"
+            self._versions[-1] = replace(self._versions[-1], state="damaged", detail=why)
+            return
+        self._read.append(age)
+        self._content = version.content
+
+    def _paused(self) -> None:
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + PAUSE
+            self._pause()
+
+    def _first(self, leaves: Iterable[tuple[Key, Path, Leaf]]) -> None:
+        for key, path, leaf in list(leaves):
+            self._paused()
+            self._courses[key] = made = _Course(_seen(leaf))
+            made.path = path
+
+    def _apply(self, events: Iterable[Event], age: int, gap: int) -> None:
+        for event in list(events):
+            self._paused()
+            course = self._courses.get(event.key)
+            if course is None:
+                course = self._courses[event.key] = _Course(None)
+            if event.op == "reorder":
+                if not course.changes or course.changes[-1].age != age:
+                    course.changes.append(Change(age, "reorder", None, None, gap))
+                continue
+            after, before = course.here, None if event.older is None else _seen(event.older)
+            course.changes.append(Change(age, event.op, before, after, gap))
+            course.here = before
+
+    def chain(self, complete: bool = True) -> Chain:
+        """What is known so far; ``complete`` says that no older version is to come."""
+        peopled = {key[:-1] for key in self._courses if key and not _is_identity(key)}
+        pairs = len(self._read) - 1
+        courses = ((key, self._courses[key]) for key in self._orders.sorted(self._courses))
+        tracks = tuple(
+            Track(
+                key,
+                course.path,
+                tuple(course.changes),
+                course.now,
+                course.here is not None,
+                _is_identity(key) and key[:-1] in peopled,
+                complete and pairs >= OFTEN and len(course.changes) == pairs and course.here is not None,
+            )
+            for key, course in courses
+        )
+        return Chain(tuple(self._versions), tracks, self._start, frozenset(self._read), complete, self._keys)
+
+
+def _is_identity(key: Key) -> bool:
+    above = key[-2] if len(key) > 1 else None
+    return isinstance(above, Element) and above.by == key[-1]
+
+
+def _seen(leaf: Leaf) -> Seen:
+    kind, raw, start, end = leaf
+    size = end - start
+    return Seen(kind, size, Value(kind, raw[start:end]) if size <= SMALL else None)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A version at which a condition begins or ceases to hold.
+
+    ``before`` is the newest version before it that could be read; with ``gap`` so many between them are missing, and
+    it may have turned in one of those.
+    """
+
+    version: Version
+    holds: bool
+    before: Version
+    gap: int
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """Where a condition turned, oldest first; ``holds`` is whether it does now, ``looked`` how many versions it saw."""
+
+    turns: tuple[Turn, ...]
+    holds: bool
+    looked: int
+    oldest: Version | None
+
+
+def bisect(versions: Iterable[Version], condition: Callable[[bytes], bool]) -> Bisection:
+    """Look at every version, newest first, for the condition may turn more than once.
+
+    What lies above the current version is left out.
+    """
+    turns: list[Turn] = []
+    newer: tuple[int, Version, bool] | None = None
+    holds, looked = False, 0
+    for age, version in enumerate(versions):
+        if version.current:
+            turns, newer, looked = [], None, 0
+        if version.content is None or version.state == "missing":
+            continue
+        now = condition(version.content)
+        slim = replace(version, content=None, raw=None)
+        if newer is None:
+            holds = now
+        elif newer[2] != now:
+            turns.append(Turn(newer[1], newer[2], slim, age - newer[0] - 1))
+        newer = age, slim, now
+        looked += 1
+    return Bisection(tuple(reversed(turns)), holds, looked, newer[1] if newer else None)

@@ -1,0 +1,77 @@
+"""What a session does with chains: follows a history to its end or far enough, and judges contents by a filter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from model import text
+from model.errors import Unreadable
+from model.history.chain import Blame, Chain, Follower, Pause
+from model.mql.filters import predicate
+from model.names import version_name
+from model.records import Checkpoint, Version
+
+_PARTIAL = 0.5  # seconds between two looks at what is known so far
+
+
+class Steps:
+    """A checkpoint that can be asked again between two steps, for one of them may take seconds."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self._last: tuple[int, int | None] = (0, None)
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """As the checkpoint itself."""
+        self._last = done, total
+        self._checkpoint(done, total)
+
+    def again(self) -> None:
+        """The last step once more."""
+        self._checkpoint(*self._last)
+
+
+def follow(
+    versions: Iterable[Version],
+    partial: Callable[[Chain], None] | None,
+    keys: Sequence[str],
+    pause: Pause = lambda: None,
+    just_blame: bool = False,
+) -> Chain:
+    """The chain of some versions, newest first; ``just_blame`` stops where older ones can add nothing to it.
+
+    ``pause`` is called while a version is taken apart; what it raises ends that.
+    """
+    follower = Follower(keys, pause)
+    due = time.monotonic() + _PARTIAL
+    for version in versions:
+        follower.take(version)
+        if just_blame and follower.settled:
+            break
+        if partial is not None and time.monotonic() > due:
+            partial(follower.chain(complete=False))
+            due = time.monotonic() + _PARTIAL
+    return follower.chain()
+
+
+def blamed(versions: Iterable[Version], keys: Sequence[str], pause: Pause = lambda: None) -> tuple[Blame, ...]:
+    """Each field of the current version with the version that last set it.
+
+    Raises ``Unreadable`` where that version cannot be taken apart: what an earlier one says is not asked for.
+    """
+    chain = follow(versions, None, keys, pause, just_blame=True)
+    if (current := chain.unread) is not None:
+        raise Unreadable(
+            f"The current version, {version_name(current.v)}, has no fields that can be followed "
+            f"({current.detail or current.state}); compare earlier versions with `palimpsest diff`."
+        )
+    return chain.blame()
+
+
+def condition(written: str) -> Callable[[bytes], bool]:
+    """A filter as typed, as a test of contents; it means what a server would make of it.
+
+    Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood, then or on a content.
+    """
+    return predicate(text.loose(written), "The condition is not understood")

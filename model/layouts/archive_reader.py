@@ -1,0 +1,349 @@
+"""Collections whose earlier versions are in a second one: how their history is read.
+
+A row of the archive is a version: ``_id`` of its own, the document's id, the version, the content. What it holds of the
+current version, and above it, is told apart here; what that means is the layouts' matter.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bson import ObjectId
+
+from model.errors import NotFound
+from model.layouts import numbering, stored_form
+from model.layouts.base import Stamp
+from model.layouts.checks.archives import with_archive
+from model.layouts.checks.chains import Chains, Part
+from model.layouts.checks.facts import Reader
+from model.layouts.current import CurrentDocument
+from model.layouts.filter_rewriting import renamed
+from model.layouts.gaps import loss, newest_first, outlined, with_gaps
+from model.layouts.reserved_fields import (
+    Own,
+    hash_damage,
+    made_version,
+    number_of,
+    own_of,
+    place_of,
+    version_damage,
+    whole_number,
+)
+from model.names import id_name, version_name
+from model.records import Outline, Row, State, Stored, Version
+from model.server import guards
+from model.server.retry import Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+PHANTOM = "above the current version"
+
+
+class WithArchive(CurrentDocument):
+    """A layout with a second collection of earlier versions."""
+
+    @property
+    def own(self) -> Own:
+        """Version, token, hash and time of the current documents."""
+        return own_of(self.profile)
+
+    @property
+    def row_own(self) -> Own:
+        """The same of the archive's rows, which name the document in a field of their own."""
+        return own_of(self.profile, self.profile.id if self.profile.id != "_id" else "", id=self.profile.archive_id)
+
+    @property
+    def archive(self) -> str:
+        """The archive's ns."""
+        return self.profile.archive
+
+    # --- reading
+
+    def exists(self, id: Value) -> bool:
+        """Whether there is a current document, or a version of one that is gone."""
+        return super().exists(id) or self._any(self.archive, guards.exact(self.profile.archive_id, id))
+
+    def _rows(self, filter: Terms, id: Value | None = None) -> Iterator[bytes]:
+        """Rows of the archive, newest first; with ``id`` only those of exactly this document."""
+        for raw in self.server.find(self.archive, filter, sort={self.profile.archive_id: 1, self.profile.version: -1}):
+            if id is None or c.get(raw, (self.profile.archive_id,)) == id:
+                yield raw
+
+    def _row_version(self, raw: bytes) -> Version:
+        times = (self.profile.token, "_id")
+        return made_version(raw, self.row_own, self.profile, "archive", contents=True, times=times)
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """Current and archived versions, and those that neither holds."""
+        try:
+            current: Version | None = self._made(self._raw(id))
+        except NotFound:
+            current = None
+        rows = newest_first(map(self._row_version, self._rows({self.profile.archive_id: {"$eq": id}}, id)))
+        found = False
+        for version in with_gaps(self._joined(current, rows), loss(self.profile)):
+            found = True
+            yield version if contents else replace(version, content=None, raw=None)
+        if not found:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+
+    def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
+        """The current version among the archive's, which may hold it too, or hold what is above it."""
+        top = place_of(current.v) if current is not None else None
+        before: int | None = None
+        for row in rows:
+            place = place_of(row.v)
+            if current is not None and (top is None or (place is not None and place < top)):
+                yield current
+                current = None
+            if current is not None and top is not None and place == top:
+                current = self._beside_archive(current, row)
+                continue
+            if current is not None and place is not None:
+                row = replace(row, state="damaged", detail=PHANTOM)
+            elif place is not None and place == before:
+                row = replace(row, state="damaged", detail="stored twice")
+            before = place
+            yield row
+        if current is not None:
+            yield current
+
+    def _beside_archive(self, current: Version, row: Version) -> Version:
+        """The current version, with a word on what the archive holds under the same number."""
+        if current.state != "present" or row.content == current.content:
+            detail = current.detail or ("" if self.holds_current else "also in the archive")
+        else:
+            detail = f"the archive holds another {version_name(current.v)}"
+        return replace(current, detail=detail)
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """A version from the collection, or from the archive."""
+        try:
+            current: Version | None = self._made(self._raw(id))
+        except NotFound:
+            if v is None:
+                raise
+            current = None
+        if current is not None and (v is None or _same(v, current.v)):
+            return current
+        for raw in self._rows({self.profile.archive_id: {"$eq": id}, self.profile.version: {"$eq": v}}, id):
+            return self._row_version(raw)
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns} or {self.archive}.")
+
+    @property
+    def check(self) -> Chains:
+        """Current documents joined with the archive's rows by id."""
+        p = self.profile
+        parts = (
+            Part(self.ns, Reader(self.own, p, p.id)),
+            Part(self.archive, Reader(self.row_own, p, p.archive_id, archived=True)),
+        )
+        gap = "R1" if self.holds_current else "A4"
+        return Chains(self.server, p, parts, with_archive, gap, self.holds_current)
+
+    # --- in miniature
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """Current and archived versions by their numbers; contents are read only where a hash can be checked."""
+        if not ids:
+            return
+        p = self.profile
+        currents: dict[Value, list[Version]] = {}
+        rows: dict[Value, list[Version]] = {}
+        wanted = list(ids)
+        keys = {name: 1 for name in (p.version, p.hash) if name}
+        for raw in self.server.find(self.ns, {p.id: {"$in": wanted}}, projection={p.id: 1, **keys}):
+            if p.hash and c.get(raw, (p.hash,)) is not None:
+                raw = next(iter(self.server.find(self.ns, guards.by_id(_physical(raw)), limit=1)), raw)
+            self._sort_in(currents, raw, p.id, self.own, current=True)
+        sealed: list[Value] = []
+        for raw in self.server.find(
+            self.archive, {p.archive_id: {"$in": wanted}}, projection={p.archive_id: 1, **keys}
+        ):
+            if p.hash and c.get(raw, (p.hash,)) is not None:
+                sealed.append(c.get(raw, (p.archive_id,)) or Value.of(None))
+            else:
+                self._sort_in(rows, raw, p.archive_id, self.row_own)
+        if sealed:
+            filter: dict[str, Any] = {p.archive_id: {"$in": list(dict.fromkeys(sealed))}, p.hash: {"$exists": True}}
+            for raw in self.server.find(self.archive, filter):
+                self._sort_in(rows, raw, p.archive_id, self.row_own)
+        for id in ids:
+            yield self._outlined(id, currents.get(id, []), rows.get(id, []))
+
+    def _sort_in(
+        self, into: dict[Value, list[Version]], raw: bytes, name: str, own: Own, current: bool = False
+    ) -> None:
+        id = c.get(raw, (name,))
+        if id is not None:
+            v = c.get(raw, (own.version,))
+            damage = version_damage(v) or hash_damage(raw, own.content(raw), self.profile)
+            state: State = "damaged" if damage else "present"
+            stored: Stored = "document" if current else "archive"
+            into.setdefault(id, []).append(Version(v, None, None, stored, state, current, None, None, damage))
+
+    def _outlined(self, id: Value, currents: list[Version], rows: list[Version]) -> Outline:
+        rows.sort(key=lambda row: -(place_of(row.v) or 0))
+        current = currents[0] if currents else None
+        both = [row for row in rows if current is not None and place_of(row.v) == place_of(current.v)]
+        versions = list(with_gaps(self._joined(current, iter(rows)), loss(self.profile)))
+        versions = [replace(each, detail="") if each.current and each.state == "present" else each for each in versions]
+        if both and current is not None and not self.holds_current:
+            versions = [self._compared(id, each) if each.current else each for each in versions]
+        phantoms = [number_of(each.v) or 0 for each in versions if each.detail == PHANTOM]
+        return outlined(id, versions, phantoms)
+
+    def _compared(self, id: Value, current: Version) -> Version:
+        """The current version where the archive holds its number too: the contents decide what to say."""
+        try:
+            whole = self._made(self._raw(id))
+        except NotFound:
+            return current
+        for raw in self._rows({self.profile.archive_id: {"$eq": id}, self.profile.version: {"$eq": current.v}}, id):
+            return replace(current, detail=self._beside_archive(whole, self._row_version(raw)).detail)
+        return current
+
+    # --- rows
+
+    def names_itself(self, raw: bytes) -> bool:
+        """Whether a stored document has a field of its own where the archive's rows have the document's id."""
+        p = self.profile
+        return p.archive_id not in ("_id", p.id) and c.get(raw, (p.archive_id,)) is not None
+
+    def row_of(self, key: Value, id: Value, raw: bytes) -> bytes:
+        """The archive's row for a stored current document: ``key`` as its ``_id``, the id, the rest as it is."""
+        p = self.profile
+        rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
+        return c.document([("_id", key), (p.archive_id, id), *rest])
+
+    # --- lists
+
+    def page(
+        self,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+    ) -> Iterator[Row]:
+        """The current documents that match; with ``any_version`` behind them those that used to."""
+        if not any_version or not filter:
+            yield from super().page(filter, sort, projection, skip, limit)
+            return
+        listed = 0
+        for row in super().page(filter, sort, projection, skip, limit):
+            listed += 1
+            yield row
+        if listed >= limit:
+            return
+        skip = max(0, skip - (self.count(filter, max_ms=60_000) or 0)) if not listed else 0
+        for id in self._once(filter):
+            if skip:
+                skip -= 1
+                continue
+            if listed >= limit:
+                return
+            for row in super().page(guards.exact(self.profile.id, id), None, projection, 0, 1):
+                listed += 1
+                yield row
+
+    def _once(self, filter: Terms) -> Iterator[Value]:
+        """The ids of current documents that do not match, but have an earlier version that does."""
+        p = self.profile
+        last: Value | None = None
+        keys = {p.archive_id: 1}
+        for raw in self.server.find(self.archive, renamed(filter, self._row_name), sort=keys, projection=keys):
+            id = c.get(raw, (p.archive_id,))
+            if id is None or id == last:
+                continue
+            last = id
+            here = guards.exact(p.id, id)
+            if not self._any(self.ns, {"$and": [here, filter]}) and self._any(self.ns, here):
+                yield id
+
+    def _row_name(self, name: str) -> str:
+        """What a field of the current document is called in the archive's rows."""
+        first, dot, rest = name.partition(".")
+        return f"{self.profile.archive_id}{dot}{rest}" if first == self.profile.id else name
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match; with ``any_version`` the archive is read, None where that takes too long."""
+        total = super().count(filter, False, max_ms)
+        if total is None or not filter or not any_version:
+            return total
+        until = time.monotonic() + max_ms / 1000
+        for _ in self._once(filter):
+            total += 1
+            if time.monotonic() > until:
+                return None
+        return total
+
+    # --- writing
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The archive's rows first, so that no document is seen without its history."""
+        p = self.profile
+        rows = []
+        for version, v in zip(versions, stored_form.numbers(versions), strict=True):
+            stamps = stored_form.stamps(p, id, version, v)
+            if version is not versions[-1] or self.holds_current:
+                pairs = [("_id", stored_form.key(id, version, v)), (p.archive_id, id), *stamps]
+                rows.append(
+                    (self.archive, stored_form.made(pairs, stored_form.content_of(version, self.row_own.names)))
+                )
+            if version is versions[-1]:
+                pairs = [("_id", id)] if p.id == "_id" else [("_id", stored_form.lasting_key(id)), (p.id, id)]
+                content = stored_form.content_of(version, self.own.names)
+                rows.append((self.ns, stored_form.made([*pairs, *stamps], content)))
+        return tuple(rows)
+
+    def above_archive(self, id: Value, stamp: Stamp) -> Value:
+        """The version of a new document: above all that the archive holds of an earlier life of its id."""
+        first = numbering.first(self.profile, stamp.at)
+        highest = self._highest(id, first)
+        if highest is None or (place_of(highest) or 0) < (place_of(first) or 0):
+            return first
+        if highest.type == c.DATE:
+            return numbering.following(highest, self.profile, stamp.at)
+        return whole_number((number_of(highest) or 0) + 1, first)
+
+    def _highest(self, id: Value, like: Value) -> Value | None:
+        """The highest version that the archive holds of this document: a date or a number, as ``like`` is one."""
+        for raw in self._rows({self.profile.archive_id: {"$eq": id}}, id):
+            v = c.get(raw, (self.profile.version,))
+            if v is not None and place_of(v) is not None and (v.type == c.DATE) == (like.type == c.DATE):
+                return v
+        return None
+
+    def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
+        p, mine = self.profile, Value.of(token)
+        rows = guards.exact(p.archive_id, id)
+        number = number_of(base.v) if base is not None else None
+        if base is not None and number is not None:
+            here = c.get(now, (p.version,)) if now is not None else None
+            was = c.get(base.raw, (p.token,)) if base.raw is not None else None
+            if here == base.v and now is not None and (base.raw is None or c.get(now, (p.token,)) == was):
+                return False  # still the base, changed in place
+            if number_of(here) == number + 1:
+                return False  # whoever wrote the next version carried another token
+            # The next version and its token in one look: between two the archive may get what the first has missed.
+            for row in self.server.find(self.archive, rows | {p.version: {"$eq": whole_number(number + 1)}}):
+                return c.get(row, (p.token,)) == mine
+        if self._any(self.archive, rows | guards.exact(p.token, mine)):
+            return True
+        # Without its number, or where its row is missing, only an archive that is written before the swap can tell.
+        return None if self.holds_current or number is not None else False
+
+
+def _same(a: Value, b: Value | None) -> bool:
+    return a == b or (number_of(a) is not None and number_of(a) == number_of(b))
+
+
+def _physical(raw: bytes) -> Value:
+    found = c.get(raw, ("_id",))
+    assert found is not None
+    return found

@@ -1,0 +1,188 @@
+"""How a scan reads a collection: in the order of its ids, opened again where a cursor is lost, never much at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from model.errors import NotAllowed, Refused, Unreachable
+from model.layouts.checks.id_order import Key, key_of
+from model.layouts.newest_query import beyond, leapable
+from model.names import id_name
+from model.records import Checkpoint, no_checkpoint
+from model.server.retry import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+T = TypeVar("T")
+
+STEP = 100  # documents between two calls of the checkpoint
+LONGEST_REST = 0.5  # seconds
+TRIES = 3
+
+
+@dataclass
+class Reading:
+    """From where a scan reads, how hard, and how far it is."""
+
+    port: Port
+    checkpoint: Checkpoint = no_checkpoint
+    gentle: bool = False
+    total: int | None = None
+    documents: int = 0  # stored documents looked at so far
+    after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
+    last: Value | None = None  # all up to this id is done; None where the collection has to be read anew
+    in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
+    _began: float = field(default_factory=time.monotonic)
+
+    def looked(self) -> None:
+        """One more document was looked at; a gentle scan rests now and then as long as it has worked."""
+        self.documents += 1
+        if self.documents % STEP:
+            return
+        self.checkpoint(self.documents, None if self.total is None else max(self.total, self.documents))
+        if self.gentle:
+            now = time.monotonic()
+            time.sleep(min(LONGEST_REST, now - self._began))
+            self._began = time.monotonic()
+
+
+class OtherOrder(Exception):
+    """The server sorts otherwise than is known here, so that two of its answers cannot be joined."""
+
+
+class BrokenOff(Exception):
+    """A read ended before its end, with the reason as a sentence."""
+
+
+@dataclass(frozen=True)
+class Run(Generic[T]):
+    """What documents with equal ids, as the server sees them, amount to."""
+
+    key: Key
+    items: list[tuple[Value, T]]
+
+
+def is_indexed(port: Port, ns: str, name: str) -> bool:
+    """Whether an index gives the documents in the order of a field."""
+    if name == "_id":
+        return True
+    for index in port.indexes(ns):
+        keys = dict(index.get("key") or {})
+        plain = not any(index.get(part) for part in ("partialFilterExpression", "sparse", "hidden", "collation"))
+        if plain and next(iter(keys), None) == name and keys[name] in (1, -1):
+            return True
+    return False
+
+
+def runs(
+    reading: Reading, ns: str, name: str, take: Callable[[bytes], tuple[Value, T] | None], behind: Value | None
+) -> Iterator[Run[T]]:
+    """What ``take`` makes of each document, in the order of a field, run by run of equal values.
+
+    ``take`` gives None for what is left out. A cursor that is lost is opened again behind the last whole run. Raises
+    ``BrokenOff`` and ``OtherOrder``.
+    """
+    tries, before = 0, None
+    if behind is not None and not leapable(behind):
+        behind = None  # of a mark: what follows it cannot be said, so this begins anew
+    while True:
+        key: Key | None = None
+        items: list[tuple[Value, T]] = []
+        try:
+            where = None if behind is None else _behind(reading.port, name, behind)
+            for raw in reading.port.find(ns, where, sort={name: 1}):
+                reading.looked()
+                taken = take(raw)
+                if taken is None:
+                    continue
+                now = key_of(taken[0])
+                if key is not None and now != key:
+                    yield Run(key, items)
+                    before, behind, items, tries = key, items[-1][0], [], 0
+                if before is not None and _above(before, now):
+                    raise OtherOrder
+                key = now
+                items.append(taken)
+            if key is not None:
+                yield Run(key, items)
+            return
+        except NotAllowed:
+            raise
+        except Refused as error:
+            tries += 1
+            if tries == TRIES and isinstance(error, Unreachable):
+                raise
+            if tries == TRIES or (behind is not None and not leapable(behind)):
+                done = "at its beginning" if behind is None else f"behind {id_name(behind)}"
+                raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
+
+
+def _above(a: Key, b: Key) -> bool:
+    try:
+        return a > b
+    except TypeError:  # values that only a server can compare
+        return False
+
+
+def _behind(port: Port, name: str, last: Value) -> Terms:
+    return beyond(name, last, False, "gitVersion" in port.facts().extra)
+
+
+def all_of(reading: Reading, ns: str, projection: Terms | None = None, last: Value | None = None) -> Iterator[bytes]:
+    """Every document in the order of ``_id``, behind ``last`` where that is given; raises ``BrokenOff``.
+
+    Opened again behind the last one where the cursor is lost; where the server does not get as far as the first one in
+    that order, they come in its own.
+    """
+    if last is not None and not leapable(last):
+        last = None  # of a mark: what follows it cannot be said, so this begins anew
+    tries, begun = 0, last is not None
+    reading.in_order = True
+    while True:
+        try:
+            where = None if last is None else _behind(reading.port, "_id", last)
+            reading.in_order = last is not None or tries < TRIES - 1
+            order = {"_id": 1} if reading.in_order else None
+            for raw in reading.port.find(ns, where, sort=order, projection=projection):
+                reading.looked()
+                begun = True
+                yield raw
+                if reading.in_order:
+                    tries, last = 0, physical_of(raw)
+            return
+        except NotAllowed:
+            raise
+        except Refused as error:
+            tries += 1
+            if tries == TRIES and isinstance(error, Unreachable):
+                raise
+            stuck = begun if last is None else not leapable(last)
+            if tries == TRIES or stuck:
+                done = (
+                    f"behind {id_name(last)}" if last is not None else "in its middle" if begun else "at its beginning"
+                )
+                raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
+
+
+def physical_of(raw: bytes) -> Value | None:
+    """The `_id`, as far as the document can be read."""
+    try:
+        return c.get(raw, ("_id",))
+    except Refused:
+        return None
+
+
+def by_ids(port: Port, ns: str, name: str, ids: Sequence[Value]) -> Iterator[tuple[Value, bytes]]:
+    """The documents with exactly these ids, with the id of each."""
+    wanted = set(ids)
+    one: Any = {"$eq": ids[0]} if len(ids) == 1 else {"$in": list(ids)}
+    for raw in port.find(ns, {name: one}):
+        try:
+            id = c.get(raw, (name,))
+        except Refused:
+            continue
+        if id in wanted and id is not None:
+            yield id, raw

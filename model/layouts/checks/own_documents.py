@@ -1,0 +1,61 @@
+"""Versions that are documents of their own: duplicates, gaps, wrong types, flags, hashes, times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.layouts.checks.facts import Fact, right_type
+from model.layouts.checks.rules import (
+    Draft,
+    Ground,
+    by_place,
+    gap,
+    hashes,
+    listed,
+    newest,
+    numbered,
+    times,
+    twice,
+    wrong_types,
+)
+from model.names import version_name
+
+
+def own_documents(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+    """What is wrong with one document's versions."""
+    drafts = wrong_types(facts, ground)
+    placed = numbered(facts, ground)
+    if not ground.dated:
+        drafts += twice(placed, ground)
+        if placed:
+            drafts += gap((number for number, _ in placed), placed[-1][0], [fact for _, fact in placed], ground)
+    drafts += times(placed, ground)
+    if not any(each.code == "D1" for each in drafts):
+        drafts += hashes(facts)
+    return drafts
+
+
+def flagged(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+    """The same, and C1: none, several or the wrong one flagged as current."""
+    drafts = own_documents(facts, ground)
+    levels = list(by_place(numbered(facts, ground)))
+    if not levels:
+        return drafts
+    top = levels[-1]
+    raised = [fact for fact in facts if fact.flagged]
+    beside = [fact for fact in raised if fact not in top]
+    if raised and not beside:
+        return drafts
+    name = ground.profile.current
+    if not raised:
+        said = f"no version carries {name}; {version_name(top[0].v)} is the highest"
+    elif len(raised) > 1:
+        said = f"{listed([version_name(fact.v) for fact in raised], 6)} carry {name}"
+    else:
+        said = f"{version_name(raised[0].v)} carries {name}; {version_name(top[0].v)} is the highest"
+    concerned = [fact for _, fact in numbered([*beside, *top], ground)]
+    versions = tuple(dict.fromkeys(fact.v for fact in concerned if fact.v is not None))
+    sure = all(right_type(fact.v, ground.dated) or fact.number is not None for fact in concerned)
+    repair = "set-current-flag" if sure else None
+    drafts.append(Draft("C1", top[0].id, versions, said, repair, tuple(concerned), newest(concerned)))
+    return drafts

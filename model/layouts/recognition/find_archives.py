@@ -1,0 +1,339 @@
+"""Recognising ``archive`` and ``stream``: current documents in one collection, earlier versions in a second.
+
+The proof is a look-up: of some current documents, the version itself and its neighbours are asked of the other
+collection. Where the one before is there and the current one is not, it is an archive; where both are, a stream's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from model.collection_profile import CollectionProfile
+from model.layouts.recognition.field_names import PAST, words
+from model.layouts.recognition.key_candidates import is_id_name, is_version_name, version_fields
+from model.layouts.recognition.metadata_fields import TOKEN, free, stamps
+from model.layouts.recognition.sampling import (
+    ID_TYPES,
+    Chain,
+    Document,
+    Proposal,
+    Sample,
+    chain_of,
+    matching,
+    of,
+    share,
+    take,
+)
+from model.layouts.reserved_fields import whole_number
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+ASKED = 12  # documents with an earlier version, and half as many without
+ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among ids would be searched for
+ROWS = 2000  # of which just the id and the version are read
+CHAINS = 8  # earlier versions that are read whole
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """What the other collection holds of some current documents."""
+
+    id: str
+    archive: Sample
+    archive_id: str
+    version: str
+    below: int  # documents of which it holds the version before
+    later: int  # documents that must have had one
+    same: int  # documents of which it holds the current version
+    asked: int
+    chains: tuple[Chain, ...]
+    kin: float  # the part of its rows' fields that the current documents have too
+    known: bool  # the look-up came to its end in the time allowed
+    alike: float  # how much of the rows' content the current documents have too
+    strange: bool  # rows under the same ids and versions that have nothing of the documents': other things
+
+    @property
+    def linked(self) -> bool:
+        """Whether it holds versions of these documents at all, and not something else that belongs to them."""
+        if self.kin < 0.5:
+            return False
+        if self.later:
+            return self.below >= 0.4 * self.later
+        return bool(self.asked) and self.same >= 0.7 * self.asked
+
+    @property
+    def both(self) -> float:
+        """The part of the current versions that it holds too."""
+        return self.same / self.asked if self.asked else 0.0
+
+    @property
+    def layout(self) -> str:
+        """Whether an archive or a stream, which holds the current version as well."""
+        return "stream" if self.both >= 0.6 else "archive"
+
+    @property
+    def share(self) -> float:
+        """How much of what it should hold of earlier versions it holds."""
+        return self.below / self.later if self.later else 0.5
+
+
+def is_past_of(past: str, current: str) -> bool:
+    """Whether a collection is named as the history of another: ``contracts_history``, ``archive.contracts``."""
+    ours, theirs = _stems(current), _stems(past)
+    rest = [word for word in theirs if word not in ours]
+    return bool(rest) and all(word in PAST for word in rest) and set(ours) <= set(theirs)
+
+
+def _stems(name: str) -> list[str]:
+    return [word if word in PAST else word.removesuffix("s") for word in words(name)]
+
+
+def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = False) -> Proposal | None:
+    """``archive`` or ``stream`` with its second collection; None where there is none.
+
+    ``wanted``: a person says that there is one, so a name is enough.
+    """
+    found: list[tuple[float, Link]] = []
+    in_time = True
+    for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
+        named = is_past_of(other.name, sample.name)
+        for link in _links(server, sample, other, named):
+            in_time = in_time and (link.known or link.linked)
+            if link.linked and (named or not link.strange):
+                found.append((link.share + 2 * named + link.alike, link))
+                break
+        if found and named:
+            break
+    if found:
+        most, link = max(found, key=lambda pair: pair[0])
+        near = {each.layout for score, each in found if score > most - 0.05}
+        return _told(sample, link, tuple(sorted(near - {link.layout})))
+    return _by_name(sample, others, wanted, in_time)
+
+
+def _links(server: Port, sample: Sample, other: Sample, named: bool) -> Iterator[Link]:
+    ours = sample.shapes
+    for version in version_fields(sample):
+        theirs = other.shapes.get(version)
+        if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
+            continue
+        if not (named or is_version_name(version) or other.unique_with(version)):
+            continue
+        for id in _ids(sample, version):
+            for archive_id in _archive_ids(other, version, ours[id].types.keys())[:2]:
+                yield _link(server, sample, id, other, archive_id, version)
+
+
+def _ids(sample: Sample, version: str) -> list[str]:
+    """Fields that tell the current documents apart, ``_id`` first."""
+    if sample.unique_with(version):
+        return []
+    found = ["_id"] if "_id" in sample.shapes else []
+    for name, shape in sample.shapes.items():
+        alone = len(shape.values) == shape.total == shape.distinct
+        if (
+            name not in ("_id", version)
+            and alone
+            and (sample.is_unique(name) or (is_id_name(name) and shape.total > 2))
+        ):
+            found.append(name)
+    return found[:3]
+
+
+def _archive_ids(other: Sample, version: str, kinds: Any) -> list[str]:
+    unique = other.unique_with(version)
+    found: list[tuple[Any, ...]] = []
+    for name, shape in other.shapes.items():
+        if name in ("_id", version) or shape.share() < 0.7 or not set(shape.types) & set(kinds):
+            continue
+        found.append((name not in unique, not other.leads_index(name), not is_id_name(name), len(found), name))
+    return [name for *_, name in sorted(found)]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A current document of which the other collection is asked."""
+
+    document: Document
+    id: Value
+    version: Value
+    place: int
+
+
+def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> Link:
+    asked, first = _asked(sample, id, version)
+    dated = sum(each.version.type == c.DATE for each in asked) * 2 > len(asked)
+    filter: dict[str, Any] = {archive_id: {"$in": list({each.id for each in asked})}}
+    if not dated:
+        near = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
+        filter[version] = {"$in": [whole_number(n) for n in sorted(near)]}
+    rows: list[Document] = []
+    known = True
+    if asked:
+        rows, known = matching(server, other.ns, filter, ROWS, {archive_id: 1, version: 1})
+    below = later = same = 0
+    earlier: dict[Value, Document] = {}  # by the _id of the row with the version before it
+    equal: dict[Value, Document] = {}  # by that of the row with the same version
+    for each in asked:
+        mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
+        under = [(at, row) for at, row in mine if at < each.place]
+        level = next((row.get("_id") for at, row in mine if at == each.place), None)
+        same += any(at == each.place for at, _ in mine)
+        if level is not None and level.type in ASKABLE and len(equal) < CHAINS:
+            equal[level] = each.document
+        below += bool(under)
+        later += bool(under) if dated else each.place > first
+        row_id = max(under, key=lambda pair: pair[0])[1].get("_id") if under else None
+        if row_id is not None and row_id.type in ASKABLE and len(earlier) < CHAINS:
+            earlier[row_id] = each.document
+    either = earlier | equal
+    whole, _ = matching(server, other.ns, {"_id": {"$in": list(either)}}) if either else ([], True)
+    chains = [chain_of((row, earlier[of]), version) for row in whole if (of := row.fields["_id"]) in earlier]
+    own = {id, archive_id, version, "_id"}
+    likeness = [_likeness(row, either[of], own) for row in whole if (of := row.fields["_id"]) in either]
+    shared, fields = sum(shared for shared, _ in likeness), sum(fields for _, fields in likeness)
+    now = [_likeness(row, equal[of], own) for row in whole if (of := row.fields["_id"]) in equal]
+    strange = not shared and (fields >= 3 * len(likeness) > 0 or any(fields for _, fields in now))
+    alike = shared / fields if fields else 1.0
+    kin = _kin(sample, other, own)
+    return Link(
+        id, other, archive_id, version, below, later, same, len(asked), tuple(chains), kin, known, alike, strange
+    )
+
+
+def _likeness(row: Document, document: Document, own: set[str]) -> tuple[int, int]:
+    """How many fields two documents have alike, and how many they have together; ids and dates do not count."""
+    shared = fields = 0
+    for name in {*row.fields, *document.fields} - own:
+        a, b = row.get(name), document.get(name)
+        if not any(value is not None and value.type in (c.DATE, c.OBJECT_ID) for value in (a, b)):
+            fields += 1
+            shared += a == b
+    return shared, fields
+
+
+def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
+    """Documents with the highest versions, some across the sample and some with the first one; and which that is."""
+    placed = []
+    for document in sample.documents:
+        key, value, place = document.get(id), document.get(version), document.place(version)
+        if key is None or value is None or place is None:
+            continue
+        if key.type in ASKABLE and place < 2**63:  # numbers in text and doubles may be larger than versions can be
+            placed.append(_Asked(document, key, value, place))
+    first = min((each.place for each in placed), default=0)
+    first = min(first, 1)
+    later = [each for each in placed if each.place > first]
+    high = sorted(later, key=lambda each: -each.place)[: ASKED // 2]
+    chosen = list(dict.fromkeys([*high, *later[:: max(1, len(later) // ASKED)]]))[:ASKED]
+    return chosen + [each for each in placed if each.place == first][: ASKED // 2], first
+
+
+def _kin(sample: Sample, other: Sample, own: set[str]) -> float:
+    theirs = [(len(s.values), s.name) for s in other.shapes.values() if s.name not in own]
+    return sum(n for n, name in theirs if name in sample.shapes) / sum(n for n, _ in theirs) if theirs else 1.0
+
+
+def picked(server: Port, sample: Sample, others: Sequence[str], layout: str) -> Proposal | None:
+    """The likeliest second collection, by those of ``others`` that are named as one, or else by all that fit in."""
+    db = sample.ns.partition(".")[0]
+    near = [name for name in others if is_past_of(name, sample.name)] or list(others[:20])
+    made = pair(server, sample, [take(server, f"{db}.{name}", share(len(near))) for name in near], wanted=True)
+    return made and replace(made, profile=replace(made.profile, layout=layout))
+
+
+def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Proposal | None:
+    """A second collection that is not there yet, under its usual name; None where nothing looks like a version."""
+    version = next(iter(version_fields(sample)), "")
+    if not version:
+        return None
+    token = free(TOKEN, sample.documents, c.OBJECT_ID)
+    archive = defaults["archive"].format(ns=sample.ns)
+    return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
+
+
+def _told(sample: Sample, link: Link, others: tuple[str, ...]) -> Proposal:
+    other = link.archive
+    own = {"_id", link.id, link.archive_id, link.version}
+    told = {(d.get(link.id), d.place(link.version)) for d in sample.documents}
+    rows = [d for d in other.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
+    present = [d for d in (*sample.documents, *rows) if d.get(link.version) is not None]
+    found = stamps([each for each in link.chains if len(each.documents) > 1], present, own)
+    layout = link.layout
+    mixed = 0.25 < link.both < 0.75
+    index = link.archive_id in other.unique_with(link.version)
+    confidence = (0.6 if mixed else 0.8) + (0.1 if index else 0) + 0.08 * link.share
+    parts = [
+        f"The collection {other.name} holds the earlier version of {of(link.below, link.later, 'document')} looked up"
+    ]
+    if not link.later:
+        parts = []
+    subject = "and it" if parts else f"The collection {other.name}"
+    if link.same or layout == "stream":
+        parts.append(f"{subject} holds the current version of {of(link.same, link.asked, 'document')}")
+    else:
+        parts.append("and no current one")
+    why = f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
+    if index:
+        why += "; these have a unique index"
+    if found.said:
+        why += f"; {found.said}"
+    profile = CollectionProfile(
+        sample.ns,
+        layout,
+        archive=other.ns,
+        archive_id=link.archive_id,
+        id=link.id,
+        version=link.version,
+        token=found.token,
+        hash=found.hash,
+        at=found.at,
+        author=found.author,
+        numbering=_numbering(sample, link.version),
+    )
+    if mixed:
+        others = ("archive" if layout == "stream" else "stream",)
+    return Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.", others)
+
+
+def _numbering(sample: Sample, version: str) -> str:
+    return "time" if sample.shapes[version].share(c.DATE) > 0.5 else "next"
+
+
+def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
+    """An archive of which only the name and, at best, an index speak: nothing has been archived yet."""
+    version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
+    if not version or not _ids(sample, version):
+        return None
+    for other in others:
+        if not is_past_of(other.name, sample.name):
+            continue
+        unique = other.unique_with(version)
+        if other.documents and not wanted and version not in other.shapes:
+            continue
+        if other.documents and not wanted and in_time and not unique:
+            continue
+        kinds = sample.shapes["_id"].types.keys() if "_id" in sample.shapes else ()
+        ids = [*unique, *_archive_ids(other, version, kinds)]
+        names: dict[str, Any] = {"archive_id": ids[0]} if ids else {}
+        found = stamps([], [d for d in sample.documents if d.get(version)], {"_id", version})
+        profile = CollectionProfile(
+            sample.ns,
+            "archive",
+            archive=other.ns,
+            version=version,
+            token=found.token,
+            hash=found.hash,
+            at=found.at,
+            author=found.author,
+            **names,
+        )
+        held = "holds no version of the documents looked up" if in_time else "could not be looked into in time"
+        held = held if other.documents else "is empty"
+        index = f" and has a unique index on {unique[0]} and {version}" if unique else ""
+        why = f"The collection {other.name} is named as a history of {sample.name}{index}, but {held}."
+        return Proposal(profile, 0.6 if unique else 0.5, why, ("plain", "stream"))
+    return None

@@ -1,0 +1,188 @@
+"""Recognising what one document keeps of itself: ``embedded`` and ``hashed``; and the patterns beside the layouts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from model.collection_profile import CollectionProfile
+from model.errors import Unreadable
+from model.layouts.recognition.field_names import BEFORE, CHANGE_TIMES, HASHES, NOW, TOKENS, bare
+from model.layouts.recognition.key_candidates import is_version_name
+from model.layouts.recognition.metadata_fields import HASH, TOKEN, free, reordered, some, stamps, verified
+from model.layouts.recognition.sampling import NUMBERS, Chain, Document, Proposal, Sample, chain_of, of, read
+from model.values import canonical as c
+from model.values.canonical import Value
+
+ELEMENTS = 60  # versions looked at inside one document, the latest ones
+
+
+def inner(value: Value | None) -> list[Document]:
+    """The documents in an array; [] where it is none or does not decode."""
+    if value is None or value.type != c.ARRAY:
+        return []
+    try:
+        items = c.items(value)[-ELEMENTS:]
+    except Unreadable:
+        return []
+    return [d for item in items if item.type == c.OBJECT and (d := read(item.data)) is not None]
+
+
+def _sub(value: Value | None) -> Document | None:
+    return read(value.data) if value is not None and value.type == c.OBJECT else None
+
+
+# --- embedded
+
+
+def embedded(sample: Sample, wanted: bool = False) -> Proposal | None:
+    """``embedded``: a sub-document, and an array of sub-documents of its shape with lower versions."""
+    shapes = sample.shapes
+    parts = {
+        name: [_sub(d.get(name)) for d in sample.documents] for name in shapes if shapes[name].share(c.OBJECT) >= 0.6
+    }
+    lists = {
+        name: [inner(d.get(name)) for d in sample.documents] for name in shapes if shapes[name].share(c.ARRAY) >= 0.3
+    }
+    found = []
+    for current, now in parts.items():
+        for prev, past in lists.items():
+            pairs = [(a, b) for a, b in zip(now, past, strict=True) if a is not None]
+            if pairs and (any(past) or bare(prev) in BEFORE or wanted):
+                made = _embedded(sample, current, prev, pairs, wanted)
+                found += [made] if made is not None else []
+    return max(found, key=lambda each: each.confidence) if found else None
+
+
+def _embedded(
+    sample: Sample, current: str, prev: str, pairs: Sequence[tuple[Document, list[Document]]], wanted: bool
+) -> Proposal | None:
+    counts = Counter(name for now, _ in pairs for name, value in now.fields.items() if value.type in (*NUMBERS, c.DATE))
+    best: Proposal | None = None
+    for version, seen in counts.items():
+        hinted = is_version_name(version)
+        if seen < 0.7 * len(pairs) or (_dated(pairs, version) and not hinted):
+            continue
+        with_past = [(now, past) for now, past in pairs if past]
+        above = sum(_is_above(now, past, version) for now, past in with_past)
+        named = bare(current) in NOW and bare(prev) in BEFORE
+        if with_past:
+            alike = sum(_overlap(now, past) for now, past in with_past) / len(with_past)
+            if above < 0.6 * len(with_past) or alike < 0.5 or not (hinted or _dense(with_past, version)):
+                continue
+            confidence = 0.7 + 0.15 * above / len(with_past) + 0.1 * alike + (0.03 if named or hinted else 0)
+            if len(with_past) < 2 and not named:
+                confidence -= 0.15
+            why = (
+                f"The sub-document {current} has the shape of the elements of {prev}, and a {version} above theirs in "
+                f"{of(above, len(with_past), 'document')} that {'have' if len(with_past) > 1 else 'has'} any"
+            )
+        elif hinted and (named or wanted):
+            confidence = 0.6
+            empty = of(len(pairs), len(pairs), "document")
+            why = f"The sub-document {current} holds {version}, and {prev} is an array that is empty in {empty}"
+        else:
+            continue
+        chains = [chain_of([*past, now], version) for now, past in pairs]
+        found = stamps([each for each in chains if len(each.documents) > 1], _flat(chains), {version})
+        if found.said:
+            why += f"; {found.said}"
+        profile = CollectionProfile(
+            sample.ns,
+            "embedded",
+            current=current,
+            prev=prev,
+            version=version,
+            token=found.token,
+            hash=found.hash,
+            at=found.at,
+            author=found.author,
+            numbering="time" if _dated(pairs, version) else "next",
+        )
+        made = Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.")
+        if best is None or made.confidence > best.confidence:
+            best = made
+    return best
+
+
+def _flat(chains: Sequence[Chain]) -> list[Document]:
+    return [document for each in chains for document in each.documents]
+
+
+def _is_above(now: Document, past: Sequence[Document], version: str) -> bool:
+    places = [p for d in past if (p := d.place(version)) is not None]
+    top = now.place(version)
+    return top is not None and bool(places) and top > max(places)
+
+
+def _overlap(now: Document, past: Sequence[Document]) -> float:
+    ours, theirs = set(now.fields), set(past[-1].fields)
+    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
+
+
+def _dense(pairs: Sequence[tuple[Document, Sequence[Document]]], version: str) -> bool:
+    follow = 0
+    for now, past in pairs:
+        top, below = now.place(version), past[-1].place(version)
+        follow += top is not None and below is not None and top - below == 1
+    return follow >= 0.8 * len(pairs)
+
+
+def _dated(pairs: Sequence[tuple[Document, Sequence[Document]]], version: str) -> bool:
+    dates = sum((v := now.get(version)) is not None and v.type == c.DATE for now, _ in pairs)
+    return dates * 2 > len(pairs)
+
+
+# --- hashed
+
+
+def hashed(sample: Sample, wanted: bool = False) -> Proposal | None:
+    """``hashed``: a field with the SHA-1 or SHA-256 of the rest."""
+    candidates = [name for name, shape in sample.shapes.items() if name != "_id" and shape.hexadecimal >= 0.5]
+    for name in sorted(candidates, key=lambda n: (n != HASH, bare(n) not in HASHES)):
+        if (made := _hashed(sample, name, wanted)) is not None:
+            return made
+    return None
+
+
+def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
+    sealed = some(sample.documents, name)
+    shapes = sample.shapes
+    tokens = [n for n, s in shapes.items() if s.share(c.OBJECT_ID) and (n == TOKEN or bare(n) in TOKENS)]
+    times = [n for n, s in shapes.items() if s.share(c.DATE) and bare(n) in CHANGE_TIMES]
+    right, kept, at = 0.0, {"_id", name}, ""
+    for token in ("", *tokens):
+        for time in ("", *times):
+            without = {"_id", name, token, time}
+            if (share := verified(sealed, name, without)) > right:
+                right, kept, at = share, without, time
+    excluded = ""
+    if right < 0.5:
+        for field in shapes:
+            if field not in kept and (share := verified(sealed, name, {*kept, field})) > max(right, 0.5):
+                right, excluded = share, field
+    twins = sum(d.get("_id") == d.get(name) for d in sealed)
+    if right >= 0.5:
+        confidence = 0.75 + 0.22 * right
+        proved = of(round(right * len(sealed)), len(sealed), "document")
+        why = f"The field {name} is the hash of the content in {proved} computed"
+        why += f", without {excluded}" if excluded else ""
+    elif (share := reordered(sealed, name, kept)) >= 0.5:
+        confidence = 0.8
+        why = f"The field {name} is the hash of the content with its fields in another order than they are stored in"
+    elif twins >= 0.3 * len(sealed) and twins:
+        confidence = 0.7
+        same = of(twins, len(sealed), "document")
+        why = f"The field {name} looks like a hash and is the _id of {same}, but not that of the content as stored"
+    elif name == HASH or wanted:
+        confidence = 0.5
+        why = f"The field {name} looks like a hash, but is not that of the content as it is stored"
+    else:
+        return None
+    token = next((n for n in tokens if n in kept), "") or free(TOKEN, sample.documents, c.OBJECT_ID)
+    if TOKEN in kept:
+        token = TOKEN
+    profile = CollectionProfile(
+        sample.ns, "hashed", hash=name, token=token, at=at, hash_exclude=(excluded,) if excluded else ()
+    )
+    return Proposal(profile, round(confidence, 2), f"{why}.", ("plain",) if confidence < 0.75 else ())

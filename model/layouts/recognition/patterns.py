@@ -1,0 +1,227 @@
+"""Recognising the three patterns beside the layouts: ``sequence``, ``pending`` and ``processed``.
+
+Arrays of ObjectIds and of strings are common and mostly something else, so each of these needs a name that says so, or
+two arrays between which tokens move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from model.collection_profile import CollectionProfile
+from model.errors import Unreadable
+from model.layouts.recognition.field_names import (
+    APPLIED,
+    COUNTS,
+    LAST,
+    LAST_BESIDE,
+    NAMED_COUNTERS,
+    PENDING,
+    PROCESSED,
+    bare,
+    words,
+)
+from model.layouts.recognition.sampling import ID_TYPES, NUMBERS, Document, Proposal, Sample, Shape, listed, of
+from model.layouts.reserved_fields import WHOLE_NUMBERS
+from model.values import canonical as c
+from model.values.canonical import Value
+
+FEW = 2000  # counters of a database
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What a pattern declares of itself, as a layout does; its collections are browsed as plain."""
+
+    name: str
+    about: str  # what it is, in a few words
+    roles: tuple[str, ...]  # keys of a profile
+    judge: Callable[[Sample, bool], Proposal | None]  # with True: a person has picked it
+    lacks: str  # what was not found where a collection cannot be read so, a sentence
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    where: str = ""
+    inside: tuple[str, ...] = ()
+
+
+# --- sequence
+
+
+def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
+    """Documents ``{_id: name, seq: number}``, few of them."""
+    id = sample.shapes.get("_id")
+    if id is None or id.share(c.STRING) < 0.8 or (sample.count or 0) > FEW:
+        return None
+    fields = [name for name in sample.shapes if name != "_id"]
+    numbers = [name for name in fields if sample.shapes[name].share(*WHOLE_NUMBERS, c.DOUBLE) >= 0.8]
+    if not wanted and (len(numbers) != 1 or len(fields) > 3):
+        return None
+    named = not NAMED_COUNTERS.isdisjoint(words(sample.name)) or bare(sample.name) in NAMED_COUNTERS
+    hints = LAST_BESIDE if named or wanted else LAST
+    counter = next((name for name in numbers if bare(name) in hints), "")
+    if not counter and (wanted or named) and numbers:
+        counter = numbers[0]
+    if not counter:
+        return None
+    why = f"{of(len(sample.documents), len(sample.documents), 'document').capitalize()} sampled"
+    why += f" {'have' if len(sample.documents) > 1 else 'has'} a name as _id and one whole number, {counter}"
+    known = bare(counter) in LAST
+    if named:
+        why += f", in a collection called {sample.name}"
+    confidence = 0.95 if named and known else 0.85 if named else 0.75
+    return Proposal(CollectionProfile(sample.ns, "sequence", counter=counter), confidence, f"{why}.")
+
+
+# --- pending
+
+
+def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
+    """Arrays of tokens that wait to be counted, and a number that they are counted into."""
+    arrays = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.3 and _holds(s, _is_token)]
+    waiting = [s for s in arrays if bare(s.name) in PENDING]
+    applied = [s for s in arrays if bare(s.name) in APPLIED]
+    if not waiting and applied:
+        # Tokens wait for moments, and those that were counted stay: mostly empty beside never empty.
+        waiting = [s for s in arrays if s not in applied and s.share(c.ARRAY) >= 0.8 and _empty(s) >= 0.5]
+    if not waiting and wanted:
+        waiting = [s for s in arrays if s not in applied]
+    counter = _counter(sample)
+    if not waiting or not (counter or wanted):
+        return None
+    first = waiting[0]
+    done = next((s for s in applied if s is not first), None)
+    some = any(_items(v) for s in (first, *([done] if done else [])) for v in s.values)
+    if not some and done is None and not wanted:
+        return None
+    if not _moves(sample.documents, first.name, done.name if done else ""):
+        return None
+    why = f"Tokens wait in the list {first.name}"
+    why += f" and stay in {done.name} once they are counted" if done else ""
+    why += f"; {counter} is the number beside them" if counter else ""
+    confidence = 0.95 if done and some else 0.8 if some else 0.6
+    profile = CollectionProfile(
+        sample.ns, "pending", pending=first.name, applied=done.name if done else "applied", counter=counter or "count"
+    )
+    return Proposal(profile, confidence, f"{why}.", ("plain",) if confidence < 0.8 else ())
+
+
+def _is_token(value: Value) -> bool:
+    if value.type == c.OBJECT:
+        return any(v.type == c.OBJECT_ID for _, v in _fields(value))
+    return value.type in (c.OBJECT_ID, c.BINARY)
+
+
+def _fields(value: Value) -> list[tuple[str, Value]]:
+    try:
+        return c.fields(value.data)
+    except Unreadable:
+        return []
+
+
+def _items(value: Value) -> list[Value]:
+    if value.type != c.ARRAY:
+        return []
+    try:
+        return c.items(value)
+    except Unreadable:
+        return []
+
+
+def _holds(shape: Shape, fits: object) -> bool:
+    """Whether all that the arrays hold is of one sort; empty arrays are of any."""
+    assert callable(fits)
+    items = [item for value in shape.values for item in _items(value)]
+    return sum(bool(fits(item)) for item in items) >= 0.9 * len(items)
+
+
+def _empty(shape: Shape) -> float:
+    return sum(not _items(value) for value in shape.values) / len(shape.values)
+
+
+def _moves(documents: Sequence[Document], pending: str, applied: str) -> bool:
+    """Whether the tokens are each their own: one that stands in several documents refers to something."""
+    seen: list[Value] = []
+    for document in documents:
+        both = [document.get(name) for name in (pending, applied) if name]
+        seen += dict.fromkeys(item for value in both if value is not None for item in _items(value))
+    return len(set(seen)) >= 0.9 * len(seen)
+
+
+def _counter(sample: Sample) -> str:
+    """The number that is counted: by its name, or the only one."""
+    numbers = [s.name for s in sample.shapes.values() if s.name != "_id" and s.share(*NUMBERS) >= 0.3]
+    named = [name for name in numbers if bare(name) in COUNTS or not COUNTS.isdisjoint(words(name))]
+    return named[0] if named else numbers[0] if len(numbers) == 1 else ""
+
+
+# --- processed
+
+
+def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
+    """A list of what was dealt with already, beside totals."""
+    lists = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.5 and _holds(s, _is_key)]
+    named = [s for s in lists if bare(s.name) in PROCESSED]
+    totals = [s.name for s in sample.shapes.values() if s.name != "_id" and s.share(*NUMBERS) >= 0.5]
+    if wanted and not named:
+        named = lists
+    if not named or not (totals or wanted):
+        return None
+    first = named[0]
+    if all(not _items(value) for value in first.values) and not wanted:
+        return None
+    items = [_items(value) for value in first.values]
+    alone = sum(len(set(each)) == len(each) for each in items)
+    if alone < 0.7 * len(items) and not wanted:
+        return None
+    why = f"The list {first.name} says what was dealt with, without repeats in {of(alone, len(items), 'document')}"
+    why += f", beside {listed(totals[:3])}" if totals else ""
+    profile = CollectionProfile(sample.ns, "processed", processed=first.name, id=_key_field(sample), counter="count")
+    return Proposal(profile, 0.85 if totals else 0.6, f"{why}.")
+
+
+def _is_key(value: Value) -> bool:
+    return value.type in ID_TYPES
+
+
+def _key_field(sample: Sample) -> str:
+    """The field that a document is found by: ``_id``, unless that was made up and another one is a key."""
+    id = sample.shapes.get("_id")
+    if id is None or id.share(c.OBJECT_ID) < 0.8:
+        return "_id"
+    for name, shape in sample.shapes.items():
+        named = bare(name) in ("id", "key", "name", "slug") or words(name)[-1:] == ("id",)
+        if name != "_id" and shape.share(c.STRING, *WHOLE_NUMBERS) >= 0.9 and (named or sample.is_unique(name)):
+            return name
+    return "_id"
+
+
+PATTERNS: dict[str, Pattern] = {
+    each.name: each
+    for each in (
+        Pattern(
+            "sequence",
+            "numbers handed out one by one",
+            ("id", "counter"),
+            sequence,
+            "its documents are no names with one whole number each.",
+            {"counter": "seq"},
+        ),
+        Pattern(
+            "pending",
+            "counters changed in two steps, by tokens",
+            ("id", "pending", "applied", "counter"),
+            pending,
+            "no list of tokens was found in it.",
+            {"counter": "count"},
+        ),
+        Pattern(
+            "processed",
+            "operations applied once, by a list of tokens",
+            ("id", "processed"),
+            processed,
+            "no list of keys was found in it.",
+            {"counter": "count"},
+        ),
+    )
+}
+"""Asked for in this order."""

@@ -1,0 +1,328 @@
+"""What recognition rests on: bounded samples of raw documents, indexes, and what each field of a sample looks like.
+
+Nothing here loads a collection. A sample is at most :data:`SAMPLED` documents and about :data:`SAMPLE_BYTES`; values
+are cut out of the bytes and decoded only where a number or a time is wanted. Documents that do not decode are counted
+and left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from model.collection_profile import CollectionProfile
+from model.errors import NotAllowed, Refused, Unreachable, Unreadable
+from model.layouts.recognition.field_names import can_play_a_role
+from model.layouts.reserved_fields import WHOLE_NUMBERS, place_of
+from model.server.retry import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+T = TypeVar("T")
+
+SAMPLED = 60
+SAMPLE_BYTES = 4 << 20
+CHAIN_LENGTH = 60  # versions read of one document; of a longer one the newest is not known
+CHAIN_BYTES = 1 << 20
+NOTHING: list[dict[str, Any]] = []
+NO_IDS: list[Value] = []
+WITHIN_MS = 1500  # for one look-up; one without an index may take as long as the collection is large
+
+ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
+NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+_HEX = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A stored document, and its fields at the top by name; the first of duplicate names counts."""
+
+    raw: bytes
+
+    @cached_property
+    def fields(self) -> dict[str, Value]:
+        """The fields in stored order."""
+        found: dict[str, Value] = {}
+        for name, value in c.fields(self.raw):
+            found.setdefault(name, value)
+        return found
+
+    def get(self, name: str) -> Value | None:
+        """A field, or None."""
+        return self.fields.get(name)
+
+    def place(self, name: str) -> int | None:
+        """Where a field puts the document in the order of versions."""
+        return place_of(self.fields.get(name))
+
+
+@dataclass(frozen=True)
+class Index:
+    """The fields of an index, in order, and whether it is unique."""
+
+    names: tuple[str, ...]
+    unique: bool
+    partial: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Documents that are versions of one another if the guess is right, oldest first."""
+
+    documents: tuple[Document, ...]
+    places: tuple[int, ...]
+    whole: bool  # all of them were read
+
+    @property
+    def steps(self) -> Iterator[tuple[Document, Document]]:
+        """Each version with the one after it."""
+        return pairwise(self.documents)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some documents of a collection, and its indexes."""
+
+    ns: str
+    count: int | None
+    documents: tuple[Document, ...]
+    unreadable: int
+    indexes: tuple[Index, ...]
+
+    @property
+    def name(self) -> str:
+        """The collection's name without its database."""
+        return self.ns.partition(".")[2]
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """Each field of the sampled documents that can play a role, in the order met."""
+        values: dict[str, list[Value]] = defaultdict(list)
+        for document in self.documents:
+            for name, value in document.fields.items():
+                values[name].append(value)
+        total = len(self.documents)
+        return {name: Shape(name, tuple(found), total) for name, found in values.items() if can_play_a_role(name)}
+
+    def unique_with(self, version: str) -> tuple[str, ...]:
+        """The fields that form a unique index with ``version`` and nothing else."""
+        pairs = (index.names for index in self.indexes if index.unique and len(index.names) == 2)
+        return tuple(next(n for n in names if n != version) for names in pairs if version in names)
+
+    def leads_index(self, name: str) -> bool:
+        """Whether a look-up by this field can use an index."""
+        return name == "_id" or any(index.names[0] == name for index in self.indexes)
+
+    def is_unique(self, name: str) -> bool:
+        """Whether an index keeps this field's values apart."""
+        return name == "_id" or any(index.unique and index.names == (name,) for index in self.indexes)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What one field holds in the documents of a sample."""
+
+    name: str
+    values: tuple[Value, ...]
+    total: int  # documents in the sample
+
+    @cached_property
+    def types(self) -> Counter[int]:
+        """How often each BSON type was met."""
+        return Counter(value.type for value in self.values)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different values were met."""
+        return len(set(self.values))
+
+    def share(self, *types: int) -> float:
+        """The part of all sampled documents in which the field is there, with one of these types."""
+        if not self.total:
+            return 0.0
+        return (sum(self.types[kind] for kind in types) if types else len(self.values)) / self.total
+
+    @cached_property
+    def numbered(self) -> float:
+        """The part of all sampled documents in which it is a whole number, not below 0."""
+        fits = sum(1 for v in self.values if v.type in WHOLE_NUMBERS and (place_of(v) or 0) >= 0)
+        return fits / self.total if self.total else 0.0
+
+    @cached_property
+    def hexadecimal(self) -> float:
+        """The part of all sampled documents in which it is text that looks like a SHA-1 or SHA-256."""
+        return sum(map(is_hash, self.values)) / self.total if self.total else 0.0
+
+
+def is_hash(value: Value | None) -> bool:
+    """Whether a value is text of 40 or 64 hexadecimal digits."""
+    return value is not None and value.type == c.STRING and _HEX.match(value.data[4:-1]) is not None
+
+
+# --- taking samples
+
+KEPT_BYTES = 128 << 20  # of all samples of a database together
+
+
+def share(collections: int) -> int:
+    """The bytes for the sample of one of so many collections."""
+    return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
+
+
+def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
+    """A sample of a collection: the first and the last documents by ``_id``, and some at random where it is large.
+
+    All of it where it is small; about ``most`` bytes. Raises ``Unreachable`` and ``NotAllowed``; what a server cannot
+    do is left out.
+    """
+    count = gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+    indexes = tuple(map(_index, gently(lambda: server.indexes(ns), NOTHING)))
+    found: dict[bytes, bytes] = {}
+    budget = most
+
+    def add(rows: Iterator[bytes]) -> None:
+        nonlocal budget
+        with contextlib.suppress(_Passed):
+            for raw in _within(rows):
+                found.setdefault(_key(raw), raw)
+                budget -= len(raw)
+                if budget < 0:
+                    break
+
+    def by_id(way: int, limit: int) -> Iterator[bytes]:
+        return server.find(ns, sort={"_id": way}, limit=limit, max_ms=WITHIN_MS)
+
+    add(by_id(1, 1))  # tells how large documents are before more of them are asked for
+    if count is not None and count <= SAMPLED:
+        add(by_id(1, SAMPLED))
+    elif budget > 0:
+        third = SAMPLED // 3
+        add(by_id(1, third))
+        if budget > 0:
+            add(by_id(-1, third))
+        picked = gently(lambda: _picked(server, ns, third), NO_IDS) if budget > 0 else NO_IDS
+        if picked:
+            add(server.find(ns, {"_id": {"$in": picked}}, limit=third, max_ms=WITHIN_MS))
+    if not found:
+        add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS))
+    documents = [document for raw in found.values() if (document := read(raw)) is not None]
+    return Sample(ns, count, tuple(documents), len(found) - len(documents), indexes)
+
+
+def _picked(server: Port, ns: str, size: int) -> list[Value]:
+    ids = server.aggregate(ns, [{"$sample": {"size": size}}, {"$project": {"_id": 1}}], max_ms=WITHIN_MS)
+    return [id for raw in ids if (id := c.get(raw, ("_id",))) is not None and id.type in ID_TYPES]
+
+
+def _key(raw: bytes) -> bytes:
+    try:
+        name, kind, start, stop = next(c.elements(raw))
+    except (Unreadable, StopIteration):
+        return raw
+    return bytes((kind,)) + raw[start:stop] if name == b"_id" else raw
+
+
+class _Passed(Exception):
+    """What a server could not answer is passed over."""
+
+
+def _within(rows: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        yield from rows
+    except (Unreachable, NotAllowed):
+        raise
+    except Refused:
+        raise _Passed from None
+
+
+def gently(ask: Callable[[], T], otherwise: T) -> T:
+    """The answer, or ``otherwise`` where the server cannot give it; having no connection or no right still raises."""
+    try:
+        return ask()
+    except (Unreachable, NotAllowed):
+        raise
+    except Refused:
+        return otherwise
+
+
+def read(raw: bytes) -> Document | None:
+    """A document whose fields can be told apart, or None."""
+    document = Document(raw)
+    try:
+        if not document.fields:
+            return document
+    except Unreadable:
+        return None
+    return document
+
+
+def _index(description: Mapping[str, object]) -> Index:
+    key = description.get("key")
+    names = tuple(map(str, key)) if isinstance(key, Mapping) else ()
+    return Index(names or ("",), bool(description.get("unique")), "partialFilterExpression" in description)
+
+
+def matching(
+    server: Port, ns: str, filter: Terms, limit: int = CHAIN_LENGTH, projection: Terms | None = None
+) -> tuple[list[Document], bool]:
+    """Documents that match, and whether these are all; bounded in number, bytes and time."""
+    found: list[Document] = []
+    left = CHAIN_BYTES
+    try:
+        for raw in _within(server.find(ns, filter, projection=projection, limit=limit + 1, max_ms=WITHIN_MS)):
+            if len(found) == limit or left < 0:
+                return found, False
+            left -= len(raw)
+            if (document := read(raw)) is not None:
+                found.append(document)
+    except _Passed:
+        return found, False
+    return found, True
+
+
+def chain_of(documents: Iterable[Document], version: str, whole: bool = True) -> Chain:
+    """The documents whose version can be put in order, in that order."""
+    placed = sorted(((place, n, d) for n, d in enumerate(documents) if (place := d.place(version)) is not None))
+    return Chain(tuple(d for _, _, d in placed), tuple(place for place, _, _ in placed), whole)
+
+
+def chains(server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value]) -> list[Chain]:
+    """The versions of some documents, looked up by a field that may be their id."""
+    found = []
+    for value in ids:
+        documents, whole = matching(server, sample.ns, {id: {"$eq": value}})
+        same = [d for d in documents if d.get(id) == value]
+        if same:
+            found.append(chain_of(same, version, whole))
+    return found
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A layout that fits a collection."""
+
+    profile: CollectionProfile
+    confidence: float
+    why: str
+    alternatives: tuple[str, ...] = ()
+
+
+# --- sentences
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def of(part: int, whole: int, noun: str) -> str:
+    """``2 of 3 documents``, ``all 3 documents``, ``the one document``."""
+    if part == whole:
+        return f"all {whole} {noun}s" if whole > 1 else f"the one {noun}"
+    return f"{part} of {whole} {noun}s" if part else f"none of {whole} {noun}s"

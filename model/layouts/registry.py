@@ -1,0 +1,91 @@
+"""The list of the layouts, and what profiles and callers learn from it. A further layout is one line here.
+
+Recognition asks in this order, and the first that fits is proposed: those that say most of themselves stand first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from model.collection_profile import CollectionProfile
+from model.errors import Refused
+from model.layouts.archive import Archive
+from model.layouts.base import Layout
+from model.layouts.deltas import Deltas
+from model.layouts.embedded import Embedded
+from model.layouts.flagged import Flagged
+from model.layouts.hashed import Hashed
+from model.layouts.nested import Nested
+from model.layouts.numbering import promise
+from model.layouts.plain import Plain
+from model.layouts.recognition.patterns import PATTERNS, Pattern
+from model.layouts.stream import Stream
+from model.layouts.versions import Versions
+from model.records import CollectionInfo
+from model.server.retry import Port
+
+LAYOUTS: dict[str, type[Layout]] = {
+    each.name: each
+    for each in (
+        Embedded,
+        Nested,
+        Versions,
+        Flagged,
+        Deltas,
+        Archive,
+        Stream,
+        Hashed,
+        Plain,
+    )
+}
+NAMES = (*LAYOUTS, *PATTERNS)
+
+
+def declared(name: str) -> type[Layout] | Pattern:
+    """What a layout or a pattern says of itself; raises ``Refused`` for a name that is neither."""
+    found = LAYOUTS.get(name) or PATTERNS.get(name)
+    if found is None:
+        raise Refused(f"There is no layout {name!r}; the layouts are {', '.join(NAMES)}.")
+    return found
+
+
+def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
+    """A profile with a layout's default names, some of them replaced; raises ``Refused`` for an unknown layout."""
+    defaults: dict[str, Any] = {role: name.format(ns=ns) for role, name in declared(layout).defaults.items()}
+    return replace(CollectionProfile(ns, layout), **(defaults | fields))
+
+
+def fields_of(profile: CollectionProfile) -> dict[str, str]:
+    """Role to field name, only those that this layout uses and that have a name."""
+    roles = (*declared(profile.layout).roles, "at", "author")
+    return {role: name for role in roles if (name := str(getattr(profile, role)))}
+
+
+def info_of(
+    profile: CollectionProfile,
+    documents: int | None,
+    confidence: float,
+    why: str,
+    alternatives: tuple[str, ...] = (),
+) -> CollectionInfo:
+    """What people are told of a collection with this profile."""
+    kind, fields = declared(profile.layout), fields_of(profile)
+    archive = profile.archive.partition(".")[2]
+    where = (kind.where or kind.about).format_map({"hash": "a field", **fields, "archive": archive or profile.archive})
+    numbers = ""
+    if not isinstance(kind, Pattern) and kind.numbered:
+        numbers = promise(profile, kind.own_documents)
+    return CollectionInfo(
+        profile.ns, profile.layout, fields, documents, confidence, why, None, alternatives, kind.about, where, numbers
+    )
+
+
+def has_archive(layout: str) -> bool:
+    """Whether versions are in a second collection."""
+    return "archive" in declared(layout).roles
+
+
+def bind(server: Port, profile: CollectionProfile) -> Layout:
+    """The layout object for a profile; the patterns (sequence, pending, processed) are browsed as plain."""
+    return LAYOUTS.get(profile.layout, Plain)(server, profile)

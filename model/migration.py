@@ -1,0 +1,458 @@
+"""Moving a collection to another layout: copy, catch up, verify every version, and keep the old until told otherwise.
+
+Every document's whole history is read in the old layout and written as the new one keeps it (``Layout.as_stored``), the
+same bytes each time: copying again changes nothing, and goes on where it ended. While people write to the old
+collection, what they wrote is brought over by the next round; a document that the migration has written is replaced
+only while it is byte for byte what the migration left there, so nobody's edit in the new place is ever overwritten.
+
+The journal has a row for each run and not for each document: what a run has written is known from the old collection,
+and taking it back removes just that.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from model.collection_profile import CollectionProfile
+from model.errors import NotFound, Refused
+from model.layouts.base import Layout
+from model.layouts.registry import bind, has_archive, info_of, stated
+from model.layouts.reserved_fields import place_of
+from model.names import id_name, version_name
+from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
+from model.repair.plan import digest as _digest
+from model.repair.steps import Ground, Step, physical
+from model.server import guards
+from model.server.retry import run
+from model.text.scalars import quoted
+from model.userdata.journal import Intent
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writing.writer import Writer
+
+ROUNDS = 20
+"""How often changes that people make meanwhile are brought over before it is said that they are too many."""
+ALL = 2**31 - 1
+LOOK = 20  # documents in the new place by which it is told whether an earlier run has made them
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What comparing one document in both places found."""
+
+    id: Value
+    versions: int  # that are equal, byte for byte
+    wrong: str = ""  # what differs, one sentence
+
+
+class Migration:
+    """One collection on its way to another layout; made by ``session.migration``."""
+
+    @classmethod
+    def of(
+        cls,
+        writer: Writer,
+        allowed: Callable[[], None],
+        ns: str,
+        to: str,
+        target: str,
+        fields: Mapping[str, str],
+        newest_only: bool,
+    ) -> Migration:
+        """From what is known of a collection; the target is what a profile states for it, else the usual names."""
+        source = writer.catalogue.layout(ns)
+        wanted = writer.catalogue.stated_for(target) if target else None
+        if wanted is None or wanted.layout != to:
+            wanted = target_profile(source.profile, to, target, fields)
+        now = lambda: dt.datetime.now(dt.UTC)  # noqa: E731
+        ground = Ground(writer.port, writer.catalogue.layout, now, writer.author or "palimpsest")
+        return cls(writer, ground, source, bind(writer.port, wanted), newest_only, allowed)
+
+    def __init__(
+        self,
+        writer: Writer,
+        ground: Ground,
+        source: Layout,
+        target: Layout,
+        newest_only: bool,
+        allowed: Callable[[], None],
+    ) -> None:
+        """``allowed`` raises where writing is not."""
+        self._writer, self._ground, self._port, self._allowed = writer, ground, writer.port, allowed
+        self.source, self.target, self.newest_only = source, target, newest_only
+        self._places = self._ids_in()
+
+    # --- what is there
+
+    def ids(self) -> Iterator[Value]:
+        """The documents of the old collection, in the order of their ids; those whose current one is gone are not."""
+        return (row.id for row in self.source.page(limit=ALL))
+
+    def _versions(self, layout: Layout, id: Value) -> list[Version]:
+        """The versions that are there, oldest first."""
+        found = [each for each in layout.history(id, contents=True) if each.state != "missing"]
+        found.reverse()
+        return found
+
+    def _wanted(self, id: Value) -> tuple[list[Version], tuple[tuple[str, bytes], ...]]:
+        versions = self._versions(self.source, id)
+        for each in versions:
+            if each.state == "damaged":
+                raise Refused(f"{version_name(each.v)} of {id_name(id)} is damaged ({each.detail}); repair it first.")
+        if left := self._beside(id, versions):
+            raise Refused(left)
+        if not self.target.numbered and len(versions) > 1 and not self.newest_only:
+            raise Refused(
+                f"{id_name(id)} has {len(versions)} versions, and {self.target.name} keeps only the newest; the others "
+                "stay behind in the old collection if you accept that (--newest-only)."
+            )
+        return versions, self.target.as_stored(id, versions)
+
+    def _beside(self, id: Value, versions: Sequence[Version]) -> str:
+        """What of a document is in no version of it, and so would not be moved, one sentence; "" where nothing is."""
+        left = [name for each in versions if each.current and each.raw for name in self.source.beside(each.raw)]
+        if not left:
+            return ""
+        return (
+            f"{id_name(id)} has {', '.join(left)} beside its versions, which would not be moved; copy them into "
+            "its versions or take them out with your own tools first."
+        )
+
+    def _ids_in(self) -> dict[str, str]:
+        """The collections of the new layout, each with the field that holds a document's id."""
+        p = self.target.profile
+        return {p.ns: p.id} | ({p.archive: p.archive_id} if has_archive(p.layout) else {})
+
+    def _there(self, id: Value) -> dict[tuple[str, Value], bytes]:
+        found = {}
+        for ns, name in self._places.items():
+            for raw in self._port.find(ns, {name: {"$eq": id}}):
+                if c.get(raw, (name,)) == id:
+                    found[ns, physical(raw)] = raw
+        return found
+
+    # --- copying
+
+    def steps(self, id: Value) -> list[Step]:
+        """The writes that bring one document over as it is now; [] where nothing is left to do.
+
+        Raises ``Refused`` for a document that the new layout cannot hold, or that somebody changed in the new place.
+        """
+        versions, wanted = self._wanted(id)
+        there = self._there(id)
+        mine = _Left(self._left_before(id, versions))
+        steps = []
+        for ns, raw in wanted:
+            key = ns, physical(raw)
+            now = there.pop(key, None)
+            if now == raw:
+                continue
+            if now is None:
+                steps.append(self._ground.inserted(ns, "copied", raw, "copied"))
+                continue
+            if _digest(now) not in mine:
+                raise Refused(f"{id_name(id)} was changed in {ns} by somebody else; settle that by hand.")
+            steps.append(self._ground.swapped(ns, "brought up to date", now, raw, "brought up to date"))
+        if there:
+            ns = next(iter(there))[0]
+            raise Refused(f"{ns} holds more of {id_name(id)} than {self.source.ns} does; settle that by hand.")
+        return steps
+
+    def _left_before(self, id: Value, versions: Sequence[Version]) -> Iterator[set[str]]:
+        """Every document that an earlier round may have left, when the history was shorter, the last round's first."""
+        if not self.source.numbered:  # what it was before is not kept there: what is here must tell by its token
+            try:
+                here = self._versions(self.target, id)
+                if len(here) == 1:
+                    yield self._digests(id, [replace(each, v=None) for each in here])
+            except Refused:
+                pass
+            return
+        for upto in range(len(versions) - 1, 0, -1):
+            yield self._digests(id, versions[:upto])
+
+    def _left(self, id: Value, versions: Sequence[Version]) -> _Left:
+        """Every document that a round may have left, this one included."""
+        return _Left(chain([self._digests(id, versions)], self._left_before(id, versions)))
+
+    def _digests(self, id: Value, versions: Sequence[Version]) -> set[str]:
+        return {_digest(raw) for _, raw in self.target.as_stored(id, versions)}
+
+    def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """What copying would do to each document now; nothing is written."""
+        ns, total = self.source.ns, self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            try:
+                steps = self.steps(id)
+            except Refused as error:
+                yield Outcome("refused", ns, id, str(error))
+                continue
+            said = (
+                f"{len(steps)} {'write' if len(steps) == 1 else 'writes'} would be sent." if steps else "It is there."
+            )
+            yield Outcome("applied" if steps else "skipped", ns, id, said)
+
+    def prepare(self) -> None:
+        """Make sure that the new place is empty or this migration's, and has its index; raises ``Refused``."""
+        self._allowed()
+        # Side by side the two look like a document and its archive: what they are is not to be guessed any more.
+        self._writer.catalogue.hold(self.source.profile, "It is being moved to another layout.")
+        self._writer.catalogue.hold(self.target.profile, f"{self.source.ns} is being moved here.")
+        p = self.target.profile
+        looked: list[bool] = []
+        for ns, name in self._places.items():
+            if ns in (self.source.ns, self.source.profile.archive):
+                raise Refused(f"{ns} is where the documents come from; name another collection for them.")
+            looked += [self._is_mine(c.get(raw, (name,)), raw) for raw in self._port.find(ns, limit=LOOK)]
+        if looked and not any(looked):
+            raise Refused(f"{p.ns} holds documents already that are not of this migration; name another target.")
+        if self.target.missing_index():
+            self.target.create_index()
+        if self.target.missing_index():
+            raise Refused(f"{p.ns} lacks the index that its layout needs.")
+
+    def _is_mine(self, id: Value | None, raw: bytes) -> bool:
+        try:
+            if id is None:
+                return False
+            versions = self._versions(self.source, id)
+            return _digest(raw) in self._left(id, versions)
+        except Refused:
+            return False
+
+    def copy(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """One round: bring every document over as it is now, an outcome for each; skipped: it was there already."""
+        self.prepare()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            yield self._brought(id)
+
+    def _brought(self, id: Value) -> Outcome:
+        ns = self.source.ns
+        try:
+            steps = self.steps(id)
+            for step in steps:
+                end = self._sent(step)
+                if end != "applied":
+                    said = (
+                        "It is not known whether a write arrived." if end == "unknown" else "Somebody else was faster."
+                    )
+                    return Outcome(end, ns, id, f"{said} Copying again settles it.")
+        except NotFound:
+            return Outcome("skipped", ns, id, "It was deleted meanwhile.")
+        except Refused as error:
+            return Outcome("refused", ns, id, str(error))
+        if not steps:
+            return Outcome("skipped", ns, id, "It was there already.")
+        return Outcome("applied", ns, id, f"{len(steps)} {'write' if len(steps) == 1 else 'writes'}.")
+
+    def _sent(self, step: Step) -> Kind:
+        ns, after, id = step.change.ns, step.change.after, step.physical
+
+        def landed() -> bool:
+            return next(iter(self._port.find(ns, guards.by_id(id), limit=1)), None) == after
+
+        end = run(self._port, step.write, landed)
+        if end.kind == "refused":
+            raise Refused(end.sentence)
+        return end.kind
+
+    def run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Copy, and bring over what changed meanwhile until a round finds nothing more; journalled as one row.
+
+        A document that is deleted in the old place stays in the new one: verifying tells of it.
+
+        An outcome for each document and round in which something was done or refused.
+        """
+        intent = Intent(self._writer.source, self.source.ns, None, "migrate", self.target.name)
+        entry = self._writer.journal.begin(replace(intent, extra={"to": self.target.ns}))
+        ends: dict[Value, Outcome] = {}
+        ended: Kind = "unknown"
+        try:
+            for _ in range(ROUNDS):
+                moved = 0
+                for outcome in self.copy(checkpoint):
+                    assert outcome.id is not None
+                    moved += outcome.kind == "applied"
+                    before = ends.get(outcome.id)
+                    if outcome.kind != "skipped" or before is None:
+                        ends[outcome.id] = outcome
+                        yield outcome
+                    elif before.kind in ("conflict", "unknown"):
+                        ends[outcome.id] = replace(before, kind="applied", detail="It is there.")
+                if not moved:
+                    break
+            kinds = {each.kind for each in ends.values()}
+            ended = "unknown" if "unknown" in kinds else "applied"
+        except Refused:
+            ended = "unknown" if any(each.kind == "applied" for each in ends.values()) else "refused"
+            raise
+        finally:
+            done = sum(each.kind in ("applied", "skipped") for each in ends.values())
+            said = f"{done:,} of {len(ends):,} documents are in {self.target.ns} as {self.target.name}."
+            self._writer.journal.end(entry, Outcome(ended, self.source.ns, None, said))
+
+    # --- verifying
+
+    def verify(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Checked]:
+        """Compare every version in both places, byte for byte, and look for what is in the new place only."""
+        seen: set[Value] = set()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            seen.add(id)
+            yield self.compared(id)
+        p = self.source.profile
+        if any(True for _ in self._port.find(p.ns, {p.id: {"$exists": False}}, limit=1)):
+            yield Checked(Value.of(None), 0, f"{p.ns} holds documents without {p.id}, which were not moved.")
+        for row in self.target.page(limit=ALL):
+            if row.id not in seen and not self.source.exists(row.id):
+                yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
+
+    def compared(self, id: Value) -> Checked:
+        """One document in both places."""
+        try:
+            old = self._versions(self.source, id)
+        except NotFound:
+            return Checked(id, 0)
+        except Refused as error:
+            return Checked(id, 0, str(error))
+        try:
+            new = self._versions(self.target, id)
+        except Refused as error:
+            return Checked(id, 0, f"{id_name(id)} is not in {self.target.ns}: {error}")
+        if left := self._beside(id, old):
+            return Checked(id, 0, left)
+        if not self.target.numbered:
+            old = old[-1:]
+        if len(old) != len(new):
+            return Checked(id, 0, f"{id_name(id)} has {len(old)} versions there and {len(new)} here.")
+        if not any(each.current for each in new):  # an archive may hold all of it before the document itself is there
+            return Checked(id, 0, f"{id_name(id)} has no current document in {self.target.ns}.")
+        for a, b in zip(old, new, strict=True):
+            if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}.")
+            if a.content is None or a.content != b.content:
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another content here.")
+            if a.at is not None and b.at is not None and abs((a.at - b.at).total_seconds()) >= 1:
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another time here.")
+        return Checked(id, len(old))
+
+    # --- the way back, and the end of the old
+
+    def take_back(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Remove from the new place what this migration put there, where it is still exactly that."""
+        self._allowed()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            try:
+                versions = self._versions(self.source, id)
+                mine, there = self._left(id, versions), self._there(id)
+                yield self._removed(id, [(ns, raw) for (ns, _), raw in there.items()], mine, self.target.ns)
+            except Refused as error:
+                yield Outcome("refused", self.target.ns, id, str(error))
+
+    def remove_old(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Delete every document of the old collection whose versions are all in the new place, each looked at first.
+
+        What is deleted is what was read before it was compared, byte for byte, the current document first: nobody then
+        sees it without its history. What is not equal in both places, or comes meanwhile, stays.
+        """
+        self._allowed()
+        if not self.target.numbered:
+            raise Refused(f"{self.target.name} keeps only the newest versions, so the old collection stays.")
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(list(self.ids())):
+            checkpoint(done, total)
+            try:
+                rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
+                if wrong := self.compared(id).wrong:
+                    yield Outcome("skipped", self.source.ns, id, f"It stays: {wrong}")
+                    continue
+                outcome = self._removed(id, rows, {_digest(raw) for _, raw in rows}, self.source.ns)
+                if outcome.kind == "applied" and self._stored_in_source(id):
+                    said = f"{outcome.detail} {id_name(id)} was written meanwhile, and what came stays."
+                    outcome = replace(outcome, kind="conflict", detail=said)
+                yield outcome
+            except Refused as error:
+                yield Outcome("refused", self.source.ns, id, str(error))
+
+    def _stored_in_source(self, id: Value) -> list[tuple[str, bytes]]:
+        p = self.source.profile
+        places = {p.ns: p.id} | ({p.archive: p.archive_id} if has_archive(p.layout) else {})
+        return [
+            (ns, raw)
+            for ns, name in places.items()
+            for raw in self._port.find(ns, {name: {"$eq": id}}, sort={p.version: -1})
+            if c.get(raw, (name,)) == id
+        ]
+
+    def _removed(self, id: Value, rows: Iterable[tuple[str, bytes]], mine: Container[str], where: str) -> Outcome:
+        gone = 0
+        for ns, raw in rows:
+            if _digest(raw) not in mine:
+                return Outcome("conflict", where, id, f"{id_name(id)} was changed in {ns}; what is left of it stays.")
+            step = self._ground.removed(ns, "removed", raw, "removed")
+            end = self._sent(replace(step, keep=None))
+            if end != "applied":
+                return Outcome(end, where, id, f"{gone} of its documents were removed; run it again.")
+            gone += 1
+        return Outcome("applied" if gone else "skipped", where, id, f"{gone} documents were removed.")
+
+    # --- for people
+
+    @property
+    def toml(self) -> str:
+        """What to put into a profile, so that both places are read as what they are and not as one's archive."""
+        return "\n\n".join(_table(layout.profile) for layout in (self.target, self.source))
+
+
+class _Left(Container[str]):
+    """What rounds may have left, by digests, the documents themselves being as long as all histories together.
+
+    A round is looked at when those before it do not have what is asked for: nearly always, the first one has it.
+    """
+
+    def __init__(self, rounds: Iterator[set[str]]) -> None:
+        self._rounds, self._known = rounds, set[str]()
+
+    def __contains__(self, digest: object) -> bool:
+        while digest not in self._known:
+            further = next(self._rounds, None)
+            if further is None:
+                return False
+            self._known |= further
+        return True
+
+
+def _table(p: CollectionProfile) -> str:
+    told = {"ns": p.ns, "layout": p.layout, **info_of(p, None, 1.0, "").fields}
+    if p.numbering != "next":
+        told["numbering"] = p.numbering
+    lines = [f"{role} = {_quoted(name)}" for role, name in told.items()]
+    if others := p.keys[1:]:
+        lines.append(f"keys = [{', '.join(map(_quoted, others))}]")
+    return "\n".join(["[[collection]]", *lines])
+
+
+def _quoted(name: str) -> str:
+    return quoted(name).replace("\x7f", "\\u007f")  # TOML wants this one written as JSON may write it
+
+
+def target_profile(
+    of: CollectionProfile, layout: str, ns: str = "", fields: Mapping[str, Any] | None = None
+) -> CollectionProfile:
+    """How the new place keeps its versions: the old names where both layouts have them, the usual ones else."""
+    ns = ns or f"{of.ns}_{layout}"
+    made = stated(ns, layout)
+    kept: dict[str, Any] = {"token": of.token or made.token, "at": of.at, "author": of.author, "keys": of.keys}
+    if of.version and layout not in ("hashed", "plain") and of.layout not in ("hashed", "plain"):
+        kept["version"] = of.version
+    return replace(made, **(kept | dict(fields or {})))

@@ -1,0 +1,267 @@
+"""The repair centre: findings become a plan, a plan is drawn or done, and what was done can be taken back.
+
+A repair is one guarded write after another. Each is guarded by every byte of the document that it changes, what it
+removes is first kept in the quarantine of its database, and all of it stands in the journal. Nothing is done that a
+person has not ticked, or answered where the plan asks.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from model.errors import NotAllowed, NotFound, Refused
+from model.findings import Finding, Unchecked
+from model.names import version_name
+from model.profile import Profile, table
+from model.records import Checkpoint, Kind, Outcome, no_checkpoint
+from model.remedies import LEAVE, REPAIRS, Choice
+from model.repair import quarantine, reports, running, undoing
+from model.repair.plan import Item, Plan, planned
+from model.repair.running import DryItem, Running
+from model.repair.steps import Change, Ground, Verdict
+from model.userdata import folders
+from model.userdata.journal import Record
+from model.writing.writer import SETTLED_AFTER, Writer
+
+GAPS = ("A4", "V2", "R1", "D1")
+
+__all__ = ["LEAVE", "REPAIRS", "Change", "Choice", "DryItem", "Item", "Plan", "Repairs", "Running", "Verdict"]
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+def profile_of(plan: Plan) -> Profile:
+    """What a plan says of its collections; raises ``Refused`` where that is no profile."""
+    tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
+    return Profile.read({"collection": tables}, f"The plan {plan.note}" if plan.note else "The plan")
+
+
+class Repairs:
+    """What a session repairs; reached as ``session.repairs``."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        allowed: Callable[[], None],
+        production: Callable[[], bool] = lambda: False,
+        now: Callable[[], dt.datetime] = _now,
+    ) -> None:
+        """``allowed`` raises where writing is not; where it is ``production`` a plan is applied only ``confirmed``."""
+        self._writer, self._allowed, self._production, self._now = writer, allowed, production, now
+
+    # --- plans
+
+    def plan(
+        self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
+    ) -> Plan:
+        """What to do about findings: safe repairs are ticked, some ask a person, the rest says what can be done."""
+        plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated)
+        gaps = [item for item in plan.items if item.repair is None and item.finding.code in GAPS]
+        places = dict.fromkeys(quarantine.place(item.finding.ns) for item in gaps)
+        used = [place for place in places if any(True for _ in self._writer.port.find(place, limit=1))]
+        return replace(plan, items=tuple(self._with_copies(item, used) for item in plan.items)) if used else plan
+
+    def _with_copies(self, item: Item, used: Collection[str]) -> Item:
+        """A gap that the quarantine can fill says so: a removal may have landed behind an edit that counted on it."""
+        finding = item.finding
+        place = quarantine.place(finding.ns)
+        if item.repair is not None or finding.code not in GAPS or finding.id is None or place not in used:
+            return item
+        try:
+            profile = self._writer.catalogue.layout(finding.ns).profile
+            kept = quarantine.versions(self._writer.port, profile, finding.id)
+        except Refused:
+            return item
+        there = [version_name(v) for v in finding.versions if v in kept]
+        if not there:
+            return item
+        said = f"{place} holds {', '.join(there)}, which a repair took out; undo that repair to put it back."
+        return replace(item, advice=said)
+
+    def _stated(self, ns: str) -> dict[str, Any]:
+        """A collection as a profile would state what it is taken for here; {} where no profile can say it."""
+        profile = self._writer.catalogue.layout(ns).profile
+        said = table(profile)
+        try:
+            again = Profile.read({"collection": [{"ns": ns, **said}]}, "").collections
+        except Refused:  # a name that was recognised inside a field
+            return {}
+        return said if again == (profile,) else {}
+
+    def load(self, path: str | Path) -> Plan:
+        """Read a plan that was made for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""
+        plan = Plan.load(path)
+        self._check_source(plan)
+        return plan
+
+    def _check_source(self, plan: Plan) -> None:
+        if plan.source != self._writer.source:
+            name = f"The plan {plan.note}" if plan.note else "This plan"
+            raise Refused(f"{name} was made for {plan.source}, and this is {self._writer.source}; scan here first.")
+
+    def _check_layouts(self, plan: Plan) -> None:
+        """What was found in one layout must not be repaired in another."""
+        for scanned in profile_of(plan).collections:
+            try:
+                here = self._writer.catalogue.layout(scanned.ns).profile
+            except NotFound as error:
+                raise Refused(f"{error} The plan has repairs for it; scan again.") from None
+            if here != scanned:
+                differ = next(name for name, value in vars(scanned).items() if getattr(here, name) != value)
+                raise Refused(
+                    f"{scanned.ns} was scanned as another layout than it is taken for here ({differ}: "
+                    f"{getattr(scanned, differ)}, here {getattr(here, differ)}); give the profile that was scanned "
+                    "with, or scan again."
+                )
+
+    # --- drawing and doing
+
+    def dry_run(
+        self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
+    ) -> Iterator[DryItem]:
+        """What each item with a repair would do now, drawn by what :meth:`apply` sends; nothing is written.
+
+        ``only`` names items by their numbers, those without a repair among them.
+        """
+        self._check_source(plan)
+        self._check_layouts(plan)
+        return running.dry(self._ground(), plan, checkpoint, only)
+
+    def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
+        """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
+
+        An item comes a second time where a look behind all of them has put back what was removed. ``.id`` of what is
+        returned names the run, for :meth:`undo`; ``.offers`` says afterwards what a person may want
+        to do next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or
+        where the connection is saved as production and nobody has ``confirmed``.
+        """
+        self._allowed()
+        self._check_source(plan)
+        self._check_layouts(plan)
+        if not confirmed and self._production():
+            raise NotAllowed("This connection is production; confirm the repair by its name first.")
+        return self._running(plan, checkpoint)
+
+    def _running(self, plan: Plan, checkpoint: Checkpoint) -> Running:
+        name = running.new_run(self._now, uuid.uuid4().hex[:6])
+        return Running(self._writer, self._ground(), plan, name, checkpoint)
+
+    def _ground(self) -> Ground:
+        by = self._writer.author or "palimpsest"
+        return Ground(self._writer.port, self._writer.catalogue.layout, self._now, by)
+
+    # --- the way back
+
+    def undo(
+        self, run: str, checkpoint: Checkpoint = no_checkpoint, only: int | None = None, elsewhere: bool = False
+    ) -> Iterator[Outcome]:
+        """Take back what a run wrote, or one item of it: its last write first, each guarded by what it left.
+
+        An outcome for each write; what is undone already is left out. ``elsewhere``: a person says that this source is
+        the run's, although it is written otherwise. Raises ``NotFound`` and ``Refused``.
+        """
+        self._allowed()
+        records = self._to_undo(run, only)
+        for record in records[:1]:
+            self._check_entry(record, elsewhere)
+        again = self._running(Plan("", self._writer.source, self._now()), checkpoint)
+
+        def undone() -> Iterator[Outcome]:
+            for done, record in enumerate(records):
+                checkpoint(done, len(records))
+                yield self._undone(again, record)
+            checkpoint(len(records), len(records))
+
+        return undone()
+
+    def dry_undo(self, run: str, only: int | None = None) -> Iterator[DryItem]:
+        """What :meth:`undo` would do now; nothing is written."""
+        ground = self._ground()
+        for record in self._to_undo(run, only):
+            prepared = undoing.back(ground, record)
+            for step in prepared.steps:  # what comes later rests on what is undone first
+                ground.pretend(step)
+            yield running.drawn(replace(undoing.item_of(record), repair=None), prepared)
+
+    def _to_undo(self, run: str, only: int | None) -> list[Record]:
+        records = list(self._writer.journal.records("run", run))
+        if not records:
+            raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
+        mine = [r for r in records if only is None or r.extra["item"] == str(only)]
+        # What a second look has put back was wanted: it stays, and the removal is undone by it.
+        return [record for record in reversed(mine) if record.entry.undoable and not record.extra.get("second")]
+
+    def is_repair(self, entry: str) -> bool:
+        """Whether an entry of the journal is a write of a repair."""
+        return undoing.is_repair(self._writer.journal.record(entry))
+
+    def undo_entry(self, entry: str, elsewhere: bool = False) -> Outcome:
+        """Take back one write of a repair."""
+        self._allowed()
+        record = self._writer.journal.record(entry)
+        self._check_entry(record, elsewhere)
+        if not record.entry.undoable:
+            raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
+        return self._undone(self._running(Plan("", self._writer.source, self._now()), no_checkpoint), record)
+
+    def _check_entry(self, record: Record, elsewhere: bool) -> None:
+        entry = record.entry
+        if entry.source != self._writer.source and not elsewhere:
+            raise Refused(f"Entry {entry.id} was written to {entry.source}; open that source to undo it.")
+
+    def _undone(self, again: Running, record: Record) -> Outcome:
+        prepared = undoing.back(again.ground, record)
+        if prepared.verdict != "would":
+            kinds: dict[Verdict, Kind] = {"refused": "refused", "changed": "conflict"}
+            said = prepared.text if prepared.text.endswith(".") else f"{prepared.text}; nothing was written."
+            return Outcome(kinds.get(prepared.verdict, "skipped"), record.entry.ns, record.document, said)
+        return again.send(undoing.item_of(record), prepared.steps[0], undoes=record.entry.id)
+
+    def look_again(self, entry: str) -> Outcome:
+        """Look for a write of a repair whose outcome was not known, and note what is found."""
+        record = self._writer.journal.record(entry)
+        e = record.entry
+        kind = e.kind
+        if e.source != self._writer.source:
+            raise Refused(f"Entry {entry} was written to {e.source}; open that source to look for it.")
+        if kind != "begun" and kind != "unknown":
+            return Outcome(kind, e.ns, record.document, e.detail, entry=entry)
+        outcome = replace(self._found(record), entry=entry)
+        self._writer.journal.end(entry, outcome)
+        return outcome
+
+    def _found(self, record: Record) -> Outcome:
+        ns, id = record.entry.ns, record.document
+        if (landed := undoing.token_landed(self._writer.port, record)) is not None:
+            state = "after" if landed else "before"
+        else:
+            state = undoing.state(self._ground(), record)
+        if state == "after":
+            return Outcome("applied", ns, id, "It arrived.")
+        if state == "before":
+            if self._now() - record.entry.at < SETTLED_AFTER:
+                return Outcome("unknown", ns, id, "It is not in the database so far, and may still arrive.")
+            return Outcome("conflict", ns, id, "It is not in the database: it did not arrive in two minutes.")
+        said = "The document has changed since, and nobody can tell whether this write was among the changes."
+        return Outcome("unknown", ns, id, said)
+
+    # --- reports
+
+    def report_html(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
+        """A page about a plan and what came of it: results are (item number, outcome or verdict, detail)."""
+        return reports.html(plan, list(results), applied, run, self._now())
+
+    def report_json(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
+        """The same as one JSON object."""
+        return reports.json_text(plan, list(results), applied, run, self._now())
+
+    def keep_report(self, path: str | Path, report: str) -> None:
+        """Write a report into a file, whole or not at all; raises ``Refused`` where that cannot be done."""
+        folders.write(Path(path), report)

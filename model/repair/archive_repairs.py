@@ -1,0 +1,296 @@
+"""Repairs where earlier versions are in a second collection: phantoms, residues, edits in place, what was left behind.
+
+No single write can look at two collections. The archive is read first and the current document after it, as versions
+only go up; and both are read again behind the write, which is taken back where the other one has moved meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from model.errors import Refused
+from model.layouts import numbering
+from model.layouts.archive_reader import WithArchive
+from model.layouts.base import Layout
+from model.layouts.indexes import is_unique
+from model.layouts.reserved_fields import number_of, place_of, whole_number
+from model.names import id_name, version_name
+from model.repair import quarantine
+from model.repair.plan import Item
+from model.repair.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+def _layout(ground: Ground, item: Item) -> tuple[WithArchive, Value]:
+    layout, id = ground.layouts(item.finding.ns), item.finding.id
+    if not isinstance(layout, WithArchive):
+        raise Refused(f"{layout.ns} is taken for {layout.name} here, which has no archive; state its layout.")
+    if id is None:
+        raise Refused("The plan does not say which document this is about.")
+    return layout, id
+
+
+def _rows(ground: Ground, layout: WithArchive, id: Value) -> list[bytes]:
+    return list(ground.having(layout.archive, layout.profile.archive_id, id))
+
+
+def _v(layout: Layout, raw: bytes) -> Value | None:
+    return c.get(raw, (layout.profile.version,))
+
+
+def remove_phantom(ground: Ground, item: Item) -> Prepared:
+    """Delete what the archive holds above the current version, once it is kept."""
+    layout, id = _layout(ground, item)
+    rows = named(item, layout.archive, _rows(ground, layout, id))
+    current = ground.current(layout, id)
+    if current is None:
+        return nothing(f"{id_name(id)} is gone, so nothing stands above it.")
+    top = place_of(_v(layout, current))
+    if top is None:
+        return refused(f"The version of {id_name(id)} is no number; settle that first.")
+    above = [row for row in rows if (place := place_of(_v(layout, row))) is not None and place > top]
+    if not above:
+        return nothing(f"Nothing in {layout.archive} is above {version_name(_v(layout, current))} any more.")
+
+    def step(row: bytes) -> Step:
+        v = version_name(_v(layout, row))
+        found = ground.removed(layout.archive, f"{v} in the archive", row, f"{v} is taken out of the archive")
+        return replace(found, last=lambda: _overtaken(ground, layout, id, row), beside=(seen(layout.ns, current),))
+
+    above.sort(key=lambda row: -(place_of(_v(layout, row)) or 0))
+    said = ", ".join(version_name(_v(layout, row)) for row in above)
+    return Prepared(
+        "would",
+        f"{said} in {layout.archive}, above the current {version_name(_v(layout, current))}",
+        f"{said} was taken out of {layout.archive}; {kept_in(layout.archive)}.",
+        tuple(map(step, above)),
+        f"First a copy goes to the quarantine, then {said} is deleted if every byte of it is as it was seen. The "
+        "document is read again behind it; has it moved on, the row is put back.",
+    )
+
+
+def _overtaken(ground: Ground, layout: WithArchive, id: Value, row: bytes) -> str:
+    """Whether the document has come as far as the row that was taken out: then it belongs to its history."""
+    current = ground.current(layout, id)
+    place, gone = place_of(_v(layout, row)), current is None
+    now = place_of(_v(layout, current)) if current is not None else None
+    if gone or now is None or place is None or now >= place:
+        return f"{id_name(id)} {'was deleted' if gone else 'moved on'} meanwhile"
+    return ""
+
+
+def bring_back(ground: Ground, item: Item) -> Prepared | None:
+    """The copy that was taken out and is wanted after all: an edit that counted on it went through behind the removal.
+
+    None where all is well. No single write can look at both collections, so this is looked at again and again: at the
+    end of a run, and whenever its plan is run once more.
+    """
+    layout, id = _layout(ground, item)
+    steps: list[Step] = []
+    for each in item.seen:
+        if each.ns != layout.archive or ground.at(each.ns, each.id) is not None:
+            continue
+        kept = quarantine.find(ground.server, each.ns, each.id, each.sha256)
+        if kept is None:
+            continue
+        _, doc = kept
+        place, current = place_of(_v(layout, doc)), ground.current(layout, id)
+        now = place_of(_v(layout, current)) if current is not None else None
+        if place is None or not _wanted(layout, item, doc, current, place, now):
+            continue
+        if any(place_of(_v(layout, other)) == place for other in _rows(ground, layout, id)):
+            continue
+        v = version_name(_v(layout, doc))
+        step = ground.inserted(layout.archive, f"{v} in the archive", doc, f"{v} is put back into the archive")
+        steps.append(replace(step, extra={"second": "yes"}))  # the copy stays: a delete in doubt may land later
+    if not steps:
+        return None
+    return Prepared(
+        "would",
+        "it belongs to the history, as the document has moved on since it was taken out",
+        "It was put back, as the document had moved on since it was taken out.",
+        tuple(steps),
+        "One insert of the very bytes that the quarantine kept.",
+    )
+
+
+def _wanted(layout: WithArchive, item: Item, doc: bytes, current: bytes | None, place: int, now: int | None) -> bool:
+    """Whether the history lacks a row that was taken out: a copy once the document has gone on.
+
+    A phantom only where its own edit has landed after all; behind that nobody knows whether it would be true.
+    """
+    if item.repair == "remove-phantom":
+        return current is not None and now == place and layout.content(current) == layout.row_own.content(doc)
+    return now is not None and now > place
+
+
+def remove_residue(ground: Ground, item: Item) -> Prepared:
+    """Delete the archive's copy of the current version, where both have the same content."""
+    layout, id = _layout(ground, item)
+    if layout.holds_current:
+        return refused(f"{layout.archive} is meant to hold the current version too.")
+    rows = named(item, layout.archive, _rows(ground, layout, id))
+    current = ground.current(layout, id)
+    if current is None:
+        return nothing(f"{id_name(id)} is gone, so its archive is all there is of it.")
+    top = place_of(_v(layout, current))
+    same = [row for row in rows if top is not None and place_of(_v(layout, row)) == top]
+    if not same:
+        return nothing(f"{layout.archive} does not hold the current version any more.")
+    if any(layout.row_own.content(row) != layout.content(current) for row in same):
+        return Prepared("changed", f"The copy of {id_name(id)} in {layout.archive} differs from it now")
+
+    def step(row: bytes) -> Step:
+        v = version_name(_v(layout, row))
+        found = ground.removed(layout.archive, f"{v} in the archive", row, f"the copy of {v} is taken out")
+        return replace(found, last=lambda: _moved(ground, layout, id, current), beside=(seen(layout.ns, current),))
+
+    v = version_name(_v(layout, current))
+    return Prepared(
+        "would",
+        f"{v} in {layout.archive}, the same as the current one",
+        f"The copy of {v} was taken out of {layout.archive}; {kept_in(layout.archive)}.",
+        tuple(map(step, same)),
+        f"First a copy goes to the quarantine, then the archive's {v} is deleted if every byte of it is as it was "
+        "seen. The document is read again behind it; has it changed, the row is put back.",
+    )
+
+
+def _moved(ground: Ground, layout: Layout, id: Value, before: bytes) -> str:
+    return "" if ground.current(layout, id) == before else f"{id_name(id)} changed meanwhile"
+
+
+def save_as_version(ground: Ground, item: Item) -> Prepared:
+    """Give the content that was edited in place a number of its own; the archive keeps what it holds."""
+    layout, id = _layout(ground, item)
+    rows = _rows(ground, layout, id)
+    current = ground.current(layout, id)
+    if current is None:
+        return nothing(f"{id_name(id)} is gone.")
+    v = _v(layout, current)
+    same = [row for row in rows if place_of(_v(layout, row)) == place_of(v)]
+    if all(layout.row_own.content(row) == layout.content(current) for row in same):
+        return nothing(f"{layout.archive} holds no other {version_name(v)} of it any more.")
+    above = [row for row in rows if (place_of(_v(layout, row)) or 0) > (place_of(v) or 0)]
+    if above:
+        return refused(f"{layout.archive} holds a version above {version_name(v)}; settle that first.")
+    stamp = ground.stamp()
+    following = numbering.following(v, layout.profile, stamp.at)
+    steps = [*_counter(ground, layout, id, following), _bumped(ground, layout, current, following, stamp.token)]
+    return Prepared(
+        "would",
+        f"today's content, as {version_name(following)}; the archive keeps its {version_name(v)}",
+        f"Today's content is {version_name(following)} now; the archive keeps its {version_name(v)}.",
+        tuple(steps),
+        f"One update gives the document the version {version_name(following).removeprefix('v')}, if every byte of it "
+        "is as it was seen. The archive is not touched.",
+    )
+
+
+def _bumped(ground: Ground, layout: WithArchive, current: bytes, v: Value, token: object) -> Step:
+    p, after = layout.profile, c.put(current, (layout.profile.version,), v)
+    if p.token:
+        after = c.put(after, (p.token,), Value.of(token))
+    if p.at and c.get(current, (p.at,)) is not None:
+        after = c.put(after, (p.at,), Value.of(ground.now()))
+    return ground.swapped(layout.ns, "the document", current, after, f"it becomes {version_name(v)}")
+
+
+def _counter(ground: Ground, layout: Layout, id: Value, v: Value) -> list[Step]:
+    """Where a counter hands out the versions of this document, it is raised first."""
+    ns = layout.profile.numbering.removeprefix("counter:")
+    if ns == layout.profile.numbering:
+        return []
+    raw = ground.at(ns, id)
+    seq = c.get(raw, ("seq",)) if raw is not None else None
+    if raw is None or seq is None or (number_of(seq) or 0) >= (number_of(v) or 0):
+        return []
+    after = c.put(raw, ("seq",), whole_number(number_of(v) or 0, seq))
+    return [ground.swapped(ns, "its counter", raw, after, "the counter of versions is raised first")]
+
+
+def restore_document(ground: Ground, item: Item) -> Prepared:
+    """The highest version in the archive as a document again, under the next number."""
+    layout, id = _layout(ground, item)
+    rows = [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) is not None]
+    if ground.current(layout, id) is not None:
+        return nothing(f"There is a document {id_name(id)} again.")
+    if not rows:
+        return nothing(f"{layout.archive} holds nothing of {id_name(id)} any more.")
+    highest = max(rows, key=lambda row: place_of(_v(layout, row)) or 0)
+    if not named(item, layout.archive, [highest]):
+        return Prepared("changed", f"{layout.archive} got {version_name(_v(layout, highest))} since the scan")
+    p, stamp, v = layout.profile, ground.stamp(), _v(layout, highest)
+    following = numbering.following(v, p, stamp.at)
+    own = [("_id", id)] if p.id == "_id" else [("_id", Value.of(stamp.row)), (p.id, id)]
+    rest = [(name, value) for name, value in c.fields(highest) if name not in ("_id", p.archive_id, p.id)]
+    raw = c.put(c.document([*own, *rest]), (p.version,), following)
+    if p.token:
+        raw = c.put(raw, (p.token,), Value.of(stamp.token))
+    if p.at and c.get(highest, (p.at,)) is not None:
+        raw = c.put(raw, (p.at,), Value.of(stamp.at))
+    step = ground.inserted(layout.ns, "the document", raw, f"{version_name(v)} again, as {version_name(following)}")
+    step = replace(step, last=lambda: _twice(ground, layout, id, step))
+    return Prepared(
+        "would",
+        f"{version_name(v)}, as {version_name(following)} of a document",
+        f"{version_name(v)} is a document again, as {version_name(following)}.",
+        (*_counter(ground, layout, id, following), step),
+        "One insert, which the unique index on _id turns away where somebody was faster. The archive is not touched.",
+    )
+
+
+def _twice(ground: Ground, layout: Layout, id: Value, step: Step) -> str:
+    others = [raw for raw in ground.having(layout.ns, layout.profile.id, id) if physical(raw) != step.physical]
+    return f"somebody made another document {id_name(id)} meanwhile" if others else ""
+
+
+def archive_current(ground: Ground, item: Item) -> Prepared:
+    """The current version as a row of the archive, where its feed has left it out."""
+    layout, id = _layout(ground, item)
+    current = ground.current(layout, id)
+    if current is None:
+        return nothing(f"{id_name(id)} is gone.")
+    v, p = _v(layout, current), layout.profile
+    if v is None or place_of(v) is None:
+        return refused(f"The version of {id_name(id)} is no number; settle that first.")
+    if _copies(ground, layout, id, v):
+        return nothing(f"{layout.archive} holds {version_name(v)} now.")
+    if layout.names_itself(current):
+        return refused(
+            f"{id_name(id)} has a field {p.archive_id} of its own, in which {layout.archive} keeps the document's id; "
+            "name archive_id otherwise in a profile."
+        )
+    row = layout.row_of(_row_id(layout, current, ground), id, current)
+    step = ground.inserted(layout.archive, f"{version_name(v)} in the archive", row, "the row that is missing")
+    sure = is_unique(ground.server, layout.archive, (p.archive_id, p.version))
+
+    def last() -> str:
+        """Without a unique index the feed may have brought its row at the same moment; then ours goes."""
+        others = [raw for raw in _copies(ground, layout, id, v) if physical(raw) != step.physical]
+        return "the feed has brought the same version meanwhile" if others and not sure else ""
+
+    step = replace(step, last=last)
+    guard = f"the unique index on {p.archive_id} and {p.version}" if sure else "a look before and behind it"
+    return Prepared(
+        "would",
+        f"{version_name(v)}, in {layout.archive}",
+        f"{version_name(v)} is in {layout.archive} now.",
+        (step,),
+        f"One insert; {guard} keeps it from standing there twice. Nothing that is there is written over.",
+    )
+
+
+def _row_id(layout: WithArchive, current: bytes, ground: Ground) -> Value:
+    """An ``_id`` that two who repair at once both choose, as old as the version's token."""
+    token = c.get(current, (layout.profile.token,)) if layout.profile.token else None
+    if token is None or token.type != c.OBJECT_ID:
+        return Value.of(ground.stamp().row)
+    rest = hashlib.sha256(layout.archive.encode() + b"\x00" + current).digest()[:8]
+    return Value(c.OBJECT_ID, token.data[:4] + rest)
+
+
+def _copies(ground: Ground, layout: WithArchive, id: Value, v: Value) -> list[bytes]:
+    return [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) == place_of(v)]

@@ -1,0 +1,56 @@
+"""Values that are put right where they stand: versions and hashes in stored documents, each as one guarded update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from model.layouts.embedded import Embedded
+from model.names import id_name
+from model.repair.plan import Item
+from model.repair.steps import Ground, Prepared, Step, nothing, refused
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+
+
+def holding(ground: Ground, item: Item) -> tuple[Embedded, Value, bytes] | Prepared:
+    """The layout, the id and the document that a finding is about, which holds its history; or why there is none."""
+    layout, id = ground.layouts(item.finding.ns), item.finding.id
+    if not isinstance(layout, Embedded) or id is None:
+        return refused(f"{layout.ns} is taken for {layout.name} here, which has no array; state its layout.")
+    raw = ground.current(layout, id)
+    return nothing(f"{id_name(id)} is gone.") if raw is None else (layout, id, raw)
+
+
+def parts(layout: Embedded, raw: bytes) -> list[Path]:
+    """Where the versions stand inside a document that holds them, the current one first."""
+    p = layout.profile
+    prev = c.get(raw, (p.prev,))
+    count = len(c.items(prev)) if prev is not None and prev.type == c.ARRAY else 0
+    return [(p.current,), *((p.prev, at) for at in range(count))]
+
+
+def put_right(
+    ground: Ground,
+    item: Item,
+    note: str,
+    right: Callable[[str, bytes], Iterable[tuple[Path, Value, str]]],
+    row: str = "the document",
+) -> tuple[tuple[Step, ...], str]:
+    """One update for each document that a plan names and that holds something wrong, and what becomes of what.
+
+    ``right`` is given a collection and a stored document of it; it tells where something is wrong, what should be
+    there, and that in words ("a becomes b"). ``row`` is what a document of another collection is called.
+    """
+    steps: list[Step] = []
+    said: dict[str, None] = {}
+    for each in item.seen:
+        raw = after = ground.at(each.ns, each.id)
+        if raw is None or after is None:
+            continue
+        for path, value, words in right(each.ns, raw):
+            after = c.put(after, path, value)
+            said[words] = None
+        if after != raw:
+            label = "the document" if each.ns == item.finding.ns else row
+            steps.append(ground.swapped(each.ns, label, raw, after, note))
+    return tuple(steps), ", ".join(said)

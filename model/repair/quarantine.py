@@ -1,0 +1,82 @@
+"""The quarantine: a collection beside the others of its database, with a copy of all that repairs remove.
+
+A row is ``{_id, from, at, by, doc}``. Its ``_id`` is the SHA-256 of where the document stood and of its bytes, so that
+a removal which died half-way and is done again keeps one copy.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+
+from model.collection_profile import CollectionProfile
+from model.layouts.update_operators import check_size
+from model.server import guards
+from model.server.retry import Port, Write
+from model.values import canonical as c
+from model.values.canonical import Value
+
+NAME = "quarantine"
+
+
+def place(ns: str) -> str:
+    """The quarantine of a collection's database."""
+    return f"{ns.partition('.')[0]}.{NAME}"
+
+
+def key(ns: str, raw: bytes) -> Value:
+    """The ``_id`` of the row that keeps a document."""
+    return Value.of(hashlib.sha256(ns.encode() + b"\x00" + raw).hexdigest())
+
+
+def keeping(ns: str, raw: bytes, at: dt.datetime, by: str) -> Write:
+    """The write that keeps a copy of a document; raises ``Refused`` where the copy would be too large to store."""
+    row = c.document(
+        [
+            ("_id", key(ns, raw)),
+            ("from", Value.of(ns)),
+            ("at", Value.of(at)),
+            ("by", Value.of(by)),
+            ("doc", Value.document(raw)),
+        ]
+    )
+    check_size(row)
+    return Write(place(ns), "insert", {}, row, "a copy is kept in the quarantine")
+
+
+def kept(server: Port, ns: str, raw: bytes) -> bytes | None:
+    """The row that keeps a document just as it was; None where there is none."""
+    wanted = key(ns, raw)
+    for row in server.find(place(ns), guards.by_id(wanted), limit=1):
+        if c.get(row, ("doc",)) == Value.document(raw) and c.get(row, ("from",)) == Value.of(ns):
+            return row
+    return None
+
+
+def find(server: Port, ns: str, id: Value, sha256: str) -> tuple[bytes, bytes] | None:
+    """The row that keeps a document of which only its ``_id`` and digest are known, and the document."""
+    for row in server.find(place(ns), {"from": ns, "doc._id": {"$eq": id}}):
+        doc = c.get(row, ("doc",))
+        if doc is not None and doc.type == c.OBJECT and hashlib.sha256(doc.data).hexdigest() == sha256:
+            return row, doc.data
+    return None
+
+
+def versions(server: Port, profile: CollectionProfile, id: Value) -> list[Value]:
+    """The versions of a document that the quarantine holds, of its own collection or its archive."""
+    found = []
+    for ns, name in ((profile.ns, profile.id), (profile.archive, profile.archive_id)):
+        if ns:
+            for row in server.find(place(ns), {"from": ns, f"doc.{name}": {"$eq": id}}):
+                found.append(c.get(row, ("doc", profile.version)))
+    return [v for v in found if v is not None]
+
+
+def clearing(ns: str, row: bytes) -> Write:
+    """The write that takes a row away once its document is back in its place."""
+    wanted = c.get(row, ("_id",))
+    assert wanted is not None
+    where = guards.by_id(wanted) | {"from": Value.of(ns)}
+    for name in ("at", "by"):
+        where |= guards.exact(name, c.get(row, (name,)))
+    return Write(place(ns), "delete", where, None, "the copy in the quarantine is cleared")

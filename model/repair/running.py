@@ -1,0 +1,414 @@
+"""Running a plan: what each item would do now, and doing it, one guarded write after another.
+
+The dry run and the real one prepare an item by the same function, from documents that are read at that moment. What a
+plan has written already is known from the journal, so a run that died goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from model import text
+from model.errors import Refused, Unreachable
+from model.layouts.base import Stamp
+from model.layouts.update_operators import equal_numbers, reordered
+from model.names import id_name
+from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
+from model.remedies import LEAVE, REPAIRS
+from model.repair import quarantine
+from model.repair.catalogue import PREPARES, SECOND_LOOKS
+from model.repair.outgrown_documents import index_offer
+from model.repair.plan import Item, Plan, digest
+from model.repair.steps import GONE, Change, Ground, Prepared, Step, Verdict
+from model.server.code_preview import sending
+from model.server.retry import End, Write, run
+from model.userdata.journal import Intent
+from model.values.canonical import Value
+from model.writing.writer import Writer
+
+TRIES = 3
+"""How often a repair of several writes is prepared anew where somebody was faster."""
+ROUNDS = 20
+"""How often an item is prepared and done again while others write the same document."""
+IN_VAIN = 2
+"""Items in a row for which the server could not be reached, behind which no other waits for it."""
+ACTION = "repair"
+
+
+class DryItem(NamedTuple):
+    """What one item would do now."""
+
+    no: int
+    verdict: Verdict
+    text: str  # one clause or sentence, such as "Would be removed: v9 in shop.contracts_history"
+    changes: tuple[Change, ...]  # each stored document before and after
+    sending: Sending  # the writes as code, in their order
+
+
+def prepare(ground: Ground, item: Item, begun: bool = False) -> Prepared:
+    """What an item would do now; reads, and writes nothing.
+
+    Once it has ``begun`` others may write beside it: what is left is then guarded by what is read now.
+    """
+    finding = item.finding
+    if item.repair is None:
+        if item.waits:
+            return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
+        return Prepared("refused", item.advice or "There is no repair for it.")
+    if item.asks:
+        return Prepared("asks", item.question)
+    if item.answer == LEAVE:
+        return Prepared("nothing", "A person said to leave it as it is")
+    if not item.seen:
+        return Prepared("refused", "The plan does not say which documents it rests on; scan again")
+    try:
+        second = SECOND_LOOKS.get(item.repair)
+        if second is not None and (wanted := second(ground, item)) is not None:
+            return wanted
+        if not begun and (seen := ground.stale(item)) is not None:
+            gone = ground.at(seen.ns, seen.id) is None
+            who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
+            where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
+            if gone and (where or ground.layouts(finding.ns).own_documents):  # others of it may well be there
+                who = f"A stored document that belongs to {who}"
+            return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
+        return PREPARES[item.repair](ground, item)
+    except Refused as error:
+        return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
+
+
+class _Patience:
+    """Looks at items until the server could not be reached for some in a row: the rest is not waited for one by one."""
+
+    def __init__(self) -> None:
+        self._in_vain = 0
+
+    def prepare(self, ground: Ground, item: Item, begun: bool = False) -> Prepared:
+        """As :func:`prepare`."""
+        if self._in_vain >= IN_VAIN and item.repair is not None:
+            return Prepared("refused", "The server cannot be reached any more; run the plan again once it can.")
+        prepared = prepare(ground, item, begun)
+        self._in_vain = self._in_vain + 1 if prepared.lost else 0
+        return prepared
+
+
+def dry(
+    ground: Ground, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
+) -> Iterator[DryItem]:
+    """What each item with a repair would do, or those asked for, once the ticked items before it are done."""
+    wanted = [item for item in plan.items if (item.repair if only is None else item.no in only)]
+    owners = Counter(_owner(item) for item in plan.items if item.repair is not None)
+    several = {_owner(item) for item in wanted if owners[_owner(item)] > 1}
+    numbers = {item.no for item in wanted}
+    items = [item for item in plan.items if item.no in numbers or (item.ticked and _owner(item) in several)]
+    patience = _Patience()
+    for done, item in enumerate(items):
+        checkpoint(done, len(items))
+        prepared = patience.prepare(ground, item)
+        if item.ticked and _owner(item) in several:
+            for step in prepared.steps:
+                ground.pretend(step)
+        if item.no in numbers:
+            yield drawn(item, prepared)
+    checkpoint(len(items), len(items))
+
+
+def _owner(item: Item) -> tuple[str, Value | None]:
+    return item.finding.ns, item.finding.id
+
+
+def drawn(item: Item, prepared: Prepared) -> DryItem:
+    """A prepared item as it is shown."""
+    writes: list[Write] = []
+    for step in prepared.steps:
+        writes += [step.keep, step.write] if step.keep is not None else [step.write]
+    said = prepared.text
+    if prepared.verdict == "would" and item.repair in REPAIRS:
+        said = f"{REPAIRS[item.repair].would}: {said}"
+    changes = tuple(change for step in prepared.steps for change in _changes(step))
+    return DryItem(item.no, prepared.verdict, said, changes, sending(writes, prepared.explanation))
+
+
+def _changes(step: Step) -> Iterator[Change]:
+    """The document that a step changes, and the copy that is kept of what goes."""
+    yield step.change
+    if step.keep is not None and isinstance(step.keep.body, bytes):
+        yield Change(step.keep.ns, "kept", None, step.keep.body)
+
+
+@dataclass
+class Running:
+    """One run of a plan: an iterator over (item number, outcome), which is cancelled between items."""
+
+    writer: Writer
+    ground: Ground
+    plan: Plan
+    id: str
+    checkpoint: Checkpoint = no_checkpoint
+    _wrote: set[int] = field(default_factory=set)
+    _patience: _Patience = field(default_factory=_Patience)
+    offers: list[str] = field(default_factory=list)  # what a person may want to do now; never done by itself
+
+    def __iter__(self) -> Iterator[tuple[int, Outcome]]:
+        items = [item for item in self.plan.items if item.repair is not None]
+        self._remember()
+        for done, item in enumerate(items):
+            self.checkpoint(done, len(items))
+            yield item.no, self.do(item)
+        for item in items:
+            if item.repair in SECOND_LOOKS and item.no in self._wrote and (outcome := self._second_look(item)):
+                yield item.no, outcome  # once more, as it is another now
+        self.checkpoint(len(items), len(items))
+
+    def _second_look(self, item: Item) -> Outcome | None:
+        """Put back what turns out to be wanted; where that cannot be known now, the next run of the plan looks."""
+        try:
+            wanted = SECOND_LOOKS[item.repair or ""](self.ground, item)
+        except Refused:
+            return None
+        if wanted is None:
+            return None
+        ends = [self.send(item, step) for step in wanted.steps]
+        back = all(end.kind == "applied" for end in ends)
+        return self._ends(item, "conflict" if back else ends[-1].kind, wanted.done if back else ends[-1].detail)
+
+    def _remember(self) -> None:
+        """What earlier runs of this plan have written, as the journal has it; doubt among it is settled."""
+        for record in self.writer.journal.records("plan", self.plan.id):
+            if record.entry.kind in ("applied", "begun", "unknown"):
+                ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
+                left = GONE if record.after is None else digest(record.after)
+                self.ground.leave(ns, id, record.after)
+                if record.entry.kind != "applied":
+                    now = self.ground.at(ns, id)
+                    if (GONE if now is None else digest(now)) == left:
+                        arrived = Outcome("applied", record.entry.ns, record.document, "It arrived.")
+                        self.writer.journal.end(record.entry.id, arrived)
+
+    def do(self, item: Item) -> Outcome:
+        """One item: prepared, done, and looked at again until nothing is left to do."""
+        if not item.ticked and not item.asks:
+            return self._ends(item, "skipped", "It is not ticked in the plan; nothing was written.")
+        wrote, entry, done, conflicts, rounds = 0, None, "", 0, 0
+        while rounds < ROUNDS:
+            prepared = self._patience.prepare(self.ground, item, begun=wrote > 0)
+            if prepared.verdict != "would":
+                break
+            failed, done = False, done or prepared.done
+            for step in prepared.steps:
+                outcome = self.send(item, step)
+                if outcome.kind in ("applied", "unknown"):
+                    self._wrote.add(item.no)
+                if outcome.kind == "applied":
+                    wrote, entry = wrote + 1, outcome.entry
+                    continue
+                failed, conflicts = True, conflicts + 1
+                if outcome.kind == "conflict" and wrote and item.repair in _COPIES_FIRST:
+                    said = "It changed meanwhile and keeps all of its versions; some are copied already. Scan again."
+                    return self._ends(item, "conflict", said, entry)
+                if outcome.kind != "conflict" or item.repair not in _AGAIN or conflicts > TRIES:
+                    return self._stopped(outcome, wrote)
+                break
+            if not failed and item.repair not in _AGAIN:
+                return self._done(item, done, entry)
+            if failed or item.repair not in _ONE_BY_ONE:
+                rounds += 1
+        else:
+            busy = self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
+            return self._stopped(busy, wrote)
+        if wrote and prepared.verdict == "nothing":
+            return self._done(item, done, entry)
+        if wrote:
+            return self._stopped(self._ends(item, "refused", prepared.text, entry), wrote)
+        kinds: dict[Verdict, Kind] = {"refused": "refused"}
+        said = prepared.text if prepared.text.endswith(("?", ".")) else f"{prepared.text}; nothing was written."
+        if prepared.verdict == "asks":
+            said = f"It waits for an answer in the plan: {prepared.text}"
+        return self._ends(item, kinds.get(prepared.verdict, "skipped"), said, entry)
+
+    def _ends(self, item: Item, kind: Kind, said: str, entry: str | None = None) -> Outcome:
+        return Outcome(kind, item.finding.ns, item.finding.id, said, entry=entry)
+
+    def _done(self, item: Item, said: str, entry: str | None) -> Outcome:
+        if item.repair == "move-to-archive" and (offer := self._rows_index(item)) and offer not in self.offers:
+            self.offers.append(offer)
+        if item.finding.code == "V1" and (offer := self._index(item)) and offer not in self.offers:
+            self.offers.append(offer)
+        return self._ends(item, "applied", said, entry)
+
+    def _index(self, item: Item) -> str:
+        """The index whose lack let duplicates in, as an offer: it is never created from here."""
+        try:
+            reason = self.ground.layouts(item.finding.ns).missing_index()
+        except Refused:
+            return ""
+        return reason or ""
+
+    def _rows_index(self, item: Item) -> str:
+        try:
+            return index_offer(self.ground, item)
+        except Refused:
+            return ""
+
+    def _stopped(self, outcome: Outcome, wrote: int) -> Outcome:
+        if not wrote:
+            return outcome
+        return replace(
+            outcome, kind="unknown", detail=f"{outcome.detail} {wrote} of its writes were done; run the plan again."
+        )
+
+    # --- one step
+
+    def send(self, item: Item, step: Step, undoes: str | None = None) -> Outcome:
+        """One write of an item, journalled; what it removes is kept first, and it is taken back where it must be."""
+        change, finding = step.change, item.finding
+        if step.extra.get("second"):
+            undoes = self._removal(step)
+        intent = Intent(
+            self.writer.source,
+            finding.ns,
+            finding.id,
+            "undo" if undoes else ACTION,
+            self.ground.layouts(finding.ns).profile.layout,
+            change.before,
+            change.after,
+            extra={
+                "run": self.id,
+                "plan": self.plan.id,
+                "item": str(item.no),
+                "repair": item.repair or "",
+                "target": change.ns,
+                "physical": text.value_text(step.physical),
+                "label": change.label,
+                "note": step.write.note,
+                "kept": "yes" if step.keep is not None else "",
+                "beside": json.dumps([[s.ns, text.value_text(s.id), s.sha256] for s in step.beside]),
+                **step.extra,
+            },
+            undoes=undoes,
+        )
+        after: list[bytes | None] = [None]
+
+        def write(stamp: Stamp) -> Outcome:
+            outcome, after[0] = self._written(finding.ns, finding.id, step)
+            return outcome
+
+        return self.writer.send(intent, write, lambda outcome: after[0])
+
+    def _removal(self, step: Step) -> str | None:
+        """The entry of the removal that a second look takes back."""
+        removals = [
+            record.entry.id
+            for record in self.writer.journal.records("plan", self.plan.id)
+            if record.extra["target"] == step.change.ns and record.before == step.change.after and record.after is None
+        ]
+        return removals[-1] if removals else None
+
+    def _written(self, ns: str, id: Value | None, step: Step) -> tuple[Outcome, bytes | None]:
+        """The outcome, and the bytes that the server keeps where they are not those that were sent."""
+        if step.keep is not None and (trouble := self._keep(step)):
+            return Outcome(trouble.kind, ns, id, trouble.sentence), None
+        end = run(self.ground.server, step.write, step.landed or (lambda: self._landed(step)))
+        if end.kind != "applied":
+            return Outcome(end.kind, ns, id, _said(end)), None
+        change = step.change
+        self.ground.leave(change.ns, step.physical, change.after)
+        now, unseen = change.after, ""
+        with suppress(Refused):  # it is written, whoever cannot be asked for it now
+            now = self.ground.at(change.ns, step.physical)
+        stored = None
+        if change.after is not None and now is not None and now != change.after and _as_stored(change.after, now):
+            stored = now
+            self.ground.leave(change.ns, step.physical, now)
+        try:
+            why = step.last() if step.last is not None else ""
+        except Refused:
+            why, unseen = "", " What it rests on could not be read again; run the plan again."
+        if why:
+            return self._taken_back(ns, id, step, why), stored
+        if step.clear is not None:
+            run(self.ground.server, step.clear, None)  # a copy that stays does no harm
+        note = (
+            " The server stored the fields in another order than they were sent in." if stored is not None else unseen
+        )
+        return Outcome("applied", ns, id, f"{change.label}: {step.write.note}.{note}"), stored
+
+    def _keep(self, step: Step) -> End | None:
+        """Bring the copy into the quarantine; what went wrong where it is not there, byte for byte."""
+        assert step.keep is not None
+        before = step.change.before
+        assert before is not None
+
+        def there() -> bool:
+            return quarantine.kept(self.ground.server, step.change.ns, before) is not None
+
+        end = End("applied") if there() else run(self.ground.server, step.keep, there)
+        if end.kind in ("applied", "conflict") and there():
+            return None
+        if end.kind == "unknown":
+            return End("unknown", f"It is not known whether a copy was kept, so nothing was removed. {end.sentence}")
+        return End("refused", f"No exact copy could be kept first, so nothing was removed. {end.sentence}".strip())
+
+    def _landed(self, step: Step) -> bool | None:
+        now = self.ground.at(step.change.ns, step.physical)
+        if now == step.change.after:
+            return True
+        return False if now == step.change.before else None
+
+    def _taken_back(self, ns: str, id: Value | None, step: Step, why: str) -> Outcome:
+        """Undo a step at once, as what it rested on has changed beside it."""
+        change, server = step.change, self.ground.server
+        if change.after is None:
+            assert change.before is not None
+            write = Write(change.ns, "insert", {}, change.before, "put back what was removed")
+            back = Step(write, Change(change.ns, change.label, None, change.before))
+        else:
+            try:
+                back = self.ground.removed(change.ns, change.label, change.after, "take out what was added")
+            except Refused:  # it is written all the same
+                said = f"{why[:1].upper()}{why[1:]}, and {change.label} could not be taken out again; scan again later."
+                return Outcome("unknown", ns, id, said)
+        end = run(server, back.write, lambda: self._landed(back))
+        added, why = change.after is not None, f"{why[:1].upper()}{why[1:]}"
+        if end.kind == "applied":
+            self.ground.ours.get((change.ns, step.physical), set()).discard(GONE)
+            # The copy stays in the quarantine: a delete that is in doubt may still land on what was put back.
+            done = "taken out again" if added else "put back as it was"
+            return Outcome("conflict", ns, id, f"{why}, so {change.label} was {done}.")
+        if end.kind == "conflict":
+            now = "was changed by somebody since" if added else "has another in its place by now; a copy is kept"
+            return Outcome("conflict", ns, id, f"{why}, and {change.label} {now}.")
+        done = "taken out again" if added else "put back"
+        return Outcome("unknown", ns, id, f"{why}, and it is not known whether {change.label} was {done}.")
+
+
+_COPIES_FIRST = ("move-to-archive",)
+"""Repairs of which all writes but the last only add copies: half done, they have harmed nothing."""
+_AGAIN = ("set-current-flag", "finish-token", "take-out-token", "remove-duplicate")
+"""Repairs of several writes, which are prepared once more until nothing is left."""
+_ONE_BY_ONE = ("finish-token", "take-out-token")
+"""Repairs of which every round leaves less to do, so that there may be as many as there are tokens."""
+
+
+def _as_stored(sent: bytes, now: bytes) -> bool:
+    """Whether a document is what the server made of the one that was sent, and no later state of it."""
+    return reordered(sent, now) or equal_numbers(Value.document(sent), Value.document(now))
+
+
+def _said(end: End) -> str:
+    if end.kind == "conflict" and end.reply is not None and end.reply.duplicate:
+        return "Another document has its number or its id, and a unique index lets no second in; nothing was written."
+    if end.kind == "conflict":
+        return "It changed since it was read; nothing was written."
+    return end.sentence or "It is not known whether it was written."
+
+
+def new_run(now: Callable[[], dt.datetime], suffix: str) -> str:
+    """The name of a run, by which the journal groups its entries."""
+    return f"run-{now().strftime('%Y%m%d-%H%M%S')}-{suffix}"

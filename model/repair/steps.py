@@ -1,0 +1,221 @@
+"""The writes that repairs are made of: each changes one stored document and is guarded by all of its bytes.
+
+A step knows the document before and after it, so that a dry run can draw it, doubt can be settled by reading, and undo
+can restore the bytes. What is removed is first kept in the quarantine.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from model.errors import Refused
+from model.layouts import update_operators
+from model.layouts.base import Layout, Stamp
+from model.repair import quarantine
+from model.repair.plan import Item, Seen, digest
+from model.server import guards
+from model.server.retry import Port, Write, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Verdict: TypeAlias = Literal["would", "young", "changed", "refused", "asks", "nothing"]
+GONE = "gone"
+"""In the place of a digest: the document is not there."""
+
+
+class Change(NamedTuple):
+    """One stored document before and after a step; None: it is not there."""
+
+    ns: str
+    label: str  # what it is, for people
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One guarded write of a repair, as it is previewed, sent, journalled and taken back."""
+
+    write: Write
+    change: Change
+    keep: Write | None = None  # sent first: the copy of what this step removes
+    clear: Write | None = None  # sent behind it, where nothing rests on it: the copy that is not needed any more
+    last: Callable[[], str] | None = None  # looks again afterwards: why the step must be taken back, else ""
+    landed: Callable[[], bool | None] | None = None  # where comparing the whole document cannot tell
+    beside: tuple[Seen, ...] = ()  # documents that must be the same when the step is undone
+    extra: Mapping[str, str] = field(default_factory=dict)  # what the journal keeps for the way back
+
+    @property
+    def physical(self) -> Value:
+        """The ``_id`` of the document."""
+        return physical(self.change.before or self.change.after or c.EMPTY)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a repair would do now; the dry run draws it, and apply sends the same steps."""
+
+    verdict: Verdict
+    text: str  # one clause or sentence
+    done: str = ""  # what is said of it once it is done, a sentence
+    steps: tuple[Step, ...] = ()
+    explanation: str = ""  # the order of the writes and the guard, in one or two sentences
+    lost: bool = False  # refused as the server could not be reached
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a repair stands on: the server, the layouts, the time, and what this plan has written already."""
+
+    server: Port
+    layouts: Callable[[str], Layout]
+    now: Callable[[], dt.datetime]
+    author: str
+    ours: dict[tuple[str, Value], set[str]] = field(default_factory=dict)  # digests, or GONE, that our writes left
+    ables: dict[str, guards.Abilities] = field(default_factory=dict)
+    pretended: dict[tuple[str, Value], bytes | None] = field(default_factory=dict)  # where only drawing is asked for
+
+    # --- reading
+
+    def at(self, ns: str, physical: Value) -> bytes | None:
+        """The stored document with exactly this ``_id``."""
+        if (ns, physical) in self.pretended:
+            return self.pretended[ns, physical]
+        for raw in self.server.find(ns, guards.by_id(physical), limit=2):
+            if c.get(raw, ("_id",)) == physical:
+                return raw
+        return None
+
+    def having(self, ns: str, name: str, value: Value) -> Iterator[bytes]:
+        """The stored documents in which a field has exactly this value."""
+        mine = {id: raw for (where, id), raw in self.pretended.items() if where == ns} if self.pretended else {}
+        for raw in self.server.find(ns, {name: {"$eq": value}}):
+            if c.get(raw, (name,)) == value and physical(raw) not in mine:
+                yield raw
+        for pretended in mine.values():
+            if pretended is not None and c.get(pretended, (name,)) == value:
+                yield pretended
+
+    def pretend(self, step: Step) -> None:
+        """Take a step for done, where what comes after it is drawn and nothing is written."""
+        change, id = step.change, step.physical
+        self.pretended[change.ns, id] = change.after
+        self.leave(change.ns, id, change.after)
+
+    def current(self, layout: Layout, id: Value) -> bytes | None:
+        """The stored current document where a layout has one for each id."""
+        return next(self.having(layout.ns, layout.profile.id, id), None)
+
+    def stale(self, item: Item) -> Seen | None:
+        """The first document of an item that is neither as the scan saw it nor as this plan has left it."""
+        for seen in item.seen:
+            if not self.known(seen, self.at(seen.ns, seen.id)):
+                return seen
+        return None
+
+    def known(self, seen: Seen, raw: bytes | None) -> bool:
+        """Whether a document is as the scan saw it, or as this plan has left it."""
+        now = GONE if raw is None else digest(raw)
+        return now == seen.sha256 or now in self.ours.get((seen.ns, seen.id), ())
+
+    def ours_at(self, ns: str, physical: Value) -> bool:
+        """Whether this plan has written a document."""
+        return (ns, physical) in self.ours
+
+    def leave(self, ns: str, physical: Value, raw: bytes | None) -> None:
+        """Note what a write of this plan has made of a document."""
+        self.ours.setdefault((ns, physical), set()).add(GONE if raw is None else digest(raw))
+
+    def stamp(self) -> Stamp:
+        """A fresh token and the time, for a repair that makes a version."""
+        return Stamp(at=self.now())
+
+    # --- writing
+
+    def able(self, ns: str, physical: Value) -> guards.Abilities:
+        """What this server's expressions can tell apart, found out once for a collection."""
+        found = self.ables.get(ns) or guards.abilities(self.server, ns, physical)
+        if found.counts:  # a document that goes while it is asked about makes a server look as if it could nothing
+            self.ables[ns] = found
+        return found
+
+    def exactly(self, ns: str, raw: bytes, beside: int = 0, all_goes: bool = True) -> dict[str, Any]:
+        """The filter that one document is byte for byte what was read; raises ``Refused`` where it cannot be said.
+
+        Without ``all_goes`` a field that somebody added does no harm where this server cannot count fields.
+        """
+        one = physical(raw)
+        able = self.able(ns, one)
+        return guards.by_id(one) | guards.whole(raw, able, all_goes or able.counts or able.root, beside).filter
+
+    def swapped(self, ns: str, label: str, before: bytes, after: bytes, note: str, **more: Any) -> Step:
+        """The step that makes ``after`` of a document, if it is still ``before``."""
+        update_operators.check_size(after)
+        mongodb = "gitVersion" in self.server.facts().extra
+        dots = [name for name, _ in (*c.fields(before), *c.fields(after)) if "." in name]
+        if dots and not mongodb:
+            raise Refused(
+                f"This server is not MongoDB itself, and others damage documents with a dot in a field's name, as in "
+                f"{dots[0]!r}; nothing was written."
+            )
+        edit = update_operators.operators(before, after, mongodb)
+        if edit is not None:
+            body = edit.body({})
+            write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)
+        else:
+            whole = update_operators.Whole(after)
+            write = Write(ns, whole.kind, self.exactly(ns, before, len(after)), whole.body, note)
+        return Step(write, Change(ns, label, before, after), **more)
+
+    def operated(self, ns: str, label: str, before: bytes, after: bytes, body: dict[str, Any], note: str) -> Step:
+        """The same by operators of its own, where these say more than what they come to."""
+        write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)
+        return Step(write, Change(ns, label, before, after))
+
+    def removed(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:
+        """The step that deletes a document, if it is still just this, once a copy is in the quarantine."""
+        keep = quarantine.keeping(ns, raw, self.now(), self.author)
+        write = Write(ns, "delete", self.exactly(ns, raw), None, note)
+        return Step(write, Change(ns, label, raw, None), keep, **more)
+
+    def inserted(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:
+        """The step that inserts a document; the unique index on ``_id`` turns away a second one."""
+        update_operators.check_size(raw)
+        return Step(Write(ns, "insert", {}, raw, note), Change(ns, label, None, raw), **more)
+
+
+def physical(raw: bytes) -> Value:
+    """The ``_id`` of a stored document; raises ``Refused`` where it has none."""
+    found = c.get(raw, ("_id",))
+    if found is None:
+        raise Refused("A stored document has no _id, so no write can name it.")
+    return found
+
+
+def seen(ns: str, raw: bytes) -> Seen:
+    """A stored document as it is now."""
+    return Seen(ns, physical(raw), digest(raw))
+
+
+def nothing(text: str = "Nothing is left to do.") -> Prepared:
+    """The state is right already."""
+    return Prepared("nothing", text)
+
+
+def refused(text: str) -> Prepared:
+    """The repair is not possible here; why, one sentence."""
+    return Prepared("refused", text)
+
+
+def kept_in(ns: str) -> str:
+    """What is said of a removal: where the copy is."""
+    return f"a copy is in {quarantine.place(ns)}"
+
+
+def named(item: Item, ns: str, raws: Collection[bytes]) -> list[bytes]:
+    """Those of some stored documents that the plan names: nothing else is ever removed."""
+    ids = {each.id for each in item.seen if each.ns == ns}
+    return [raw for raw in raws if physical(raw) in ids]

@@ -1,0 +1,120 @@
+"""The way back: the inverse of each write of a repair, as a step that is guarded by what the repair has left."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import replace
+
+from model import text
+from model.counting import pending
+from model.errors import Refused
+from model.findings import Finding
+from model.names import id_name
+from model.repair import quarantine
+from model.repair.plan import Item, Seen
+from model.repair.steps import Change, Ground, Prepared, Step, nothing, physical
+from model.server.retry import Port, Write
+from model.userdata.journal import Record
+from model.values import canonical as c
+
+
+def is_repair(record: Record) -> bool:
+    """Whether an entry of the journal is a write of a repair, or of its undo."""
+    return "run" in record.extra and "target" in record.extra
+
+
+def item_of(record: Record) -> Item:
+    """What an entry was about, as much as the journal keeps of it."""
+    finding = Finding("", record.entry.ns, record.document, (), record.entry.detail)
+    return Item(int(record.extra["item"]), finding, record.extra["repair"], "yes")
+
+
+def back(ground: Ground, record: Record) -> Prepared:
+    """What undoing one write of a repair would do now; reads, and writes nothing."""
+    ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
+    who = id_name(record.document) if record.document is not None else id_name(id)
+    try:
+        now = ground.at(ns, id)
+        if now == record.before:
+            return nothing(f"{who} is as it was before the repair.")
+        if now != record.after:
+            return _tokens_back(ground, record, now) or Prepared("changed", f"{who} changed since the repair")
+        for seen in _beside(record):
+            if not ground.known(seen, ground.at(seen.ns, seen.id)):
+                return Prepared("changed", f"{who} changed since the repair, which rested on it")
+        step = _step(ground, record, ns)
+    except Refused as error:
+        return Prepared("refused", str(error))
+    return Prepared(
+        "would",
+        f"{record.extra['label']} becomes what it was before the repair",
+        "It is as it was before the repair.",
+        (step,),
+        "One write, which applies only if every byte of the document is as the repair left it.",
+    )
+
+
+def _beside(record: Record) -> list[Seen]:
+    kept = json.loads(record.extra.get("beside") or "[]")
+    return [Seen(ns, text.value_from_text(id), sha) for ns, id, sha in kept]
+
+
+def _step(ground: Ground, record: Record, ns: str) -> Step:
+    before, after, label = record.before, record.after, record.extra["label"]
+    if before is not None and after is not None:
+        return ground.swapped(ns, label, after, before, "what was there before the repair")
+    if before is not None:
+        row = quarantine.kept(ground.server, ns, before)
+        clear = quarantine.clearing(ns, row) if row is not None and record.extra.get("kept") else None
+        step = ground.inserted(ns, label, before, "what the repair removed is put back")
+        return replace(step, clear=clear)
+    assert after is not None
+    step = ground.removed(ns, label, after, "what the repair added is taken out")
+    made_here = record.extra["repair"] in ("restore-document", "archive-current", "move-to-archive")
+    return replace(step, keep=None) if made_here else step  # what a repair has made the journal keeps
+
+
+def _token_in(record: Record) -> dict[str, str]:
+    return {name.removeprefix("two_"): value for name, value in record.extra.items() if name.startswith("two_")}
+
+
+def token_landed(server: Port, record: Record) -> bool | None:
+    """Whether a step of a two-step counter has arrived, which its token tells whoever else writes the document.
+
+    None for other writes, and where nobody can tell.
+    """
+    kept = _token_in(record)
+    if not kept or record.undoes is not None:
+        return None
+    physical_id = text.value_from_text(record.extra["physical"])
+    token, of = pending.from_fields(record.entry.ns, physical_id, kept, dt.timedelta(0))
+    return pending.landed(server, token, of, "finish")
+
+
+def _tokens_back(ground: Ground, record: Record, now: bytes | None) -> Prepared | None:
+    """The inverse of step two in a document that has been counted up since; None for other repairs."""
+    kept = _token_in(record)
+    if not kept or now is None or record.document is None or record.extra.get("back"):
+        return None
+    token, of = pending.from_fields(record.entry.ns, physical(now), kept, dt.timedelta(0))
+    waiting = c.get(now, tuple(of.pending.split(".")))
+    if waiting is None or waiting.type != c.ARRAY or token.token in c.items(waiting):
+        return None
+    write: Write = pending.step_back(token, of)
+    after = c.put(now, tuple(of.pending.split(".")), c.array([*c.items(waiting), token.token]))
+
+    def landed() -> bool | None:
+        there = ground.at(of.ns, physical(now))
+        left = c.get(there, tuple(of.pending.split("."))) if there is not None else None
+        return None if left is None or left.type != c.ARRAY else token.token in c.items(left)
+
+    step = Step(write, Change(of.ns, "the document", now, after), landed=landed, extra={"back": "yes"})
+    done = "The token is pending again."
+    return Prepared("would", "the token is pending again", done, (step,), "One update, guarded by the token itself.")
+
+
+def state(ground: Ground, record: Record) -> str:
+    """How the document of an entry stands: "before" it, "after" it, or "other"."""
+    now = ground.at(record.extra["target"], text.value_from_text(record.extra["physical"]))
+    return "after" if now == record.after else "before" if now == record.before else "other"

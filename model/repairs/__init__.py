@@ -1,1 +1,0 @@
-"""The repairs: what each writes, how it is sent, and the way back; behind ``model.repair``."""

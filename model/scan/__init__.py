@@ -1,0 +1,234 @@
+"""Looking through a source for states that should not be: one document, collections, a database or all of it.
+
+A scan is streaming and holds little of what it reads. It can be stopped between documents, and gone on with from its
+mark. A gentle one, for production, reads in small batches with rests between them, and from a secondary where there
+is one; what it finds is always read again from the primary before it is told.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from model import text
+from model.catalogue import Catalogue
+from model.collection_profile import CollectionProfile
+from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
+from model.findings import Finding, Unchecked
+from model.layouts import recognise
+from model.layouts.checks.base import Check
+from model.layouts.checks.ordered_reading import Reading
+from model.records import Checkpoint, CollectionInfo, no_checkpoint
+from model.scan.entries import Entries
+from model.scan.sequences import Sequences
+from model.scan.tokens import Tokens
+from model.server.retry import Server
+from model.values import canonical
+from model.values.canonical import Value
+
+__all__ = ["Finding", "Mark", "Pace", "Scan", "Summary", "Unchecked"]
+
+Pace: TypeAlias = Literal["gentle", "fast"]
+QUARANTINE, COPY = "quarantine", {"from", "doc"}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a scan has come: what is done, and where in the next collection it may go on."""
+
+    done: tuple[str, ...] = ()  # collections that are done
+    ns: str = ""
+    after: Value | None = None  # the id up to which that collection is done; None: it is begun anew
+
+    def to_text(self) -> str:
+        """As JSON, to be kept."""
+        after = None if self.after is None else text.value_text(self.after)
+        return json.dumps({"done": list(self.done), "ns": self.ns, "after": after})
+
+    @classmethod
+    def from_text(cls, written: str) -> Mark:
+        """The inverse of :meth:`to_text`; raises ``Unreadable``."""
+        try:
+            kept = json.loads(written)
+            after = None if kept["after"] is None else text.value_from_text(kept["after"])
+            return cls(tuple(map(str, kept["done"])), str(kept["ns"]), after)
+        except (ValueError, KeyError, TypeError):
+            raise Unreadable("This is no mark of a scan; begin anew.") from None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a scan has done so far."""
+
+    documents: int  # stored documents looked at, archives included
+    seconds: float
+    findings: int
+    unchecked: tuple[Unchecked, ...]
+    whole: bool  # it came to its end
+    counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
+
+
+class Scan:
+    """A scan at work: iterate over it once, for findings and for what was not checked, as they become known."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        server: Server,
+        places: Sequence[str] = (),
+        ids: Sequence[Value] | None = None,
+        pace: Pace = "fast",
+        checkpoint: Checkpoint = no_checkpoint,
+        now: dt.datetime | None = None,
+        mark: Mark | None = None,
+    ) -> None:
+        """``places`` are collections and databases, all databases where there are none; ``ids`` needs one collection.
+
+        ``checkpoint`` is called with documents looked at and how many there are; it may wait, and raises to stop.
+        """
+        if ids is not None and len(places) != 1:
+            raise Refused("Documents are scanned in one collection at a time; name just that one.")
+        self._catalogue, self._server, self._places, self._ids = catalogue, server, places, ids
+        self._now = now or dt.datetime.now(dt.UTC)
+        port = server.gentle() if pace == "gentle" else server
+        self._reading = Reading(port, checkpoint, pace == "gentle")
+        self._mark = mark or Mark()
+        self._begun = time.monotonic()
+        self._seconds: float | None = None
+        self._counts: Counter[str] = Counter()
+        self._unchecked: list[Unchecked] = []
+        self._whole = False
+
+    @property
+    def mark(self) -> Mark:
+        """Where a new scan may go on if this one is stopped now."""
+        return self._mark if self._reading.last is None else replace(self._mark, after=self._reading.last)
+
+    @property
+    def summary(self) -> Summary:
+        """What was done so far."""
+        seconds = time.monotonic() - self._begun if self._seconds is None else self._seconds
+        counts = dict(self._counts)
+        documents, findings = self._reading.documents, sum(counts.values())
+        return Summary(documents, seconds, findings, tuple(self._unchecked), self._whole, counts)
+
+    def __iter__(self) -> Iterator[Finding | Unchecked]:
+        """Raises ``NotFound`` for a place that is not there, ``Unreachable`` and what the checkpoint raises."""
+        self._begun = time.monotonic()
+        try:
+            for found in self._all():
+                if isinstance(found, Finding):
+                    self._counts[found.code] += 1
+                else:
+                    self._unchecked.append(found)
+                yield found
+            self._whole = True
+        finally:
+            self._seconds = time.monotonic() - self._begun
+
+    def _all(self) -> Iterator[Finding | Unchecked]:
+        infos = self._listed()
+        self._reading.total = None if self._ids is not None else _total(infos, self._catalogue)
+        begun, after = self._mark.ns, self._mark.after
+        for info in infos:
+            if info.ns in self._mark.done:
+                continue
+            self._reading.after, self._reading.last = (after, after) if info.ns == begun else (None, None)
+            self._mark = Mark(self._mark.done, info.ns, self._reading.after)
+            yield from self._one(info)
+            self._reading.last = None
+            self._mark = Mark((*self._mark.done, info.ns))
+
+    def _one(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
+        if why := _cannot(info):
+            yield Unchecked(info.ns, why)
+            return
+        try:
+            yield from self._check(info.ns).findings(self._ids, self._now, self._reading)
+        except (Unreachable, Cancelled):
+            raise
+        except NotAllowed as error:
+            yield Unchecked(info.ns, str(error))
+        except Refused as error:
+            yield Unchecked(info.ns, f"It could not be looked through to its end: {error}")
+
+    def _check(self, ns: str) -> Check:
+        profile = self._catalogue.known(ns)[1]
+        if profile.layout == "sequence":
+            return Sequences(self._server, profile, self._beside(profile))
+        if profile.layout == "pending":
+            return Tokens(self._server, profile)
+        if profile.layout == "processed":
+            return Entries(self._server, profile)
+        return self._catalogue.layout(ns).check
+
+    def _beside(self, profile: CollectionProfile) -> Mapping[str, CollectionProfile]:
+        """The collections that counters may count: those of their database, and those that the profile names."""
+        names = [ns for ns, _ in profile.targets.values()]
+        if not names:
+            names = [i.ns for i in self._catalogue.collections(profile.ns.partition(".")[0]) if i.belongs_to is None]
+        found = {}
+        for ns in names:
+            try:
+                found[ns] = self._catalogue.known(ns)[1]
+            except (NotFound, NotAllowed):
+                continue
+        return found
+
+    # --- where
+
+    def _listed(self) -> list[CollectionInfo]:
+        """The collections to look through, each once: an archive is scanned with what it belongs to."""
+        found: dict[str, CollectionInfo] = {}
+        places: Sequence[str | None] = self._places or [None]
+        for place in places:
+            if place is not None and "." in place:
+                info = self._catalogue.info(place)
+                if info.belongs_to is not None:
+                    info = self._catalogue.info(info.belongs_to)
+                found.setdefault(info.ns, info)
+                continue
+            for info in self._catalogue.collections(place):
+                if info.belongs_to is None and not self._keeps_copies(info):
+                    found.setdefault(info.ns, info)
+        return list(found.values())
+
+    def _keeps_copies(self, info: CollectionInfo) -> bool:
+        """Whether a collection is the quarantine of repairs, and not one of the same name that is somebody's own."""
+        if info.ns.partition(".")[2] != QUARANTINE or _cannot(info):
+            return False
+        try:
+            first = next(iter(self._server.find(info.ns, limit=1)), None)
+            return first is None or {name for name, _ in canonical.fields(first)} >= COPY
+        except Refused:
+            return False  # then it is told why it is not looked through
+
+
+def _cannot(info: CollectionInfo) -> str:
+    """Why a collection is not scanned, one sentence; "" where it is."""
+    no_collection = info.why in recognise.WHY_NOT.values() or info.why.startswith("Of the kind")
+    unread = info.documents is None and info.layout == "plain"
+    return info.why if unread and (no_collection or info.confidence == 0.0) else ""
+
+
+def _total(infos: Sequence[CollectionInfo], catalogue: Catalogue) -> int | None:
+    """How many stored documents there are to look at; None where some were not counted."""
+    total = 0
+    for info in infos:
+        if info.documents is None:
+            if _cannot(info):
+                continue
+            return None
+        total += info.documents
+        archive = catalogue.known(info.ns)[1].archive
+        if archive:
+            try:
+                total += catalogue.info(archive).documents or 0
+            except Refused:
+                continue
+    return total

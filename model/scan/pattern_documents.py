@@ -1,0 +1,53 @@
+"""What the checks of patterns share: each document once, its damage told, the readable ones handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from model.findings import Finding, Unchecked
+from model.layouts.checks.bson_damage import damage_of
+from model.layouts.checks.chains import left_out, unreadable
+from model.layouts.checks.ordered_reading import BrokenOff, Reading, all_of, by_ids
+from model.layouts.reserved_fields import legible_field
+from model.server.retry import Port
+from model.values.canonical import Value
+
+
+class Documents:
+    """The documents of one collection, or some of them; what could not be looked at is told at the end."""
+
+    def __init__(self, server: Port, ns: str, id: str, reading: Reading) -> None:
+        """``id`` names the field by which documents are found."""
+        self._server, self._ns, self._id, self._reading = server, ns, id, reading
+        self.spotted: list[Finding] = []
+        self.unchecked: list[Unchecked] = []
+
+    def read(self, ids: Sequence[Value] | None) -> Iterator[tuple[Value, bytes]]:
+        """Each document that decodes, with its id; one that does not is added to :attr:`spotted`."""
+        broken = 0
+        try:
+            for raw in self._found(ids):
+                damage = damage_of(raw)
+                if damage:
+                    self.spotted.append(unreadable(self._ns, self._ns, raw, damage))
+                id = legible_field(raw, self._id)
+                if damage == "does not decode":
+                    broken += 1
+                elif id is not None:
+                    yield id, raw
+        except BrokenOff as error:
+            self.unchecked.append(Unchecked(self._ns, str(error)))
+        if broken:
+            self.unchecked.append(Unchecked(self._ns, left_out(broken, "do not decode")))
+
+    def _found(self, ids: Sequence[Value] | None) -> Iterator[bytes]:
+        if ids is None:
+            yield from all_of(self._reading, self._ns)
+            return
+        for _, raw in by_ids(self._server, self._ns, self._id, ids):
+            yield raw
+
+    def drained(self) -> Iterator[Finding]:
+        """What was spotted since the last call."""
+        spotted, self.spotted = self.spotted, []
+        yield from spotted

@@ -1,0 +1,101 @@
+"""``pending``: old tokens (T1), tokens pending and applied (T2), counters that are no numbers (T3)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from model import text
+from model.collection_profile import CollectionProfile
+from model.counting.pending import Counters, named, token_name, tokens_of
+from model.findings import Evidence, Finding, Unchecked
+from model.layouts.checks.chains import finding
+from model.layouts.checks.ordered_reading import Reading
+from model.layouts.checks.rules import Draft, listed
+from model.records import PendingToken
+from model.scan.pattern_documents import Documents
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
+
+
+@dataclass
+class Tokens:
+    """The check of a collection of two-step counters."""
+
+    server: Port
+    profile: CollectionProfile
+
+    def findings(
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+    ) -> Iterator[Finding | Unchecked]:
+        """What is wrong with some counters, or with all of them."""
+        ns, of = self.profile.ns, named(self.profile)
+        documents = Documents(self.server, ns, self.profile.id, reading)
+        for id, raw in documents.read(ids):
+            yield from documents.drained()
+            for draft in judged(id, raw, of, now):
+                yield finding(ns, draft, draft.detail, (Evidence(ns, "in the document", raw),))
+        yield from documents.drained()
+        yield from documents.unchecked
+
+
+def judged(id: Value, raw: bytes, of: Counters, now: dt.datetime) -> list[Draft]:
+    """What is wrong with one counter's document."""
+    tokens = list(tokens_of(raw, of, now))
+    waiting = [token for token in tokens if not token.applied]
+    old = [token for token in waiting if token.stale]
+    counter = c.get(raw, tuple(of.counter.split(".")))
+    nothing = counter is None or counter.type == c.NULL
+    kept = any(c.get(raw, tuple(name.split("."))) is not None for name in (of.pending, of.applied))
+    wrong = kept if nothing else counter is not None and counter.type not in NUMBERS
+    drafts: list[Draft] = []
+    counts_from_zero = nothing and bool(old)  # finishing an old token sets such a counter
+    if wrong and not counts_from_zero:
+        drafts.append(_no_number(id, of, counter, waiting))
+    if waiting and not (wrong and nothing and not old):
+        drafts.append(_waiting(id, waiting, old))
+    if twice := [token for token in tokens if token.applied]:
+        said = f"{_some(twice)} {'is' if len(twice) == 1 else 'are'} pending and applied"
+        repair = "take-out-token" if not all(token.problem for token in twice) else None
+        drafts.append(Draft("T2", id, (), said, repair, (), _first(twice)))
+    return drafts
+
+
+def _no_number(id: Value, of: Counters, counter: Value | None, waiting: Sequence[PendingToken]) -> Draft:
+    young = any(not token.stale for token in waiting)
+    what = "missing" if counter is None else "null" if counter.type == c.NULL else f"{text.shown(counter)}, no number"
+    said = f"{of.counter} is {what}"
+    if young:
+        said += f", and {_some([token for token in waiting if not token.stale])} may still be on the way"
+    return Draft("T3", id, (), said, None if young else "set-counter", (), _first(waiting), young)
+
+
+def _waiting(id: Value, waiting: Sequence[PendingToken], old: Sequence[PendingToken]) -> Draft:
+    young = len(waiting) - len(old)
+    if not old:
+        age = "younger than the grace period" if any(token.at for token in waiting) else "of unknown age"
+        return Draft("T1", id, (), f"{_some(waiting)} pending, {age}", None, (), _first(waiting), True)
+    said = f"{_some(old)} pending since {_when(_first(old))}"
+    if young:
+        said += f", and {young:,} younger"
+    problem = next((token.problem for token in old if token.problem), "")
+    if problem and all(token.problem for token in old):
+        return Draft("T1", id, (), f"{said}. {problem}", None, (), _first(old))
+    return Draft("T1", id, (), said, "finish-token", (), _first(old))
+
+
+def _some(tokens: Sequence[PendingToken]) -> str:
+    names = listed([token_name(token.token) for token in tokens], 2)
+    return f"token {names}" if len(tokens) == 1 else f"{len(tokens):,} tokens ({names})"
+
+
+def _first(tokens: Sequence[PendingToken]) -> dt.datetime | None:
+    return min((token.at for token in tokens if token.at is not None), default=None)
+
+
+def _when(at: dt.datetime | None) -> str:
+    return "an unknown time" if at is None else f"{at:%Y-%m-%d %H:%M}"

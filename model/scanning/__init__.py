@@ -1,1 +1,0 @@
-"""The patterns that stand beside the layouts, looked through for what should not be."""

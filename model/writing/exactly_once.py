@@ -1,0 +1,385 @@
+"""Writes that may be sent any number of times and count once: the next number, a count, an entry, a hashed document.
+
+Reached as ``session.once``. Each is journalled and guarded, ends as every write does, and what a person can do wrong is
+an outcome of kind ``refused`` with a sentence. Repeating one with the same token, entry or id is always safe, after an
+unknown outcome or in another process a day later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bson import ObjectId
+
+from model import text
+from model.catalogue import Catalogue
+from model.counting import counters, pending, processed
+from model.errors import NotFound, Refused
+from model.layouts.base import Layout, Stamp
+from model.layouts.reserved_fields import content_hash
+from model.names import id_name, version_name
+from model.profile import CollectionProfile
+from model.records import Outcome, PendingToken, Version
+from model.server.guards import refuse_twin
+from model.server.retry import Port, run
+from model.userdata.journal import Intent
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writing.writer import Writer
+
+TRIES = 20
+
+
+@dataclass(frozen=True)
+class Once:
+    """Writes that count once to one source; ``check`` raises ``NotAllowed`` where nothing may be written."""
+
+    writer: Writer
+    check: Callable[[], None] = lambda: None
+
+    @property
+    def _port(self) -> Port:
+        return self.writer.port
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        return self.writer.catalogue
+
+    def _stated(self, ns: str, pattern: str, what: str) -> CollectionProfile:
+        info, profile = self._catalogue.known(ns)
+        if info.layout != pattern:
+            raise Refused(f"{ns} is taken for {info.layout} and not for {what}; state its fields in a profile.")
+        return profile
+
+    # --- numbers
+
+    def next(self, ns: str, counter: Value | object, create: bool = False) -> Outcome:
+        """The next number of a counter, as the outcome's ``value``; it is handed out to nobody else.
+
+        ``create`` makes a counter that is not there, which begins with 1. A number in doubt is left out.
+        """
+        self.check()
+        return self._draw(self._counter(ns, counter), create=create)
+
+    def _counter(self, ns: str, name: Value | object) -> counters.Counter:
+        field = self._stated(ns, "sequence", "counters").counter or "seq"
+        return counters.Counter(ns, _value(name), field)
+
+    def _draw(self, of: counters.Counter, above: int = 0, create: bool = False) -> Outcome:
+        try:
+            raw = counters.read(self._port, of)
+            if raw is None and not create:
+                raise NotFound(counters.missing(of))
+            number, _ = counters.following(of, raw, above)
+        except Refused as error:
+            return Outcome("refused", of.ns, of.name, str(error))
+
+        def stored(outcome: Outcome) -> bytes | None:
+            drawn = outcome.value
+            return c.document([("_id", of.name), (of.field, drawn)]) if drawn not in (None, number) else None
+
+        after = c.document([("_id", of.name), (of.field, number)])
+        intent = Intent(self.writer.source, of.ns, of.name, "next number", "sequence", raw, after)
+        return self.writer.send(intent, lambda _: counters.draw(self._port, of, above, create), stored)
+
+    def insert_next(
+        self,
+        ns: str,
+        content: bytes | Mapping[str, object],
+        field: str = "",
+        counter: tuple[str, Value | object] | None = None,
+    ) -> Outcome:
+        """A new document under the number after the highest, which is the outcome's ``value``.
+
+        The number becomes the id, or stands in ``field``, which needs a unique index. With ``counter``, a collection
+        and a name, the number is drawn there, and one that was deleted is not used again.
+        """
+        self.check()
+        layout, raw = self._catalogue.layout(ns), _raw(content)
+        key = layout.profile.id
+        try:
+            if reason := layout.missing_index() or self._hindered(layout, field, raw) or layout.unfit(raw):
+                raise Refused(reason)
+            of = self._counter(*counter) if counter is not None else None
+            first = self._number(ns, field or key, of)
+        except Refused as error:
+            return Outcome("refused", ns, None, str(error))
+        if isinstance(first, Outcome):
+            return first
+        into = "" if field == key else field
+        body = layout.signed(_numbered(raw, into, first), self.writer.author)
+        place = _value(ObjectId()) if into else first
+        intent = Intent(
+            self.writer.source, ns, place, "insert", layout.name, None, body, extra={"numbered": into or key}
+        )
+
+        def insert(stamp: Stamp) -> Outcome:
+            return self._insert(layout, raw, into, place, first, of, stamp)
+
+        def stored(outcome: Outcome) -> bytes | None:
+            number = outcome.value
+            if outcome.kind != "applied" or number is None or number == first:
+                return None
+            return layout.signed(_numbered(raw, into, number), self.writer.author)
+
+        return self.writer.send(intent, insert, stored)
+
+    def _hindered(self, layout: Layout, field: str, raw: bytes) -> str:
+        if not field or field == layout.profile.id:
+            return ""
+        if field in layout.locked or "." in field or field.startswith("$"):
+            return f"{field} cannot hold the number; name a field of the content, without dots or dollars."
+        for index in self._port.indexes(layout.ns):
+            if index.get("unique") and list(index["key"]) == [field] and not index.get("partialFilterExpression"):
+                return ""
+        return f"{layout.ns} has no unique index on {field}, so two could get one number; create the index first."
+
+    def _number(self, ns: str, field: str, of: counters.Counter | None) -> Value | Outcome:
+        """The number to try next, or why there is none."""
+        if of is None:
+            # Looked at in this order, as the first number may just be on its way.
+            some = next(iter(self._port.find(ns, projection={"_id": 1}, limit=1)), None) is not None
+            if some and counters.highest(self._port, ns, field)[1] is None:
+                raise Refused(f"No {field} in {ns} is a number, so there is none to go on from; name a counter.")
+            return counters.after(self._port, ns, field)
+        drawn = self._draw(of, counters.highest(self._port, ns, field)[0])
+        return drawn.value if drawn.kind == "applied" and drawn.value is not None else drawn
+
+    def _insert(
+        self,
+        layout: Layout,
+        raw: bytes,
+        field: str,
+        place: Value,
+        number: Value,
+        of: counters.Counter | None,
+        stamp: Stamp,
+    ) -> Outcome:
+        for _ in range(TRIES):
+            id = place if field else number
+            outcome = layout.create(_numbered(raw, field, number), id, stamp)
+            if outcome.kind == "applied":
+                said = f"{outcome.detail} Its number is {text.shown(number)}."
+                return replace(outcome, detail=said, value=number)
+            # Refused in doubt is unknown already, so this number went to somebody else and ours to nobody.
+            try:
+                if outcome.kind != "refused" or not self._taken(layout, field, number):
+                    return outcome
+                following = self._number(layout.ns, field or layout.profile.id, of)
+            except Refused as error:
+                return Outcome("refused", layout.ns, id, str(error))
+            if isinstance(following, Outcome):
+                return replace(following, ns=layout.ns, id=id)
+            number = following
+        return Outcome("refused", layout.ns, None, f"Others insert into {layout.ns} all the time; try again.")
+
+    def _taken(self, layout: Layout, field: str, number: Value) -> bool:
+        if not field:
+            return layout.exists(number)
+        return next(iter(self._port.find(layout.ns, {field: number}, projection={"_id": 1}, limit=1)), None) is not None
+
+    # --- counts
+
+    def count(
+        self,
+        ns: str,
+        id: Value | object,
+        token: Value | object | None = None,
+        by: int = 1,
+        owner: str | None = None,
+        create: bool = False,
+    ) -> Outcome:
+        """Raise a two-step counter once for a token; repeated with the same token it is ``skipped``.
+
+        Without ``token`` a new one is made, which tells its age and, where it is needed, amount and owner. ``create``
+        makes a document that is not there. Each of the two steps has its entry in the journal.
+        """
+        self.check()
+        id = _value(id)
+        made = pending.token_of(by, owner) if token is None else _value(token)
+        try:
+            if by == 0 or (token is not None and (by != 1 or owner is not None)):
+                raise Refused("An amount is no 0, and stands in the token: name a token or an amount, not both.")
+            profile = self._stated(ns, "pending", "two-step counters")
+            return self._count(pending.named(profile), id, made, create)
+        except Refused as error:
+            return Outcome("refused", ns, id, str(error))
+
+    def _count(self, of: pending.Counters, id: Value, token: Value, create: bool) -> Outcome:
+        name, added = pending.token_name(token), False
+        last = Outcome("refused", of.ns, id, f"Others write {id_name(id)} all the time; try again.")
+        for _ in range(TRIES):
+            try:
+                raw, waits, counted = pending.stand(self._port, of, id, token)
+            except Refused as error:
+                last = Outcome("refused", of.ns, id, str(error))
+                break
+            if counted:
+                how = "is counted" if added else "was counted already, nothing was written"
+                said = f"Token {name} of {id_name(id)} {how}."
+                done: Literal["applied", "skipped"] = "applied" if added else "skipped"
+                return Outcome(done, of.ns, id, said, value=_now(raw, of))
+            if raw is None and not create:
+                raise NotFound(f"There is no document {id_name(id)} in {of.ns}; create it, or check its id.")
+            if raw is not None and (why := pending.hindrance(raw, of, token)):
+                last = Outcome("refused", of.ns, id, why)
+                break
+            if raw is None:
+                refuse_twin(self._port, of.ns, "_id", id)
+                last = self._new_counter(of, id, token)
+            else:
+                seen, here = pending.token_at(of, id, token, raw), pending.within(of, raw)
+                last = self.writer.step(seen, here, "finish" if waits else "add")
+                if waits and last.kind == "applied":
+                    return last
+            added = added or (not waits and last.kind == "applied")
+            if last.kind in ("refused", "unknown"):
+                break
+        if added and last.kind != "unknown":
+            said = (
+                f"Token {name} waits in {of.pending} and is not counted yet; repeat it with this token. {last.detail}"
+            )
+            return replace(last, kind="unknown", detail=said, token=name)
+        return last
+
+    def _new_counter(self, of: pending.Counters, id: Value, token: Value) -> Outcome:
+        write = pending.new_document(of, id, token)
+        seen: PendingToken = pending.token_at(of, id, token)
+        extra = pending.to_fields(seen, of) | {"step": "add"}
+        made = write.body if isinstance(write.body, bytes) else None
+        intent = Intent(self.writer.source, of.ns, id, "add token", "pending", None, made, extra=extra)
+
+        def insert(_: Stamp) -> Outcome:
+            end = run(self._port, write, lambda: any(pending.stand(self._port, of, id, token)[1:]))
+            said = {"applied": f"{id_name(id)} is a new counter.", "conflict": f"{id_name(id)} was made meanwhile."}
+            return Outcome(end.kind, of.ns, id, said.get(end.kind, end.sentence))
+
+        return self.writer.send(intent, insert)
+
+    # --- apply-once lists
+
+    def process(
+        self,
+        ns: str,
+        key: Value | object,
+        entry: Value | object,
+        by: int = 1,
+        field: str = "",
+        create: bool = False,
+    ) -> Outcome:
+        """Raise a total once for an entry; ``skipped`` where the entry stands in the list already.
+
+        ``field`` is the total, else the profile's ``counter``. ``create`` makes a document that is not there.
+        """
+        self.check()
+        key, entry = _value(key), _value(entry)
+        try:
+            profile = self._stated(ns, "processed", "apply-once lists")
+            total = field or profile.counter or "count"
+            of = processed.Tally(ns, profile.id, key, profile.processed, total, entry, by)
+            raw = processed.read(self._port, of)
+            if why := self._untotalled(of, raw, bool(field)) or processed.hindrance(of, raw):
+                raise Refused(why)
+            if raw is not None and processed.has(raw, of):
+                return processed.apply(self._port, of)  # nothing is written, so nothing is noted
+        except Refused as error:
+            return Outcome("refused", ns, key, str(error))
+        before, after = _tallied(of, raw, False), _tallied(of, raw, True)
+        intent = Intent(
+            self.writer.source, ns, key, "apply once", "processed", before, after, extra=processed.to_fields(of)
+        )
+        return self.writer.send(intent, lambda _: processed.apply(self._port, of, create))
+
+    def _untotalled(self, of: processed.Tally, raw: bytes | None, named: bool) -> str:
+        """Why a total that nobody named is not raised: it would be a new field beside the one that was meant."""
+        if raw is None or named or c.get(raw, (of.total,)) is not None:
+            return ""
+        numbers = totals(raw, (of.key_field, of.listed))
+        there = f" ({', '.join(numbers[:5])})" if numbers else ""
+        return f"{id_name(of.key)} has no field {of.total}; say which field is the total{there}."
+
+    # --- documents whose version is their hash
+
+    def insert(self, ns: str, content: bytes | Mapping[str, object], id: Value | object | None = None) -> Outcome:
+        """A new document as its first version; with an ``id`` that holds just this content already, ``skipped``."""
+        self.check()
+        layout, raw = self._catalogue.layout(ns), _raw(content)
+        place = None if id is None else _value(id)
+        try:
+            if place is not None and (there := self._same(layout.version(place), ns, place, raw)) is not None:
+                return there
+        except NotFound:
+            pass
+        except Refused as error:
+            return Outcome("refused", ns, place, str(error))
+        return self.writer.create(ns, raw, place)
+
+    def update(
+        self, ns: str, id: Value | object, base: Version | Value | object, content: bytes | Mapping[str, object]
+    ) -> Outcome:
+        """Make this the whole content where ``base`` is current; the new version or hash is the outcome's ``version``.
+
+        ``base`` is what was read, a ``Version``; or its number or hash, which cannot tell a content that has come back
+        from one that never left. ``skipped`` where the content is just this already, ``conflict`` where another one
+        is current.
+        """
+        self.check()
+        layout, raw, place = self._catalogue.layout(ns), _raw(content), _value(id)
+        try:
+            current = layout.version(place)
+            if (there := self._same(current, ns, place, raw)) is not None:
+                return there
+            if isinstance(base, Version):
+                return self.writer.save(ns, place, base, raw)
+            meant = self._meant(ns, place, base)
+        except Refused as error:
+            return Outcome("refused", ns, place, str(error))
+        if meant is None or meant != current.v:
+            said = f"{id_name(place)} is at {version_name(current.v)}, not at the base of this; nothing was written."
+            return Outcome("conflict", ns, place, said)
+        return self.writer.save(ns, place, current, raw)
+
+    def _meant(self, ns: str, id: Value, base: Value | object) -> Value | None:
+        try:
+            return self._catalogue.find_version(ns, id, base)
+        except NotFound:
+            return None
+
+    def _same(self, current: Version, ns: str, id: Value, content: bytes) -> Outcome | None:
+        if current.content != self._catalogue.layout(ns).signed(content, self.writer.author):
+            return None
+        said = f"{id_name(id)} holds just this content already; nothing was written."
+        return Outcome("skipped", ns, id, said, current.v)
+
+    def hash_of(self, ns: str, content: bytes | Mapping[str, object]) -> str:
+        """The hash that a content gets in a collection, hex; types and the order of fields count."""
+        return content_hash(_raw(content), self._catalogue.known(ns)[1])
+
+
+def totals(raw: bytes, but: tuple[str, ...] = ()) -> list[str]:
+    """The fields of a document that hold a number, in stored order, without some of them."""
+    kinds = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
+    return [name for name, value in c.fields(raw) if value.type in kinds and name not in ("_id", *but)]
+
+
+def _tallied(of: processed.Tally, raw: bytes | None, after: bool) -> bytes:
+    """What the journal shows of an apply-once document: its key, and the entry where it is in the list."""
+    return c.document([(of.key_field, of.key), (of.listed, c.array([of.entry] if after else []))])
+
+
+def _now(raw: bytes | None, of: pending.Counters) -> Value | None:
+    return c.get(raw, tuple(of.counter.split("."))) if raw is not None else None
+
+
+def _numbered(raw: bytes, field: str, number: Value) -> bytes:
+    return c.put(raw, (field,), number) if field else raw
+
+
+def _raw(content: bytes | Mapping[str, object]) -> bytes:
+    return content if isinstance(content, bytes) else Value.of(dict(content)).data
+
+
+def _value(value: Value | object) -> Value:
+    return value if isinstance(value, Value) else Value.of(value)

@@ -1,0 +1,477 @@
+"""Every write of the product: noted in the journal, sent, and its outcome noted; and the way back.
+
+The intent stands in the journal before anything leaves, so that a process that dies in between leaves a trace. What
+a delete removes is kept there whole. An undo is a write like any other: guarded by what the entry left behind.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from bson import ObjectId
+
+from model.catalogue import Catalogue
+from model.counting import pending, processed
+from model.diff import Reorder, diff
+from model.errors import InDoubt, NotFound, Refused
+from model.layouts.base import Layout, Stamp
+from model.names import id_name, version_name
+from model.records import Checkpoint, Outcome, PendingToken, Version
+from model.server.retry import Port
+from model.userdata.journal import Intent, Journal, Record
+from model.values import canonical
+from model.values.canonical import Value
+from model.writing import edit
+
+COUNTED = ("sequence", "processed", "pending")
+"""The patterns whose entries are undone and looked for by their own steps, not by the content of a document."""
+
+SETTLED_AFTER = dt.timedelta(minutes=2)
+"""A write that has not arrived by then is taken as lost; until then it may still be on its way."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes to one source; the caller has made sure that writing is allowed."""
+
+    catalogue: Catalogue
+    port: Port
+    journal: Journal
+    source: str  # without password
+    author: str | None = None
+
+    def save(
+        self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", undoes: str | None = None
+    ) -> Outcome:
+        """Swap ``base`` for a version with this content."""
+        layout = self.catalogue.layout(ns)
+        if base.content == content:
+            return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
+        if reason := layout.writable(base):
+            return Outcome("refused", ns, id, reason)
+        content = layout.signed(content, self.author)
+        if reason := layout.unfit(content):
+            return Outcome("refused", ns, id, reason)
+        intent = self._intent(layout, ns, id, action, base.content, content, undoes)
+        intent = replace(intent, version_before=base.v, extra={"base": _base_hash(layout, base)})
+        return self.send(
+            intent,
+            lambda stamp: layout.swap(id, base, content, stamp),
+            lambda outcome: _as_stored(layout, id, outcome, content),
+        )
+
+    def create(self, ns: str, content: bytes, id: Value | None, undoes: str | None = None) -> Outcome:
+        """A new document as its first version."""
+        layout = self.catalogue.layout(ns)
+        id = id if id is not None else Value.of(ObjectId())
+        if reason := layout.missing_index():
+            return Outcome("refused", ns, id, reason)
+        content = layout.signed(content, self.author)
+        if reason := layout.unfit(content):
+            return Outcome("refused", ns, id, reason)
+        intent = self._intent(layout, ns, id, "create", None, content, undoes)
+        return self.send(intent, lambda stamp: layout.create(content, id, stamp))
+
+    def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
+        """Delete a document, once all that goes with it is kept."""
+        layout = self.catalogue.layout(ns)
+        if reason := layout.writable(base):
+            return Outcome("refused", ns, id, reason)
+        intent = self._intent(layout, ns, id, action, base.content, None, undoes)
+        kept = layout.removal(id, base)
+        intent = replace(intent, version_before=base.v, stored=_packed(kept), extra={"base": _base_hash(layout, base)})
+        return self.send(intent, lambda stamp: layout.delete(id, base, stamp, kept))
+
+    def create_index(self, ns: str) -> Outcome:
+        """Create the unique index that the layout's safety rests on."""
+        layout = self.catalogue.layout(ns)
+        reason = layout.missing_index()
+        if reason is None:
+            return Outcome("skipped", ns, None, f"{ns} has the index it needs.")
+
+        def create(stamp: Stamp) -> Outcome:
+            done = Outcome("applied", ns, None, f"{ns} has the unique index now.")
+            try:
+                layout.create_index()
+            except InDoubt as error:
+                with suppress(Refused):
+                    if layout.missing_index() is None:
+                        return done
+                return Outcome("unknown", ns, None, f"It is not known whether the index was created. {error}")
+            return done
+
+        return self.send(Intent(self.source, ns, None, "create index", layout.name), create)
+
+    def tokens(
+        self, tokens: Sequence[PendingToken], what: pending.Step, confirmed: bool, step: Checkpoint
+    ) -> Iterator[Outcome]:
+        """Finish or drop each token, unless it may still belong to a living writer."""
+        known: dict[str, pending.Counters] = {}
+        for done, token in enumerate(tokens):
+            step(done, len(tokens))
+            of = known.get(token.ns)
+            if of is None:
+                of = known[token.ns] = pending.counters(self.port, self.catalogue.known(token.ns)[1])
+            yield self._settle(token, of, what, confirmed)
+        step(len(tokens), len(tokens))
+
+    def _settle(self, token: PendingToken, of: pending.Counters, what: pending.Step, confirmed: bool) -> Outcome:
+        who = f"Token {pending.token_name(token.token)} of {id_name(token.id)}"
+        if not (token.stale or token.applied or confirmed) and not token.problem:
+            age = "of unknown age" if token.at is None else "young"
+            return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
+        # Another token of the same document may have been finished since this one was listed.
+        raw, _, _ = pending.stand(self.port, of, token.id, token.token)
+        of = pending.within(of, raw) if raw is not None else of
+        token = pending.token_in(raw, of, token.token) or token
+        if token.problem:
+            done = "finished" if what == "finish" else "dropped"
+            return Outcome("refused", token.ns, token.id, f"{who} cannot be {done}: {token.problem}")
+        if token.applied:
+            what = "finish"  # it was counted, so there is nothing to forget: it is only taken out
+        return self.step(token, of, what)
+
+    def step(self, token: PendingToken, of: pending.Counters, what: pending.Step) -> Outcome:
+        """One step of a two-step counter, for a token as it stands now."""
+        before, after = (token.counter, token.after) if what == "finish" else (token.counter, token.counter)
+        intent = Intent(
+            self.source,
+            token.ns,
+            token.id,
+            _ACTIONS[what],
+            "pending",
+            before=_seen(token, of, before, what != "add"),
+            after=_seen(token, of, after, what == "add"),
+            extra=pending.to_fields(token, of) | {"step": what},
+        )
+        return self.send(intent, lambda stamp: pending.send(self.port, token, of, what))
+
+    def _intent(
+        self,
+        layout: Layout,
+        ns: str,
+        id: Value,
+        action: str,
+        before: bytes | None,
+        after: bytes | None,
+        undoes: str | None,
+    ) -> Intent:
+        return Intent(self.source, ns, id, "undo" if undoes else action, layout.name, before, after, undoes=undoes)
+
+    def send(
+        self,
+        intent: Intent,
+        write: Callable[[Stamp], Outcome],
+        stored: Callable[[Outcome], bytes | None] = lambda outcome: None,
+    ) -> Outcome:
+        """Do one write with its intent in the journal before and its outcome after."""
+        token = ObjectId()
+        entry = self.journal.begin(replace(intent, token=str(token)))
+        try:
+            outcome = write(Stamp(token, self.author))
+        except Refused as error:
+            outcome = Outcome("refused", intent.ns, intent.document, str(error))
+        outcome = replace(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)
+        try:
+            self.journal.end(entry, outcome, stored(outcome))
+        except Refused as error:
+            # The write is done and its outcome stands; only the note of it is missing.
+            outcome = replace(outcome, detail=f"{outcome.detail} {error}")
+        return outcome
+
+    # --- the way back
+
+    def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
+        """Write the inverse of an entry where the document is still as that entry left it."""
+        record = self._undoable(entry, elsewhere)
+        ns, id = record.entry.ns, record.document
+        assert id is not None  # entries without a document are not undoable
+        if record.layout == "pending":
+            return self._undo_step(record, id)
+        if record.layout == "processed":
+            return self._undo_entry(record, id)
+        if record.after is None:
+            return self._put_back(record, id)
+        current = self._current(ns, id)
+        if current is None:
+            return self._moved_on(record, id, "was deleted since")
+        if current.v != record.version_after or current.content != record.after:
+            now = "its content" if current.v is None else version_name(current.v)
+            return self._moved_on(record, id, f"changed since ({version_name(record.version_after)} → {now})")
+        if record.before is None:
+            return self.delete(ns, id, current, undoes=entry)
+        return self.save(ns, id, current, record.before, undoes=entry)
+
+    def undo_conflict(self, entry: str) -> edit.Conflict:
+        """The undo of an edit as a merge: from what it left, back to what was before, beside what is there now."""
+        record = self._undoable(entry)
+        if record.before is None or record.after is None or record.document is None or record.layout in COUNTED:
+            raise Refused("Only an edit can be undone by a merge; this entry is another kind of write.")
+        base = _version(record.version_after, record.after, record)
+        return edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
+
+    def _undoable(self, entry: str, elsewhere: bool = False) -> Record:
+        record = self.journal.record(entry)
+        if record.entry.source != self.source and not elsewhere:
+            raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to undo it.")
+        if not record.entry.undoable:
+            raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
+        if record.layout not in COUNTED:
+            now = self.catalogue.layout(record.entry.ns).name
+            if now != record.layout:
+                raise Refused(
+                    f"Entry {entry} was written in the layout {record.layout}, and {record.entry.ns} is taken for "
+                    f"{now} now; choose the layout {record.layout} for it first."
+                )
+        return record
+
+    def _current(self, ns: str, id: Value) -> Version | None:
+        try:
+            return self.catalogue.layout(ns).version(id)
+        except NotFound:
+            return None
+
+    def _moved_on(self, record: Record, id: Value, how: str) -> Outcome:
+        ways = ""
+        if record.before is not None and how.startswith("changed"):
+            ways = " Merge the undo with it, or restore the earlier version or some of its fields."
+        return Outcome("conflict", record.entry.ns, id, f"{id_name(id)} {how}; nothing was written.{ways}")
+
+    def _put_back(self, record: Record, id: Value) -> Outcome:
+        layout = self.catalogue.layout(record.entry.ns)
+        removed = _unpacked(record.stored or canonical.EMPTY)
+        intent = self._intent(layout, record.entry.ns, id, "undo", None, record.before, record.entry.id)
+
+        def put_back(stamp: Stamp) -> Outcome:
+            outcome = layout.put_back(removed)
+            if outcome.kind == "applied":
+                with suppress(Refused):  # it is there, whoever cannot be asked for its version
+                    there = self._current(record.entry.ns, id)
+                    return replace(outcome, version=there.v) if there is not None else outcome
+            return outcome
+
+        return self.send(intent, put_back)
+
+    def _undo_step(self, record: Record, id: Value) -> Outcome:
+        kept = dict(record.extra)
+        what = pending.INVERSE[pending.step_of(kept)]
+        token, of = pending.from_fields(record.entry.ns, id, kept, dt.timedelta(0))
+        if what in ("finish", "drop"):
+            found = pending.find(self.port, of, id, token.token, dt.datetime.now(dt.UTC))
+            if found is None:
+                return Outcome("conflict", of.ns, id, "The token is not pending any more; nothing was written.")
+            token = found
+        elif what == "add":
+            raw, _, _ = pending.stand(self.port, of, id, token.token)
+            of = (
+                replace(of, keeps_applied=False)
+                if raw is None
+                else pending.within(replace(of, keeps_applied=False), raw)
+            )
+        intent = Intent(
+            self.source,
+            of.ns,
+            id,
+            "undo",
+            "pending",
+            before=record.after,
+            after=record.before,
+            extra=kept | {"step": what},
+            undoes=record.entry.id,
+        )
+        return self.send(intent, lambda stamp: pending.send(self.port, token, of, what))
+
+    def _undo_entry(self, record: Record, id: Value) -> Outcome:
+        kept = dict(record.extra)
+        back = kept.get("way") != "back"
+        of = processed.from_fields(record.entry.ns, id, kept)
+        extra = kept | {"way": "back" if back else "forth"}
+        intent = Intent(
+            self.source,
+            of.ns,
+            id,
+            "undo",
+            "processed",
+            record.after,
+            record.before,
+            extra=extra,
+            undoes=record.entry.id,
+        )
+        do = processed.take_back if back else processed.apply
+        return self.send(intent, lambda stamp: do(self.port, of))
+
+    # --- doubt
+
+    def look_again(self, entry: str) -> Outcome:
+        """Look for a write whose outcome was not known, and note what is found."""
+        record = self.journal.record(entry)
+        if record.entry.source != self.source:
+            raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to look for it.")
+        if record.entry.kind != "begun" and record.entry.kind != "unknown":
+            return Outcome(
+                record.entry.kind, record.entry.ns, record.document, record.entry.detail, record.version_after, entry
+            )
+        outcome = self._found(record)
+        outcome = replace(outcome, entry=entry, token=record.token if outcome.kind == "unknown" else None)
+        self.journal.end(entry, outcome)
+        return outcome
+
+    def _found(self, record: Record) -> Outcome:
+        ns, id = record.entry.ns, record.document
+        if record.entry.action == "migrate":
+            # What it has brought over is known from the old collection alone, so there is nothing to look for.
+            said = f"It stopped on its way to {record.extra.get('to')}: run it again, which goes on, or take it back."
+            return Outcome("applied", ns, None, said)
+        if id is None:
+            if self.catalogue.layout(ns).missing_index() is not None:
+                return self._waiting(record, None)
+            return Outcome("applied", ns, None, "The index is there.")
+        if record.layout in COUNTED:
+            return self._found_count(record, id)
+        if record.extra.get("numbered"):
+            return self._found_numbered(record, id)
+        if record.undoes is not None and record.before is None and record.after is not None:
+            return self._found_back(record, record.undoes, id)
+        layout, current = self.catalogue.layout(ns), self._current(ns, id)
+        at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
+        if record.after is None:
+            if current is None:
+                return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
+            left, all_of_it = self._there(record.stored)
+            if 0 < left < all_of_it:
+                some = f"{all_of_it - left} of {all_of_it} documents of {id_name(id)} are deleted; delete it once more."
+                return Outcome("unknown", ns, id, some)
+            return self._waiting(record, id) if at_base else self._missed(record, id)
+        landed = layout.landed(id, ObjectId(record.token), self._base(record)) if record.token else None
+        if landed or (record.before is None and current is not None and current.content == record.after):
+            return Outcome("applied", ns, id, "It arrived.", current.v if current else None)
+        if at_base or (record.before is None and current is None):
+            return self._waiting(record, id)
+        if landed is None:
+            text = f"{id_name(id)} has changed since, and nobody can tell whether this write was among the changes."
+            return Outcome("unknown", ns, id, text)
+        return self._missed(record, id)
+
+    def _missed(self, record: Record, id: Value) -> Outcome:
+        return Outcome(
+            "conflict", record.entry.ns, id, "It is not in the database, and cannot arrive any more: the base is gone."
+        )
+
+    def _base(self, record: Record) -> Version | None:
+        """The version that a write began from, as far as the journal knows it."""
+        if record.before is None:
+            return None
+        return _version(record.version_before, record.before, record)
+
+    def _found_count(self, record: Record, id: Value) -> Outcome:
+        """The same of a sequence, a two-step counter or an apply-once list."""
+        ns, kept = record.entry.ns, dict(record.extra)
+        if record.layout == "sequence":
+            return Outcome("skipped", ns, id, "Its number was given to nobody, and is left out if the counter moved.")
+        if record.layout == "processed":
+            there = processed.found(self.port, processed.from_fields(ns, id, kept))
+            done, said = there is (kept.get("way") != "back"), "The entry is in the list." if there else "It is gone."
+        else:
+            token, of = pending.from_fields(ns, id, kept, dt.timedelta(0))
+            what = pending.step_of(kept)
+            landed = pending.landed(self.port, token, of, what)
+            if landed is None:
+                gone = f"{id_name(id)} is gone, and nobody can tell what became of the token."
+                return Outcome("unknown", ns, id, gone)
+            done, said = landed, f"The token {pending.DONE[what]}."
+        return Outcome("applied", ns, id, said) if done else self._waiting(record, id)
+
+    def _found_numbered(self, record: Record, id: Value) -> Outcome:
+        """The same of an insert under the next number, which may be another than the one tried first."""
+        ns, field, layout = record.entry.ns, record.extra["numbered"], self.catalogue.layout(record.entry.ns)
+        mark = {layout.profile.token: ObjectId(record.token or "")} if layout.profile.token else {}
+        for raw in self.port.find(ns, mark, limit=1) if mark else ():
+            number = canonical.get(raw, (field,))
+            where = canonical.get(raw, (layout.profile.id,)) or id
+            return Outcome("applied", ns, where, "It arrived.", value=number)
+        return self._waiting(record, id)
+
+    def _found_back(self, record: Record, deleted: str, id: Value) -> Outcome:
+        """What has become of the documents that an undo of a delete was to put back."""
+        there, all_of_it = self._there(self.journal.record(deleted).stored)
+        if there == all_of_it:
+            current = self._current(record.entry.ns, id)
+            return Outcome("applied", record.entry.ns, id, "It is there again.", current.v if current else None)
+        if not there:
+            return self._waiting(record, id)
+        some = f"{there} of {all_of_it} documents of {id_name(id)} are there again; undo the delete once more."
+        return Outcome("unknown", record.entry.ns, id, some)
+
+    def _there(self, removed: bytes | None) -> tuple[int, int]:
+        """How many of the documents that a delete removes are there, of how many."""
+        rows = [(ns, canonical.get(raw, ("_id",))) for ns, raw in _unpacked(removed or canonical.EMPTY)]
+        found = [next(self.port.find(ns, {"_id": key}, projection={"_id": 1}, limit=1), None) for ns, key in rows]
+        return len(found) - found.count(None), len(found)
+
+    def _waiting(self, record: Record, id: Value | None) -> Outcome:
+        if dt.datetime.now(dt.UTC) - record.entry.at < SETTLED_AFTER:
+            return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
+        return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")
+
+
+def _version(v: Value | None, content: bytes, record: Record) -> Version:
+    """A version that only the journal has."""
+    return Version(
+        v=v,
+        at=record.entry.at,
+        author=None,
+        stored="none",
+        state="present",
+        current=False,
+        hash=canonical.hash_of(content),
+        bytes=len(content),
+        content=content,
+    )
+
+
+def _base_hash(layout: Layout, base: Version) -> str:
+    """What tells whether a document is still the base of a write, which then may still arrive."""
+    return canonical.hash_of(layout.identity(base)) if base.raw is not None else ""
+
+
+def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> bytes | None:
+    """The content that the server keeps, where it stores the fields in another order than they were sent in."""
+    if outcome.kind != "applied":
+        return None
+    try:
+        found = layout.version(id, outcome.version).content
+    except Refused:
+        return None
+    # Anything but another order is someone's next edit already, which must not be taken for ours.
+    if found is None or found == sent or not all(isinstance(op, Reorder) for op in diff(sent, found)):
+        return None
+    return found
+
+
+_ACTIONS: dict[pending.Step, str] = {
+    "add": "add token",
+    "finish": "finish",
+    "drop": "drop token",
+    "back": "put token back",
+}
+
+
+def _seen(token: PendingToken, of: pending.Counters, counter: Value | None, waiting: bool) -> bytes:
+    """What the journal shows of a counter's document before or after a token is finished."""
+    fields = [("_id", token.id)] + ([(of.counter, counter)] if counter is not None else [])
+    return canonical.document([*fields, (of.pending, canonical.array([token.token] if waiting else []))])
+
+
+def _packed(removed: Sequence[tuple[str, bytes]]) -> bytes:
+    return canonical.document(
+        (str(i), Value.document(canonical.document([("ns", Value.of(ns)), ("document", Value.document(raw))])))
+        for i, (ns, raw) in enumerate(removed)
+    )
+
+
+def _unpacked(packed: bytes) -> list[tuple[str, bytes]]:
+    parts = [dict(canonical.fields(value.data)) for _, value in canonical.fields(packed)]
+    return [(str(part["ns"].python()), part["document"].data) for part in parts]
