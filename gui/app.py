@@ -12,7 +12,7 @@ from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from gui import tasks
-from gui.look import focus, preferences, theme
+from gui.style import focus_ring, preferences, theme
 
 _log = logging.getLogger(__name__)
 _listening = False
@@ -38,7 +38,7 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     app.setDesktopFileName("palimpsest")
     choose_fonts(app)
     theme.apply(str(preferences.get("theme")), str(preferences.get("contrast")))
-    focus.install(app)
+    focus_ring.install(app)
     global _listening
     if not _listening:
         _listening = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from gui import messages, tasks
-from gui.look import preferences
+from gui.style import preferences
 from model.session import Guarantee, Session
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gui import desk, messages, tasks
 from gui.frame.connect import ConnectDialog, PasswordPrompt
 from gui.frame.opening import Opened, Opener, Opening
 from gui.frame.watching import Watch
-from gui.look import wording
+from gui.style import wording
 from model.errors import Refused
 from model.session import Connections, SavedConnection, Session
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
-from gui.look import wording
+from gui.style import wording
 from model.errors import Refused
 
 AT_ONCE = 64 * 1024  # bytes of what is written out; twice as much takes longer than a window may stand still

@@ -12,10 +12,10 @@ from gui import messages
 from gui.chainpages import BlamePage, ChangeMapPage
 from gui.documentpages import DocumentPage, MergePage
 from gui.frame.tabs import Tabs
-from gui.look import boxes, preferences, wording
-from gui.look.states import StateView
 from gui.pages import CollectionPage, Page, Request
 from gui.repairpages import HealthPage, RepairPage
+from gui.style import boxes, preferences, wording
+from gui.style.states import StateView
 from gui.toolpages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from model import text
 from model.errors import Refused

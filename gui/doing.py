@@ -15,8 +15,8 @@ from gui.frame.activity import ActivityDialog
 from gui.frame.keysheet import KeySheet
 from gui.frame.palette import Hit, Palette
 from gui.frame.settings import SettingsDialog
-from gui.look import preferences, theme
 from gui.pages import CollectionPage, Request
+from gui.style import preferences, theme
 from model.records import ServerFacts
 from model.session import Session
 from model.values.canonical import Value

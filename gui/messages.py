@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.look import boxes, icons, theme
-from gui.look.sheet import Sheet
-from gui.look.states import Choice, Glyph, button, words
+from gui.style import boxes, icons, theme
+from gui.style.sheet import Sheet
+from gui.style.states import Choice, Glyph, button, words
 from model.errors import Unreachable
 
 SECONDS = 10

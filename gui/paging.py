@@ -9,9 +9,9 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QTreeView, QWidget
 
-from gui.look import theme, wording
-from gui.look.cells import CellModel, Index
-from gui.look.states import tool, words
+from gui.style import theme, wording
+from gui.style.cells import CellModel, Index
+from gui.style.states import tool, words
 
 T = TypeVar("T")
 SIZES = (25, 50, 100)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
-from gui.look import wording
 from gui.pages import Page, Request
-from gui.repair.healthview import HealthPanel
-from gui.repair.repairview import RepairPanel
+from gui.style import wording
+from gui.views.repair.health_panel import HealthPanel
+from gui.views.repair.repair_panel import RepairPanel
 from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from gui.pages import Page, Request
-from gui.tools.checkview import CheckPanel
-from gui.tools.draftsview import DraftsPanel
-from gui.tools.journalview import JournalPanel
-from gui.tools.migrateview import MigratePanel
-from gui.tools.pendingview import PendingPanel
+from gui.views.tools.check_panel import CheckPanel
+from gui.views.tools.drafts_panel import DraftsPanel
+from gui.views.tools.journal_panel import JournalPanel
+from gui.views.tools.migrate_panel import MigratePanel
+from gui.views.tools.pending_panel import PendingPanel
 from model import text
 from model.errors import Refused
 from model.records import Draft, Entry, Outcome

@@ -101,7 +101,7 @@ def _without_noise() -> Iterator[None]:
 
 def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float) -> int:
     from gui import app, tasks
-    from gui.look import preferences
+    from gui.style import preferences
 
     preferences.forget()  # another theme's tour has left its tabs there
     app.application(["palimpsest"])

@@ -270,7 +270,7 @@ class Tour:
         return self.window
 
     def _close_sheets(self) -> None:
-        from gui.look.sheet import Sheet
+        from gui.style.sheet import Sheet
 
         for sheet in self.window.findChildren(Sheet):
             sheet.reject()

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 
 from gui import messages, tasks
 from gui.documentpages import DocumentPage
-from gui.look import wording
+from gui.style import wording
 from model.session import Session, things
 from model.values.canonical import Value
 

@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
-from gui.look.states import Choice
-from gui.look.wording import many
 from gui.messages import Line
+from gui.style.states import Choice
+from gui.style.wording import many
 from model.records import Entry, Outcome
 from model.session import Journal, Session
 

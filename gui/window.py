@@ -23,10 +23,10 @@ from gui.frame.statusline import StatusLine
 from gui.frame.titlebar import TitleBar
 from gui.frame.watching import LostLine
 from gui.frame.welcome import WelcomePanel
-from gui.look import boxes, focus, logo, preferences, theme, wording
 from gui.messages import MessageArea
 from gui.pages import CollectionPage
 from gui.repairpages import RepairPage
+from gui.style import boxes, focus_ring, logo, preferences, theme, wording
 from gui.toolpages import PendingPage
 from gui.trying import Trying
 from gui.unsettled import Unsettled
@@ -224,7 +224,7 @@ class Window(QMainWindow):
         self.sidebar.fold(wanted if self._fold_choice is None else self._fold_choice, at_once)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        return focus.step(self, forward)
+        return focus_ring.step(self, forward)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

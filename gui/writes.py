@@ -14,10 +14,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
-from gui.edit.newdocument import NewDocument
-from gui.edit.oncesheet import Line, OnceSheet
-from gui.look import preferences, wording
-from gui.look.states import words
+from gui.style import preferences, wording
+from gui.style.states import words
+from gui.views.edit.new_document import NewDocument
+from gui.views.edit.once_sheet import Line, OnceSheet
 from model import text
 from model.diff import diff
 from model.errors import Refused

@@ -6,9 +6,9 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from gui import tasks
-from gui.look import theme, wording
-from gui.look.sheet import Sheet
-from gui.look.states import button, words
+from gui.style import theme, wording
+from gui.style.sheet import Sheet
+from gui.style.states import button, words
 
 
 class _Line(QWidget):

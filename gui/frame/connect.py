@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
 
 from gui import tasks
 from gui.frame.opening import Opening, completed, trouble_with
-from gui.look import theme
-from gui.look.sheet import Sheet
-from gui.look.states import BusyLine, button, hair, words
+from gui.style import theme
+from gui.style.sheet import Sheet
+from gui.style.states import BusyLine, button, hair, words
 from model.errors import Refused
 from model.session import options_of, with_options, with_user
 

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.look import boxes, focus, symbols, theme
-from gui.look.states import Choice, StateView, button, words
+from gui.style import boxes, focus_ring, symbols, theme
+from gui.style.states import Choice, StateView, button, words
 
 PLACES = ("document", "archive", "prev", "delta")
 OPERATIONS = ("add", "move", "remove", "reorder", "replace", "text", "retype")
@@ -102,12 +102,12 @@ class _Ringed(QWidget):
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
         row = QHBoxLayout(self)
-        room = theme.px(focus.GAP + focus.WIDTH)
+        room = theme.px(focus_ring.GAP + focus_ring.WIDTH)
         row.setContentsMargins(room, room, room, room)
         row.addWidget(inside)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        focus.paint(QPainter(self), QRectF(self.rect()))
+        focus_ring.paint(QPainter(self), QRectF(self.rect()))
 
 
 def _card(title: str, remark: str = "") -> tuple[QFrame, QVBoxLayout]:

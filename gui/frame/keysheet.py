@@ -9,9 +9,9 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gui.actions import MENUS, TABLE, keys_text
-from gui.look import boxes, theme
-from gui.look.sheet import Sheet
-from gui.look.states import button, words
+from gui.style import boxes, theme
+from gui.style.sheet import Sheet
+from gui.style.states import button, words
 
 Line = tuple[str, str]  # what it does, its keys
 VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (

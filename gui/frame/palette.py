@@ -9,11 +9,11 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
-from gui.look import theme
-from gui.look.cells import Badge, Cell, CellTree, Index, Span
-from gui.look.sheet import Sheet
-from gui.look.states import hair, words
 from gui.paging import RowsModel
+from gui.style import theme
+from gui.style.cells import Badge, Cell, CellTree, Index, Span
+from gui.style.sheet import Sheet
+from gui.style.states import hair, words
 
 SHOWN = 200
 

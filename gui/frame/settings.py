@@ -14,10 +14,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.look import preferences, theme
-from gui.look.sheet import Sheet
-from gui.look.states import button, hair, words
 from gui.paging import SIZES
+from gui.style import preferences, theme
+from gui.style.sheet import Sheet
+from gui.style.states import button, hair, words
 
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 CONTRASTS = (("system", "As the system"), ("normal", "Normal"), ("high", "High"))

@@ -32,8 +32,8 @@ from PySide6.QtWidgets import (
 from gui import copying, messages, tasks
 from gui.frame.sideparts import ENTRIES, EntryButton, Tree
 from gui.frame.tree import Node, TreeModel, plan
-from gui.look import boxes, icons, preferences, theme
-from gui.look.states import hair, tool, words
+from gui.style import boxes, icons, preferences, theme
+from gui.style.states import hair, tool, words
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
 from gui.frame.tree import TreeModel
-from gui.look import icons, symbols, theme
-from gui.look.cells import CellTree, Index
+from gui.style import icons, symbols, theme
+from gui.style.cells import CellTree, Index
 
 
 class Tree(CellTree):

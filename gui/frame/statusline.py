@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui import tasks
-from gui.look import boxes, theme, wording
-from gui.look.states import words
+from gui.style import boxes, theme, wording
+from gui.style.states import words
 
 HEIGHT = 27
 

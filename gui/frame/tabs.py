@@ -9,8 +9,8 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QTabBar, QWidget
 
-from gui.look import icons, theme, wording
-from gui.look.states import tool
+from gui.style import icons, theme, wording
+from gui.style.states import tool
 
 HEIGHT = 36
 WIDEST = 260

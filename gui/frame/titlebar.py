@@ -6,8 +6,8 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
 
-from gui.look import boxes, icons, symbols, theme
-from gui.look.states import tool, words
+from gui.style import boxes, icons, symbols, theme
+from gui.style.states import tool, words
 from model.session import Session
 
 HEIGHT = 40

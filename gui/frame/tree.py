@@ -8,8 +8,8 @@ from typing import Literal
 
 from PySide6.QtCore import QModelIndex
 
-from gui.look import wording
-from gui.look.cells import Badge, Cell, CellModel, Index, Span
+from gui.style import wording
+from gui.style.cells import Badge, Cell, CellModel, Index, Span
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 

@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from gui import tasks
-from gui.look import boxes, theme, wording
-from gui.look.states import Glyph, button, words
+from gui.style import boxes, theme, wording
+from gui.style.states import Glyph, button, words
 from model.records import ServerFacts
 from model.session import Session
 

@@ -22,7 +22,7 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from gui import app, tasks
-from gui.compare.diffview import DiffPanel
+from gui.views.compare.diff_panel import DiffPanel
 from model.records import Version
 from model.session import Session
 from model.values.canonical import Value

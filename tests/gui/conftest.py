@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import app, tasks
-from gui.edit.editor import EditorPanel
-from gui.look import preferences
+from gui.style import preferences
+from gui.views.edit.editor_panel import EditorPanel
 from tests.gui.desk import ID, NS, Desk, shown
 from tests.gui.fields import Open
 

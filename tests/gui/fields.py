@@ -7,10 +7,10 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.edit.editor import EditorPanel
-from gui.edit.fieldmodel import VALUE
-from gui.edit.fieldnodes import Node
-from gui.look.cells import CELL, Cell
+from gui.parts.fields.field_model import VALUE
+from gui.parts.fields.field_nodes import Node
+from gui.style.cells import CELL, Cell
+from gui.views.edit.editor_panel import EditorPanel
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.desk import Desk

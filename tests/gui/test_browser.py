@@ -12,10 +12,10 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from gui import copying
-from gui.browse.browser import BrowserPanel
-from gui.browse.querybar import field_names, sort_words
-from gui.look import preferences
-from gui.look.cells import CELL, Cell
+from gui.style import preferences
+from gui.style.cells import CELL, Cell
+from gui.views.browse.browser_panel import BrowserPanel
+from gui.views.browse.query_bar import field_names, sort_words
 from model import text
 from model.session import Session
 from model.values.canonical import Value

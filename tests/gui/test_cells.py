@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gui.frame.statusline import _Elided as Elided
-from gui.look import icons, symbols, theme, wording
-from gui.look.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.paging import Pager, RowsModel, refill
+from gui.style import icons, symbols, theme, wording
+from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 
 MARKS = [("archive", "present", False), ("none", "missing", False)]
 
@@ -174,7 +174,7 @@ def test_a_tick_box_stands_for_none_some_and_all(qtbot: QtBot) -> None:
 
 
 def test_a_value_of_many_runs_that_is_cut_between_two_of_them_says_so() -> None:
-    from gui.look.cells import _elided, _width
+    from gui.style.cells import _elided, _width
 
     look = (True, 12.0, 400)
     spans = (Span("1a", mark="chgS"), Span(" "), Span("1b", mark="chgS"), Span(" "), Span("1c"))
@@ -185,7 +185,7 @@ def test_a_value_of_many_runs_that_is_cut_between_two_of_them_says_so() -> None:
 
 
 def test_a_mistake_in_the_middle_of_an_id_is_seen_because_both_ends_are_shown(qtbot: QtBot) -> None:
-    from gui.look.cells import _elided
+    from gui.style.cells import _elided
 
     spans = _elided((Span("a" * 200 + "the-end"),), (True, 12, 400), 200, True)
     assert spans[0].text.startswith("aaa")

@@ -12,15 +12,15 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.actions import TABLE
-from gui.chain import mapink
-from gui.chain.blameview import BlamePanel, set_in
-from gui.chain.changemap import ChangeMapPanel
-from gui.chain.mapmodel import MapModel, Row
 from gui.chainpages import BlamePage, ChangeMapPage, restorable
 from gui.desk import Desk
-from gui.look import preferences, theme
 from gui.messages import area
 from gui.pages import CollectionPage
+from gui.style import preferences, theme
+from gui.views.history import map_painter
+from gui.views.history.blame_panel import BlamePanel, set_in
+from gui.views.history.change_map_panel import ChangeMapPanel
+from gui.views.history.map_model import MapModel, Row
 from model.errors import Refused
 from model.history.chain import Chain, Follower
 from model.records import Version
@@ -305,12 +305,12 @@ def test_below_12_pixels_symbols_go_and_fill_and_outline_stay() -> None:
         made = QImage(64, 64, QImage.Format.Format_RGB32)
         made.fill(theme.colour("surface"))
         painter = QPainter(made)
-        mapink.matrix(painter, model, mapink.Sizes(zoom), made.rect().toRectF())
+        map_painter.matrix(painter, model, map_painter.Sizes(zoom), made.rect().toRectF())
         painter.end()
         return made
 
     def sign(zoom: float) -> bool:
-        sizes = mapink.Sizes(zoom)
+        sizes = map_painter.Sizes(zoom)
         middle = round(sizes.middle(1)), sizes.row + sizes.row // 2
         return drawn(zoom).pixelColor(*middle) != theme.colour("add")
 
@@ -328,7 +328,7 @@ def test_what_is_known_so_far_is_shown_while_older_versions_arrive(qtbot: QtBot)
 def test_a_long_map_paints_only_what_is_in_sight(qtbot: QtBot) -> None:
     model = MapModel()
     model.put(chain(*(version(v, {f"f{i}": v // (i + 1) for i in range(60)}, v == 3000) for v in range(3000, 0, -1))))
-    from gui.chain.mapgrid import MapView
+    from gui.views.history.map_grid import MapView
 
     view = MapView(model)
     qtbot.addWidget(view)
@@ -341,7 +341,7 @@ def test_a_long_map_paints_only_what_is_in_sight(qtbot: QtBot) -> None:
 
 
 def test_a_year_is_whole_above_two_versions(qtbot: QtBot) -> None:
-    from gui.chain.mapgrid import MapView
+    from gui.views.history.map_grid import MapView
 
     model = MapModel()
     model.put(chain(version(2, {"a": 2}, True), version(1, {"a": 1})))

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.tools.checkview import CheckPanel
+from gui.views.tools.check_panel import CheckPanel
 from model.localserver import LocalServer
 from model.session import Session
 

@@ -16,8 +16,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.look.cells import CELL
-from gui.merge.conflicts import ConflictPrompt, _ByPlace, clashes
+from gui.style.cells import CELL
+from gui.views.merge.conflict_prompt import ConflictPrompt, _ByPlace, clashes
 from model.session import Conflict
 from model.values import canonical
 from model.values.canonical import Value

@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import copying
-from gui.chain.blameview import FIELD as NAME
-from gui.chain.blameview import VALUE, BlamePanel
-from gui.compare.diffrows import FIELD, SYMBOL, A, B
-from gui.look import wording
 from gui.messages import Line
+from gui.parts.differences.diff_model import FIELD, SYMBOL, A, B
+from gui.style import wording
 from gui.tasks import tasks
+from gui.views.history.blame_panel import FIELD as NAME
+from gui.views.history.blame_panel import VALUE, BlamePanel
 from model import text
 from model.errors import Refused
 from model.history.chain import Follower

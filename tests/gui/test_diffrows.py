@@ -13,11 +13,11 @@ from bson.decimal128 import Decimal128
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from gui.compare.diffplan import plan
-from gui.compare.diffrows import FIELD, SYMBOL, TYPE, A, B, DiffModel
-from gui.compare.difftree import CHUNK, Node
-from gui.compare.ignoring import Ignored
-from gui.look.cells import CELL, Cell
+from gui.parts.differences.diff_grouping import plan
+from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B, DiffModel
+from gui.parts.differences.diff_node import CHUNK, Node
+from gui.style.cells import CELL, Cell
+from gui.views.compare.ignored_paths import Ignored
 from model.diff import Operation
 from model.session import Comparison
 from model.values import canonical

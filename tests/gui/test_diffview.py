@@ -16,14 +16,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.compare import diffview, ignoring
-from gui.compare.diffplan import Plan
-from gui.compare.diffrows import FIELD, SYMBOL, A, B
-from gui.compare.diffview import DiffPanel, restorable
-from gui.compare.hiddensheet import HiddenSheet
-from gui.look import preferences, theme
-from gui.look.cells import CELL, Cell
+from gui.parts.differences.diff_grouping import Plan
+from gui.parts.differences.diff_model import FIELD, SYMBOL, A, B
+from gui.style import preferences, theme
+from gui.style.cells import CELL, Cell
 from gui.tasks import tasks
+from gui.views.compare import diff_panel, ignored_paths
+from gui.views.compare.diff_panel import DiffPanel, restorable
+from gui.views.compare.hidden_sheet import HiddenSheet
 from model.errors import NotFound
 from model.records import Version
 from model.session import Comparison
@@ -617,13 +617,13 @@ def test_large_documents_are_compared_elsewhere_and_few_rows_are_made(
     items = [{"_id": n, "name": f"{n:08d}" * 12, "deep": {"a": n, "b": "x" * 40}} for n in range(15_000)]
     shown = Shown(qtbot, {"items": items}, {"items": [*items[:9000], {**items[9000], "name": "other"}, *items[9001:]]})
     threads: list[int] = []
-    made = diffview.plan
+    made = diff_panel.plan
 
     def watched(*given: Any) -> Plan:
         threads.append(threading.get_ident())
         return made(*given)
 
-    monkeypatch.setattr(diffview, "plan", watched)
+    monkeypatch.setattr(diff_panel, "plan", watched)
     shown.source.on_compare = lambda: threads.append(threading.get_ident())
     shown.compare(1, 2)
     assert len(threads) == 2
@@ -657,7 +657,7 @@ def test_showing_a_field_again_leaves_what_another_tab_has_hidden_meanwhile(show
     other.hide_path(("new",))
     panel.show_again(("t",))
     shown.settle()
-    assert ignoring.kept(shown.source.source, "insurance.contracts").patterns == (("new",),)
+    assert ignored_paths.kept(shown.source.source, "insurance.contracts").patterns == (("new",),)
     assert panel.counts.words == ["1 removed", "3 changed"]
     other.show_hidden()
     (listed,) = other.findChildren(HiddenSheet)

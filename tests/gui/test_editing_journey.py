@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.edit.editor import EditorPanel
-from gui.merge.resolver import ResolverPanel
+from gui.views.edit.editor_panel import EditorPanel
+from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
 from model.session import Session
 from model.values import canonical

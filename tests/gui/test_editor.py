@@ -9,9 +9,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui.edit.fieldmodel import ACTION, FIELD, TYPE, VALUE
-from gui.look import preferences
-from gui.look.cells import CELL, Cell
+from gui.parts.fields.field_model import ACTION, FIELD, TYPE, VALUE
+from gui.style import preferences
+from gui.style.cells import CELL, Cell
 from model import text
 from model.values import canonical
 from model.values.canonical import Value

@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui.edit.editor import EditorPanel
-from gui.edit.fieldmodel import VALUE
+from gui.parts.fields.field_model import VALUE
+from gui.views.edit.editor_panel import EditorPanel
 from model import text
 from model.errors import Unreachable
 from model.records import Outcome

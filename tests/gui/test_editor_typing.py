@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui.edit.fieldmodel import ACTION, FIELD, SYMBOL_COLUMN, TYPE
+from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE
 from model import text
 from model.values import canonical
 from model.values.canonical import Value

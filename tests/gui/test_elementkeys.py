@@ -11,10 +11,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.chain.blameview import VALUE
 from gui.chainpages import BlamePage, ChangeMapPage, restorable
-from gui.merge.conflicts import clashes
-from gui.merge.resolving import Resolution, drawn
+from gui.views.history.blame_panel import VALUE
+from gui.views.merge.conflict_prompt import clashes
+from gui.views.merge.resolution import Resolution, drawn
 from model.localserver import LocalServer
 from model.profile import Profile
 from model.session import Session

@@ -11,11 +11,11 @@ from PySide6.QtGui import QAccessible, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
-from gui.look import theme
-from gui.repair.healthlists import CHANGE, CLASS, FIRST, LAST, bars
-from gui.repair.healthview import HealthPanel
-from gui.repair.repairview import RepairPanel
 from gui.repairpages import HealthPage, RepairPage
+from gui.style import theme
+from gui.views.repair.health_lists import CHANGE, CLASS, FIRST, LAST, bars
+from gui.views.repair.health_panel import HealthPanel
+from gui.views.repair.repair_panel import RepairPanel
 from model.health import Counted
 from model.session import Session
 from tests.gui.windows import new_window, open_sample, wait_idle

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
-from gui.look.cells import CELL, Cell
 from gui.messages import area
-from gui.tools.draftsview import DraftsPanel
-from gui.tools.journalview import JournalPanel
+from gui.style.cells import CELL, Cell
+from gui.views.tools.drafts_panel import DraftsPanel
+from gui.views.tools.journal_panel import JournalPanel
 from model import text
 from model.records import Draft
 from model.session import Session

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.edit.jsonview import JsonView, taken, written
+from gui.views.edit.json_view import JsonView, taken, written
 from model import text
 from model.errors import Refused
 from model.values import canonical

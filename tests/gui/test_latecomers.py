@@ -11,12 +11,12 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.chain.changemap import ChangeMapPanel
 from gui.chainpages import BlamePage, ChangeMapPage
-from gui.look.states import BusyLine
 from gui.messages import Question, area
 from gui.pages import CollectionPage
+from gui.style.states import BusyLine
 from gui.tasks import tasks
+from gui.views.history.change_map_panel import ChangeMapPanel
 from model.errors import NotFound
 from model.history.chain import Chain, Follower
 from model.session import Session

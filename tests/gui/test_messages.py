@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
-from gui.look.states import Glyph
 from gui.messages import Line, MessageArea
+from gui.style.states import Glyph
 from model.errors import Refused
 
 

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from gui import tasks
 from gui.messages import Question
-from gui.tools.migrateview import MigratePanel
+from gui.views.tools.migrate_panel import MigratePanel
 from model.session import Session
 from model.values.canonical import Value
 

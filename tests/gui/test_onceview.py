@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from gui.edit.newdocument import NewDocument
-from gui.edit.oncesheet import OnceSheet
 from gui.messages import MessageArea, Question
 from gui.pages import CollectionPage
+from gui.views.edit.new_document import NewDocument
+from gui.views.edit.once_sheet import OnceSheet
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -14,12 +14,12 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
-from gui.look import theme
-from gui.look.cells import full_width
 from gui.messages import MessageArea, Question
-from gui.repair.itemlist import SAID
-from gui.repair.repairview import RepairPanel
 from gui.repairpages import RepairPage
+from gui.style import theme
+from gui.style.cells import full_width
+from gui.views.repair.item_list import SAID
+from gui.views.repair.repair_panel import RepairPanel
 from model.findings import Finding
 from model.localserver import LocalServer
 from model.localserver.sample import IndexSpec, build

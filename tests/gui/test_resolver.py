@@ -11,12 +11,12 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui import messages
-from gui.edit.fieldmodel import ACTION, SYMBOL_COLUMN, VALUE
-from gui.look.cells import CELL, Cell
-from gui.merge.resolver import ResolverPanel
-from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
-from gui.merge.resolving import Resolution, drawn, leaves
 from gui.messages import area
+from gui.parts.fields.field_model import ACTION, SYMBOL_COLUMN, VALUE
+from gui.style.cells import CELL, Cell
+from gui.views.merge.decision_table import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
+from gui.views.merge.resolution import Resolution, drawn, leaves
+from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
 from model.records import Draft, Outcome
 from model.session import Conflict

@@ -11,10 +11,10 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from gui.look.cells import CELL, Cell
-from gui.merge.resolver import ResolverPanel
-from gui.merge.resolvertable import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
-from gui.merge.resolving import Resolution, drawn
+from gui.style.cells import CELL, Cell
+from gui.views.merge.decision_table import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
+from gui.views.merge.resolution import Resolution, drawn
+from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
 from model.errors import Refused
 from model.session import Conflict

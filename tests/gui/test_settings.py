@@ -7,7 +7,7 @@ import datetime as dt
 from pytestqt.qtbot import QtBot
 
 from gui.frame.settings import SettingsDialog
-from gui.look import preferences, theme, wording
+from gui.style import preferences, theme, wording
 from model.values.canonical import Value
 from tests.gui.windows import new_window
 

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.frame.sidebar import RAIL, WIDTH, Sidebar
 from gui.frame.tree import Node, TreeModel, plan
-from gui.look.cells import CELL
+from gui.style.cells import CELL
 from gui.window import Window
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidg
 from pytestqt.qtbot import QtBot
 
 from gui.frame.gallery import BADGES, Gallery, _Badges
-from gui.look import symbols, theme
-from gui.look.states import BusyLine, StateStack
+from gui.style import symbols, theme
+from gui.style.states import BusyLine, StateStack
 from model.errors import Unreachable
 
 

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from gui.look import preferences, theme
+from gui.style import preferences, theme
 
 BOTH = pytest.mark.parametrize("tokens", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
 GROUNDS = ("canvas", "surface", "sunken", "hover", "sel", "selOff", "accTint")

@@ -11,10 +11,10 @@ from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMous
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.look import preferences
-from gui.look.cells import CELL, Cell
-from gui.versions.history import AT, HASH, VERSION, HistoryModel
-from gui.versions.timeline import TimelinePanel
+from gui.parts.versions_model import AT, HASH, VERSION, HistoryModel
+from gui.style import preferences
+from gui.style.cells import CELL, Cell
+from gui.views.timeline.timeline_panel import TimelinePanel
 from model.records import Version
 from model.values.canonical import Value
 from tests.gui.told import ID, MARTA, UNREACHABLE, Told, number, story, told

@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from gui.compare.diffrows import FIELD, TYPE, A, B
-from gui.compare.diffview import DiffPanel
+from gui.parts.differences.diff_model import FIELD, TYPE, A, B
+from gui.parts.values.value_pane import StoredDialog
 from gui.tasks import tasks
-from gui.values.valuepane import StoredDialog
-from gui.versions.timeline import TimelinePanel
+from gui.views.compare.diff_panel import DiffPanel
+from gui.views.timeline.timeline_panel import TimelinePanel
 from model.session import Session
 from model.values.canonical import Value
 

@@ -10,9 +10,9 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
+from gui.parts.values import value_pane, value_text
+from gui.parts.values.value_pane import StoredDialog, ValuePane
 from gui.tasks import tasks
-from gui.values import valuepane, valuetext
-from gui.values.valuepane import StoredDialog, ValuePane
 from model import text
 from model.errors import NotFound
 from model.values.canonical import OBJECT, STRING, Value, encode
@@ -42,7 +42,7 @@ def picture(width: int, height: int, colour: str, kind: str = "PNG") -> bytes:
 
 
 def marked(old: str, new: str) -> tuple[list[str], list[str]]:
-    left, right = valuetext.read_pair(Value.of(old), Value.of(new), "UTC")
+    left, right = value_text.read_pair(Value.of(old), Value.of(new), "UTC")
     assert left is not None
     assert right is not None
     return [left.text[a:b] for a, b in left.marks], [right.text[a:b] for a, b in right.marks]
@@ -57,7 +57,7 @@ def test_differing_words_are_marked_in_both_texts() -> None:
 
 def test_code_is_read_with_its_whole_scope() -> None:
     value = text.value_from_text('{"$code": "f(x)", "$scope": {"x": {"deep": "down"}}}')
-    assert "down" in valuetext.read(value, "UTC").text
+    assert "down" in value_text.read(value, "UTC").text
 
 
 def test_long_texts_are_marked_without_comparing_every_word() -> None:
@@ -67,14 +67,14 @@ def test_long_texts_are_marked_without_comparing_every_word() -> None:
 
 
 def test_numbers_differ_from_the_first_other_digit_on() -> None:
-    left, right = valuetext.read_pair(Value.of(41280), Value.of(43860), "UTC")
+    left, right = value_text.read_pair(Value.of(41280), Value.of(43860), "UTC")
     assert left is not None
     assert right is not None
     assert [(r.text, r.marks) for r in (left, right)] == [("41280", ((1, 5),)), ("43860", ((1, 5),))]
 
 
 def test_bytes_are_a_dump_with_the_differing_ones_marked() -> None:
-    left, right = valuetext.read_pair(Value.of(bytes(range(20))), Value.of(bytes([*range(19), 65])), "UTC")
+    left, right = value_text.read_pair(Value.of(bytes(range(20))), Value.of(bytes([*range(19), 65])), "UTC")
     assert left is not None
     assert right is not None
     assert right.text.splitlines()[0] == "00000000  00 01 02 03 04 05 06 07  ........"
@@ -83,13 +83,13 @@ def test_bytes_are_a_dump_with_the_differing_ones_marked() -> None:
 
 
 def test_the_longer_binary_differs_in_what_it_has_more() -> None:
-    _, right = valuetext.read_pair(Value.of(b"ab"), Value.of(b"abcd"), "UTC")
+    _, right = value_text.read_pair(Value.of(b"ab"), Value.of(b"abcd"), "UTC")
     assert right is not None
     assert [right.text[a:b] for a, b in right.marks] == ["63", "64", "cd"]
 
 
 def test_a_date_is_said_in_the_zone_and_in_utc() -> None:
-    reading = valuetext.read(Value.of(dt.datetime(2026, 11, 3, 9, 14, tzinfo=dt.UTC)), "Europe/Berlin")
+    reading = value_text.read(Value.of(dt.datetime(2026, 11, 3, 9, 14, tzinfo=dt.UTC)), "Europe/Berlin")
     assert reading.text == "2026-11-03 10:14 CET\n2026-11-03 09:14 UTC"
 
 
@@ -103,7 +103,7 @@ def test_marks_lie_on_what_differs_whatever_stands_before_it(pane: ValuePane, qt
 
 def test_a_line_break_between_two_pieces_of_a_long_text_moves_no_mark(pane: ValuePane, qtbot: QtBot) -> None:
     long = "x" * 99 + "\n"
-    lead = (long * (valuepane.PIECE // 100 + 1))[: valuepane.PIECE - 1] + "\r\n"
+    lead = (long * (value_pane.PIECE // 100 + 1))[: value_pane.PIECE - 1] + "\r\n"
     pane.show_pair("t", Value.of(f"{lead}the old day"), Value.of(f"{lead}the new day"))
     settle(qtbot)
     qtbot.waitUntil(lambda: bool(pane.left.text.extraSelections()))
@@ -140,17 +140,17 @@ def test_what_cannot_be_read_is_not_shown_or_copied_as_the_value_before(pane: Va
 
 
 def test_containers_are_indented_extended_json() -> None:
-    assert valuetext.read(Value.of({"a": [1]}), "UTC").text.splitlines()[0] == "{"
+    assert value_text.read(Value.of({"a": [1]}), "UTC").text.splitlines()[0] == "{"
 
 
 def test_half_characters_do_not_stop_the_reading() -> None:
-    reading = valuetext.read(Value(STRING, b"\x04\x00\x00\x00a\xffb\x00"), "UTC")
+    reading = value_text.read(Value(STRING, b"\x04\x00\x00\x00a\xffb\x00"), "UTC")
     assert reading.text == "a?b"
 
 
 def test_lines_are_broken_where_a_view_would_take_too_long() -> None:
-    reading = valuetext.read(Value.of("x" * 10_000), "UTC")
-    assert [len(line) for line in reading.text.split("\u2029")] == [valuetext.LONGEST] * 5
+    reading = value_text.read(Value.of("x" * 10_000), "UTC")
+    assert [len(line) for line in reading.text.split("\u2029")] == [value_text.LONGEST] * 5
     assert reading.text.replace("\u2029", "") == "x" * 10_000
 
 
@@ -211,15 +211,15 @@ def test_what_only_begins_like_a_picture_is_bytes(pane: ValuePane, qtbot: QtBot)
 
 
 def test_huge_pictures_are_scaled_down() -> None:
-    image = valuetext.picture_of(picture(5000, 1000, "teal"))
+    image = value_text.picture_of(picture(5000, 1000, "teal"))
     assert image is not None
     assert (image.width(), image.height()) == (2048, 409)
 
 
 def test_a_picture_that_is_one_long_line_is_one_too() -> None:
-    image = valuetext.picture_of(picture(1, 5000, "teal"))
+    image = value_text.picture_of(picture(1, 5000, "teal"))
     assert image is not None
-    assert (image.width(), image.height()) == (1, valuetext.PICTURE)
+    assert (image.width(), image.height()) == (1, value_text.PICTURE)
 
 
 def test_the_absent_side_is_named(pane: ValuePane, qtbot: QtBot) -> None:

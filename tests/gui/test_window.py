@@ -15,19 +15,19 @@ from shiboken6 import isValid
 
 from gui import messages
 from gui.actions import resolve
-from gui.browse.querybar import Query
 from gui.documentpages import DocumentPage
-from gui.edit.fieldmodel import LAST_SET
-from gui.edit.newdocument import NewDocument
 from gui.frame.activity import ActivityDialog
 from gui.frame.keysheet import KeySheet
 from gui.frame.opening import Opening
 from gui.frame.palette import Palette
 from gui.frame.sidebar import RAIL, WIDTH
 from gui.frame.tabs import Tabs
-from gui.look import focus, preferences, theme
 from gui.messages import Question
 from gui.pages import CollectionPage
+from gui.parts.fields.field_model import LAST_SET
+from gui.style import focus_ring, preferences, theme
+from gui.views.browse.query_bar import Query
+from gui.views.edit.new_document import NewDocument
 from gui.window import Window
 from model.localserver import LocalServer
 from model.records import Draft, Outcome
@@ -183,7 +183,7 @@ def test_tab_goes_to_every_control_of_a_page_in_the_order_they_stand(window: Win
     wanted = [page.browser.bar.run_button, page.browser.list, *page._chain_buttons, page.timeline.strip]
     wanted += [page.diff.box_a, page.diff.box_b, page.diff.down, page.diff.only, page.diff.restore, page.diff.table]
     assert [one for one in seen if one in wanted] == wanted
-    assert {one for one in page.findChildren(QWidget) if focus.takes(one) and one.focusProxy() is None} <= {*seen}
+    assert {one for one in page.findChildren(QWidget) if focus_ring.takes(one) and one.focusProxy() is None} <= {*seen}
     back = [first]
     while len(back) < len(seen):
         qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)

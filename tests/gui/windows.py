@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 from gui import tasks
 from gui.documentpages import DocumentPage
 from gui.frame.opening import Opened, Opening
-from gui.look.sheet import Sheet
 from gui.pages import CollectionPage
+from gui.style.sheet import Sheet
 from gui.window import Window
 from model.session import Session
 

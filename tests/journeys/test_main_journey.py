@@ -18,9 +18,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.documentpages import DocumentPage, MergePage
-from gui.edit.fieldmodel import VALUE
 from gui.messages import Question
 from gui.pages import CollectionPage
+from gui.parts.fields.field_model import VALUE
 from gui.toolpages import JournalPage, PendingPage
 from gui.window import Window
 from model.localserver import sample

@@ -1,0 +1,1 @@
+"""The rows of a comparison: grouped, fetched when they are reached, drawn, copied."""

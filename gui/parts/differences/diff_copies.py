@@ -1,0 +1,110 @@
+"""What can be copied out of a comparison: a path, a value, one operation, and the whole diff in three forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtWidgets import QMenu, QWidget
+
+from gui import copying
+from gui.parts.differences.diff_model import FIELD, A, B
+from gui.parts.differences.diff_node import Node
+from gui.parts.values import value_text
+from gui.style import preferences
+from model import text
+from model.diff import Diff, Operation
+from model.errors import Refused
+from model.session import Comparison
+
+FORMS = (
+    ("text", "Copy the diff as text"),
+    ("rows", "Copy the diff as JSON rows"),
+    ("patch", "Copy the diff as JSON Patch"),
+    ("deepdiff", "Copy the diff as DeepDiff has it"),
+)
+MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for one, and cannot be stopped
+
+
+def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> str:
+    """The diff in one of the ``FORMS``; what is hidden is left out, but of those two that must apply as a whole."""
+    from model.diff.export import to_deepdiff, to_json_patch, to_lines  # it brings DeepDiff, which no window waits for
+
+    found = Diff(tuple(shown), comparison.diff.coarse)
+    a, b = comparison.a.content or b"", comparison.b.content or b""
+    if form == "rows":
+        return "\n".join(found.row_texts())
+    if form == "patch":
+        return to_json_patch(comparison.diff, a, b)
+    if form == "deepdiff":
+        if len(a) + len(b) > MOST_DEEPDIFF:
+            raise Refused(
+                "DeepDiff would take too long for documents of this size; palimpsest diff --format deepdiff writes it."
+            )
+        return to_deepdiff(a, b)
+    return to_lines(found, preferences.zone())
+
+
+class Copies:
+    """Copies for one panel; the whole diff is written in a task."""
+
+    def __init__(self, owner: QWidget, compared: Callable[[], tuple[Comparison, Sequence[Operation]] | None]) -> None:
+        self._owner, self._compared = owner, compared
+
+    def fill(self, menu: QMenu) -> None:
+        """Add the forms of the whole diff to a menu."""
+        for form, words in FORMS:
+            menu.addAction(words).triggered.connect(lambda _=False, form=form: self.whole(form))
+
+    def row(self, menu: QMenu, node: Node) -> None:
+        """Add what can be copied of a row to a menu."""
+
+        def add(words: str, copy: Callable[[], None], enabled: bool = True) -> None:
+            action = menu.addAction(words)
+            action.triggered.connect(lambda: copy())
+            action.setEnabled(enabled)
+
+        owner = self._owner
+        add("Copy path", lambda: copy_path(owner, node))
+        add("Copy value of A", lambda: copy_value(owner, node, "a"), node.a is not None)
+        add("Copy value of B", lambda: copy_value(owner, node, "b"), node.b is not None)
+        add("Copy this change", lambda: copy_change(owner, node), node.op is not None)
+
+    def whole(self, form: str) -> None:
+        """Put the whole diff on the clipboard."""
+        compared = self._compared()
+        if compared is None:
+            return
+        comparison, shown = compared
+        copying.copy(self._owner, None, lambda: written(form, comparison, shown), "The diff is copied")
+
+
+def copy_path(owner: QWidget, node: Node) -> None:
+    """Put a row's path on the clipboard."""
+    copying.copy(owner, 0, lambda: text.path_text(node.path))
+
+
+def copy_value(owner: QWidget, node: Node, side: str) -> None:
+    """Put the whole value of A (``a``) or B on the clipboard, where there is one."""
+    value = node.value(side)
+    if value is not None:
+        copying.copy(owner, len(value.data), lambda: value_text.copied(value))
+
+
+def copy_change(owner: QWidget, node: Node) -> None:
+    """Put what changed in a row on the clipboard, as JSON rows."""
+    own = tuple(one for one in (node.op, node.place.also if node.place is not None else None) if one is not None)
+    size = sum(slot[3] - slot[2] for slot in (node.a, node.b) if slot is not None)
+    if own:
+        copying.copy(owner, size, lambda: "\n".join(Diff(own).row_texts()))
+
+
+def copy_cell(owner: QWidget, node: Node, column: int, inline: bool) -> None:
+    """Put what a cell stands for on the clipboard, whole: the path, a value, or the change."""
+    if column == FIELD:
+        copy_path(owner, node)
+    elif column == B or (column == A and inline and node.b is not None):
+        copy_value(owner, node, "b")
+    elif column == A:
+        copy_value(owner, node, "a")
+    else:
+        copy_change(owner, node)

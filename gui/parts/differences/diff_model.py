@@ -1,0 +1,299 @@
+"""The rows of a comparison as an item model: symbol, field, A, B, type; fetched in chunks as they are reached."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
+
+from gui.parts.differences import diff_cells
+from gui.parts.differences.diff_grouping import Plan
+from gui.parts.differences.diff_node import Node, kids_of, open_root
+from gui.style import preferences, symbols, wording
+from gui.style.cells import Cell, CellModel, Index, Span, plain
+from model.diff import Move, Reorder
+
+SYMBOL, FIELD, A, B, TYPE = range(5)
+
+
+class DiffModel(CellModel):
+    """A :class:`Plan` as rows; ``opened`` tells of new rows that should stand open."""
+
+    headers = ("", "Field", "A", "B", "Type")
+    opened = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.plan: Plan | None = None
+        self.only_changes = True
+        self.inline = False
+        self.room = 40  # characters that fit a value column
+        self.titles = ("A", "B")
+        self.current = -1
+        self._current_node: Node | None = None
+        self._root: Node | None = None
+        self._old: list[Node | None] = []
+
+    # --- filling
+
+    def show(self, plan: Plan | None, titles: tuple[str, str], only_changes: bool) -> None:
+        """Show another comparison, from its first change."""
+        self.beginResetModel()
+        # Qt still holds bare pointers to the old rows until the reset has ended.
+        self._old = [self._root]
+        self.plan, self.titles, self.only_changes = plan, titles, only_changes
+        self._title()
+        self._current_node, self.current = None, -1
+        self._root = None if plan is None else open_root(plan, only_changes)
+        if self._root is not None:
+            self._root.add(self._root.peek())
+        self.endResetModel()
+        self._old.clear()
+        if self._root is not None:
+            self._tell_open(self._root.kids)
+
+    def _title(self) -> None:
+        a, b = self.titles
+        if self.inline:
+            self.headers = ("", "Field", f"A   {a}   →   B   {b}", "", "Type")
+        else:
+            self.headers = ("", "Field", f"A   {a}", f"B   {b}", "Type")
+
+    def set_inline(self, on: bool) -> None:
+        """Say both values in the column of A, or each in its own."""
+        if on != self.inline:
+            self.inline = on
+            self._title()
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, A, B)
+            self.redraw()
+
+    def set_room(self, characters: int) -> None:
+        """How many characters fit a value column; long values are cut around their first difference by it."""
+        characters = max(12, characters)
+        if characters != self.room:
+            self.room = characters
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Word everything again: another zone, another width."""
+        stack = [self._root] if self._root is not None else []
+        while stack:
+            node = stack.pop()
+            node.cells.clear()
+            stack.extend(node.kids)
+        if self._root is not None and self._root.kids:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._root.kids) - 1, TYPE))
+
+    def _tell_open(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            if node.opens:
+                self.opened.emit(self.index_of(node))
+
+    # --- the current change
+
+    @property
+    def count(self) -> int:
+        """How many changes there are."""
+        return 0 if self.plan is None else len(self.plan.changes)
+
+    def go(self, number: int) -> QModelIndex:
+        """Make a change the current one, fetching rows up to it; returns its row."""
+        if not 0 <= number < self.count or self._root is None:
+            return QModelIndex()
+        before, self.current = self._current_node, number
+        node = self._current_node = self._reach(number)
+        for touched in (before, node):
+            if touched is not None:
+                self._touch(touched)
+        return self.index_of(node) if node is not None else QModelIndex()
+
+    def _touch(self, node: Node) -> None:
+        node.cells.pop(SYMBOL, None)
+        index = self.index_of(node)
+        self.dataChanged.emit(index, index)
+
+    def _reach(self, number: int) -> Node | None:
+        here = self._root
+        while here is not None:
+            if here is not self._root and here.op is not None and here.place is not None:
+                own = 1 + (here.place.also is not None)
+                if here.place.first <= number < here.place.first + own:
+                    return here
+            here = self._kid_with(here, number)
+        return None
+
+    def _kid_with(self, node: Node, number: int) -> Node | None:
+        seen = 0
+        while True:
+            for kid in node.kids[seen:]:
+                place = kid.place
+                if place is not None and place.first <= number < place.first + place.count:
+                    return kid
+            seen = len(node.kids)
+            if not self._fetch(node):
+                return None
+
+    def number_of(self, index: Index) -> int | None:
+        """The number of the change in a row; None where it is none, or a hidden one."""
+        node = self.node(index)
+        if node is None or node.place is None or node.op is None or not node.place.count:
+            return None
+        return node.place.first
+
+    def next_from(self, index: Index) -> int:
+        """The number of the change that follows a row, or stands below it; of one after the current for no row."""
+        return self.current + 1 if self._is_change(index) else self._first_at(index)
+
+    def previous_from(self, index: Index) -> int:
+        """The number of the change before a row."""
+        return (self.current if self._is_change(index) else self._first_at(index)) - 1
+
+    def _is_change(self, index: Index) -> bool:
+        return self.node(index) is None or self.number_of(index) is not None
+
+    def _first_at(self, index: Index) -> int:
+        """How many changes stand above a row that is none itself."""
+        node = here = self.node(index)
+        while node is not None and node is not self._root:
+            place = node.place
+            if place is not None and place.count:
+                own = 0 if node is here or node.op is None else 1 + (place.also is not None)
+                return place.first + own
+            above = node.parent
+            for kid in reversed(above.kids[: node.at] if above is not None else []):
+                if kid.place is not None and kid.place.count:
+                    return kid.place.first + kid.place.count
+            node = above
+        return 0
+
+    # --- Qt's side
+
+    def node(self, index: Index) -> Node | None:
+        """The row behind an index; None for no index."""
+        found = index.internalPointer() if index.isValid() else None
+        return found if isinstance(found, Node) else None
+
+    def index_of(self, node: Node, column: int = 0) -> QModelIndex:
+        """Where a row is."""
+        return self.createIndex(node.at, column, node)
+
+    def _node_or_root(self, index: Index) -> Node | None:
+        return self.node(index) if index.isValid() else self._root
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's default)
+        above = self._node_or_root(parent)
+        if above is None or not 0 <= row < len(above.kids) or not 0 <= column <= TYPE:
+            return QModelIndex()
+        return self.createIndex(row, column, above.kids[row])
+
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
+        node = self.node(index)
+        if node is None or node.parent is None or node.parent is self._root:
+            return QModelIndex()
+        return self.createIndex(node.parent.at, 0, node.parent)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        above = self._node_or_root(parent)
+        return 0 if above is None or parent.column() > 0 else len(above.kids)
+
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
+        if not parent.isValid():
+            return self._root is not None and bool(self._root.kids)
+        node = self.node(parent)
+        return node is not None and parent.column() == 0 and node.has_kids
+
+    def canFetchMore(self, parent: Index) -> bool:
+        node = self._node_or_root(parent)
+        if node is None or parent.column() > 0:
+            return False
+        return node.more or (not node.kids and node is not self._root and node.kind != "fold" and node.has_kids)
+
+    def fetchMore(self, parent: Index) -> None:
+        node = self._node_or_root(parent)
+        if node is not None:
+            self._fetch(node)
+
+    def _fetch(self, node: Node) -> bool:
+        if not node.kids and not node.more and node.kind != "fold" and node.has_kids:
+            node.begin(kids_of(node, self.only_changes))
+        found = node.peek()
+        if not found:
+            return False
+        where = QModelIndex() if node is self._root else self.index_of(node)
+        self.beginInsertRows(where, len(node.kids), len(node.kids) + len(found) - 1)
+        node.add(found)
+        self.endInsertRows()
+        self._tell_open(found)
+        return True
+
+    # --- drawing
+
+    def cell(self, index: Index) -> Cell:
+        node = self.node(index)
+        if node is None:
+            return Cell()
+        column = index.column()
+        kept = node.cells.get(column)
+        if isinstance(kept, Cell):
+            return kept
+        if column in (A, B) and node.kind not in ("fold", "broken"):
+            node.cells[A], node.cells[B] = self._sides(node)
+        else:
+            node.cells[column] = self._other(node, column)
+        made = node.cells[column]
+        assert isinstance(made, Cell)
+        return made
+
+    def _sides(self, node: Node) -> tuple[Cell, Cell]:
+        if self.inline:
+            both = diff_cells.inline(node, preferences.zone(), self.room)
+            return both, replace(both, spans=())
+        a, b = diff_cells.sides(node, preferences.zone(), self.room)
+        names = self.titles
+        return (
+            replace(a, accessible=f"{names[0]}: {a.accessible or a.text}"),
+            replace(b, accessible=f"{names[1]}: {b.accessible or b.text}"),
+        )
+
+    def _other(self, node: Node, column: int) -> Cell:
+        if column == SYMBOL:
+            op = node.op
+            bar = "acc" if node is self._current_node else ""
+            if node.is_hidden:
+                return Cell(accessible="hidden", tip="Hidden: not among the changes")
+            words = symbols.CHANGES[op.op][3] if op is not None else ""
+            also = node.place.also if node.place is not None else None
+            if also is not None:
+                words += f" and {symbols.CHANGES[also.op][3]}"
+            return Cell(change=op.op if op is not None else "", bar=bar, accessible=words or "not changed", tip=words)
+        if column == FIELD:
+            return self._field(node)
+        if column == TYPE and node.kind not in ("fold", "broken"):
+            return diff_cells.type_cell(node)
+        return Cell()
+
+    def _field(self, node: Node) -> Cell:
+        if node.kind == "fold":
+            words = wording.many(node.count, "unchanged field")
+            return plain(words, "text2", size=12)
+        if node.kind == "broken":
+            return plain(node.label, "err", size=12)
+        if node.parent is self._root and not node.path:
+            words = "order of the fields" if isinstance(node.op, Reorder) else "the whole document"
+            return plain(words, "text2", size=12)
+        token = "text3" if node.is_hidden else "text2" if node.kind == "same" else "text"
+        spans = [Span(node.label, token)]
+        if node.kind == "hidden":
+            return Cell(spans=(spans[0], Span("  hidden", "text3", sans=True)), mono=True, size=12)
+        if isinstance(node.op, Move) and node.path_a is not None:
+            spans.append(Span(f" was [{node.path_a[-1]}]", "text3"))
+        return Cell(spans=tuple(spans), mono=True, size=12, middle=len(spans) == 1, accessible=self._words(node))
+
+    def _words(self, node: Node) -> str:
+        op = node.op
+        if op is not None:
+            what = symbols.CHANGES[op.op][3]
+        else:
+            inside = wording.many(node.place.count, "change") if node.place is not None and node.place.count else ""
+            what = f"{inside} inside" if inside else ""
+        return f"{node.label}, {what}" if what else node.label

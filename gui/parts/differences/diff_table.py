@@ -1,0 +1,225 @@
+"""The view of a comparison's rows: guides, a gap between both sides, columns that share the width, keys for changes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
+
+from gui.parts.differences import diff_copies
+from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B, DiffModel
+from gui.style import preferences, symbols, theme
+from gui.style.cells import CELL, Cell, CellDelegate, CellTree, Index
+
+INDENT, GAP = 16, 4
+CLOSER = 4  # how far a field goes towards its chevron, out of its cell
+_SYMBOL_WIDTH = 40
+_SHARES = (0.2, 0.32, 0.32, 0.16)  # field, A, B, type
+_TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
+
+
+class SidesDelegate(CellDelegate):
+    """Leaves a gap between the two sides, sets a field close to its chevron, and draws what is absent faintly."""
+
+    @staticmethod
+    def _is_inline(index: QModelIndex | QPersistentModelIndex) -> bool:
+        model = index.model()
+        return isinstance(model, DiffModel) and model.inline
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        rect: QRect = option.rect
+        column = index.column()
+        if column == A and not self._is_inline(index):
+            rect.setRight(rect.right() - theme.px(GAP))
+        elif column == FIELD and isinstance(self.parent(), DiffTable):
+            rect.setLeft(rect.left() - theme.px(CLOSER))
+        cell = index.data(CELL)
+        if isinstance(cell, Cell) and cell.hatch:
+            symbols.hatch(painter, QRectF(rect), token="border")
+        elif isinstance(cell, Cell) and column == SYMBOL:
+            if cell.bar:
+                painter.fillRect(QRect(rect.left(), rect.top(), theme.px(3), rect.height()), theme.colour(cell.bar))
+            if cell.change:
+                symbols.change(painter, QRectF(rect), cell.change)
+        else:
+            super().paint(painter, option, index)
+
+
+class DiffTable(CellTree):
+    """The rows of a :class:`DiffModel`. Space asks for the whole value, Ctrl+Up and Ctrl+Down for another change."""
+
+    value_asked = Signal()
+    next_asked = Signal()
+    previous_asked = Signal()
+    escaped = Signal()
+    menu_asked = Signal(QModelIndex, QPoint)
+
+    def __init__(self, model: DiffModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setItemDelegate(SidesDelegate(self))
+        self._rows = model
+        self._laying = False
+        self._to_open: list[QPersistentModelIndex] = []
+        self._opening = False
+        self.setModel(model)
+        self.setTreePosition(FIELD)
+        self.setIndentation(theme.px(INDENT))
+        self.setAccessibleName("Differences")
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(SYMBOL, QHeaderView.ResizeMode.Fixed)
+        header.setMinimumSectionSize(theme.px(40))
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.sectionResized.connect(self._resized_by_hand)
+        kept = preferences.remembered("diff-columns")
+        fits = isinstance(kept, list) and len(kept) == len(_SHARES) and all(isinstance(n, float | int) for n in kept)
+        self._shares: tuple[float, ...] = tuple(float(n) for n in kept) if fits else ()
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(0)
+        self._later.timeout.connect(self._fetch_seen)
+        model.opened.connect(self._opened)
+        model.rowsInserted.connect(self._look_later)
+        self.verticalScrollBar().valueChanged.connect(self._look_later)
+        self.expanded.connect(self._look_later)
+
+    # --- columns
+
+    def _restyle(self) -> None:
+        super()._restyle()
+        self.setIndentation(theme.px(INDENT))
+        self._share()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share()
+        self._look_later()
+
+    def _share(self) -> None:
+        """Give the columns their shares of the width."""
+        if not hasattr(self, "_shares"):
+            return
+        room = self.viewport().width() - theme.px(_SYMBOL_WIDTH)
+        shares = self._shares or _SHARES
+        last = 0 if self._shares else min(theme.px(_TYPE_WIDTH), room // 4)
+        inner = room - last if last > room * shares[-1] else room
+        total = sum(shares[:-1]) if inner < room else sum(shares)
+        widths = [max(theme.px(60), int(inner * share / total)) for share in shares]
+        widths[-1] = max(theme.px(60), room - sum(widths[:-1]))
+        inline = self._rows.inline
+        self._laying = True
+        self.header().setSectionHidden(B, inline)
+        self.header().resizeSection(SYMBOL, theme.px(_SYMBOL_WIDTH))
+        if inline:
+            widths[1:3] = [widths[1] + widths[2], 0]
+        for column, width in zip((FIELD, A, B, TYPE), widths, strict=True):
+            if width:
+                self.header().resizeSection(column, width)
+        self._laying = False
+        letter = QFontMetricsF(theme.mono(12)).horizontalAdvance("0")
+        self._rows.set_room(int((widths[1] - theme.px(16 + GAP)) / letter))
+
+    def set_inline(self, on: bool) -> None:
+        """Show both values in one column, or side by side."""
+        self._rows.set_inline(on)
+        self._share()
+
+    def _resized_by_hand(self, column: int, old: int, new: int) -> None:
+        """The neighbour gives or takes, so that the columns always fill the width."""
+        if self._laying:
+            return
+        header = self.header()
+        inline = self._rows.inline
+        if column < TYPE:
+            self._laying = True
+            least, beside = theme.px(60), TYPE if inline and column == A else column + 1
+            header.resizeSection(beside, max(least, header.sectionSize(beside) + old - new))
+            self._laying = False
+        sizes = [float(header.sectionSize(each)) for each in (FIELD, A, B, TYPE)]
+        if inline:  # what both share is kept as two equal columns
+            sizes[1:3] = [sizes[1] / 2, sizes[1] / 2]
+        self._shares = tuple(sizes)
+        preferences.remember("diff-columns", [round(share / sum(self._shares), 4) for share in self._shares])
+        self._share()
+
+    # --- rows that stand open, and rows that are reached by scrolling
+
+    def _opened(self, index: QModelIndex) -> None:
+        self._to_open.append(QPersistentModelIndex(index))
+        if self._opening:
+            return
+        self._opening = True
+        while self._to_open:
+            here = QModelIndex(self._to_open.pop(0))  # type: ignore[call-overload]
+            if here.isValid():
+                if self._rows.rowCount(here) == 0:
+                    self._rows.fetchMore(here)
+                self.expand(here)
+        self._opening = False
+
+    def _look_later(self) -> None:
+        self._later.start()
+
+    def _fetch_seen(self) -> None:
+        """Fetch further rows of every container whose last row is in sight; Qt does so for the outermost only."""
+        model, height = self._rows, self.viewport().height()
+        index = self.indexAt(self.viewport().rect().topLeft())
+        wanted: list[QModelIndex] = []
+        while index.isValid() and self.visualRect(index).top() <= height + theme.px(240):
+            above = index.parent()
+            if index.row() == model.rowCount(above) - 1 and model.canFetchMore(above):
+                wanted.append(above)
+            index = self.indexBelow(index)
+        for above in wanted:
+            model.fetchMore(above)
+
+    # --- keys and menu
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        if index.isValid():
+            where = self.visualRect(index).center() if by_key else event.pos()
+            self.menu_asked.emit(index, self.viewport().mapToGlobal(where))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if event.key() == Qt.Key.Key_Down and control:
+            self.next_asked.emit()
+        elif event.key() == Qt.Key.Key_Up and control:
+            self.previous_asked.emit()
+        elif event.matches(QKeySequence.StandardKey.Copy):
+            node = self._rows.node(self.currentIndex())  # Qt would copy what is drawn, cut to the column
+            if node is not None and node.kind not in ("fold", "broken"):
+                diff_copies.copy_cell(self, node, self.currentIndex().column(), self._rows.inline)
+        elif event.key() == Qt.Key.Key_Space:
+            self.value_asked.emit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.escaped.emit()
+        else:
+            super().keyPressEvent(event)
+
+    # --- painting
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        super().currentChanged(current, previous)
+        for index in (previous, current):
+            if index.isValid():  # the ring around a field begins before its cell, where Qt would leave a piece of it
+                self.viewport().update(self.visualRect(index).adjusted(-theme.px(CLOSER), 0, 0, 0))
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
+        step = theme.px(INDENT)
+        depth, above = 0, index.parent()
+        while above.isValid():
+            depth, above = depth + 1, above.parent()
+        left = rect.right() + 1 - (depth + 1) * step
+        for level in range(max(0, depth - 64), depth):
+            guide = QRect(left + level * step + theme.px(12), rect.top(), 1, rect.height())
+            painter.fillRect(guide, theme.colour("border"))
+        first = QModelIndex(index).siblingAtColumn(0)  # type: ignore[arg-type]
+        if self._rows.hasChildren(first):
+            middle = QPointF(left + depth * step + theme.px(12) + 0.5, rect.top() + rect.height() / 2)
+            symbols.chevron(painter, middle, self.isExpanded(first))

@@ -1,0 +1,254 @@
+"""What an edit changed, by where it stands in the content now: for the tree's symbols and the list beside it.
+
+A diff names places in the document it starts from. Rows show the document it ends in, where array elements may
+have moved up or down; :class:`Changes` translates.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gui.parts.fields import edit_steps
+from gui.parts.values.value_text import marks_between
+from gui.style.cells import Span
+from model import diff, text
+from model.values import canonical
+from model.values.canonical import ARRAY, OBJECT, Path, Value
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference. ``path`` is its place in the content, for what was removed the place where it would be.
+
+    ``old_path`` is its place in the base; of an added element, which has none there, the one in the content.
+    """
+
+    op: str
+    path: Path
+    old_path: Path
+    old: Value | None
+    new: Value | None
+    names: tuple[str, ...] = ()  # of a reorder: the order before
+
+    @property
+    def is_element(self) -> bool:
+        """Whether it adds an element to an array."""
+        return self.op == "add" and isinstance(self.path[-1], int)
+
+    def touches(self, path: Path) -> bool:
+        """Whether it changes what was at a path in the base, or anything in it, or what that is in."""
+        if self.is_element and len(path) >= len(self.old_path):
+            return False  # the base has another element of that number, or none
+        return _touch(self, self.old_path, path)
+
+    def touches_now(self, path: Path) -> bool:
+        """The same of a path in the content now."""
+        return _touch(self, self.path, path)
+
+
+def _touch(change: Change, at: Path, path: Path) -> bool:
+    if change.op == "reorder" and len(path) > len(at):
+        return False  # a document's fields in another order are still the same fields
+    shorter = min(len(at), len(path))
+    return at[:shorter] == path[:shorter]
+
+
+class _Shifts:
+    """Where elements of one array went: by what was taken out of it and put into it."""
+
+    def __init__(self) -> None:
+        self.gone: list[int] = []  # positions before
+        self.come: list[int] = []  # positions now
+        self.moves: dict[int, int] = {}
+
+    def ready(self) -> None:
+        self.gone.sort()
+        self.come.sort()
+        self._free = [position - i for i, position in enumerate(self.come)]
+
+    def now(self, position: int) -> int:
+        """Where the element at an old position is; for one that is gone, where it would be."""
+        if position in self.moves:
+            return self.moves[position]
+        rank = position - bisect_left(self.gone, position)
+        return rank + bisect_right(self._free, rank)
+
+
+class Changes:
+    """The differences from a base to a content; ``keys`` as in ``model.diff.diff``."""
+
+    def __init__(self, base: bytes, content: bytes, keys: Sequence[str] = ("_id",)) -> None:
+        self.base = base
+        ops = list(diff.diff(base, content, keys))
+        self._shifts = _shifts(ops)
+        self.all: tuple[Change, ...] = tuple(self._change(op) for op in ops)
+        self.at: dict[Path, Change] = {}
+        self.gone: dict[Path, list[Change]] = {}
+        self.inside: Counter[Path] = Counter()  # differences at or below a path
+        for change in self.all:
+            if change.op == "remove":
+                self.gone.setdefault(change.path[:-1], []).append(change)
+            else:
+                self.at.setdefault(
+                    change.path, change
+                )  # of a moved element the move counts, what changed in it has its own row
+            for depth in range(len(change.path)):
+                self.inside[change.path[:depth]] += 1
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def now(self, path: Path) -> Path:
+        """The place in the content of what was at ``path`` in the base."""
+        made: list[str | int] = []
+        for depth, step in enumerate(path):
+            shifts = self._shifts.get(path[:depth]) if isinstance(step, int) else None
+            made.append(shifts.now(step) if shifts is not None and isinstance(step, int) else step)
+        return tuple(made)
+
+    def ghosts(self, path: Path, names: Iterable[str | int]) -> dict[int, list[Change]]:
+        """The removed fields of the container at ``path``, by how many of those there now (``names``) precede each."""
+        lost = self.gone.get(path)
+        if not lost:
+            return {}
+        places: dict[int, list[Change]] = {}
+        present = {name: i for i, name in enumerate(names)}
+        old = canonical.get(self.base, lost[0].old_path[:-1])
+        ranks: dict[str | int, int] = {}
+        rank = 0
+        if old is not None and old.type == OBJECT:
+            for name, _ in canonical.fields(old.data):
+                rank = present.get(name, rank - 1) + 1
+                ranks[name] = rank
+        for change in sorted(lost, key=lambda c: c.old_path[-1] if isinstance(c.old_path[-1], int) else 0):
+            step = change.path[-1]
+            place = step if isinstance(step, int) else ranks.get(step, len(present))
+            places.setdefault(min(place, len(present)), []).append(change)
+        return places
+
+    def reverted(self, content: bytes, change: Change) -> bytes:
+        """The content with one change taken back, as far as the others leave room for it."""
+        path = change.path
+        if change.op == "remove":
+            return self._put_back(content, change)
+        spot = edit_steps.spot_of(content, path)
+        if spot is None:
+            return content
+        if change.op == "add":
+            return edit_steps.removed(content, spot)
+        if change.op == "reorder":
+            return edit_steps.reordered(content, spot, change.names)
+        if change.op == "move":
+            position = change.old_path[-1]
+            return edit_steps.moved(content, spot, position) if isinstance(position, int) else content
+        return content if change.old is None else edit_steps.replaced(content, spot, change.old)
+
+    def _put_back(self, content: bytes, change: Change) -> bytes:
+        container = edit_steps.spot_of(content, change.path[:-1])
+        if container is None or change.old is None:
+            return content
+        inside = edit_steps.value_at(content, container)
+        names = [name for name, _ in canonical.fields(inside.data)]
+        keys: list[str | int] = [*range(len(names))] if inside.type == ARRAY else [*names]
+        ghosts = self.ghosts(change.path[:-1], keys)
+        place = next((at for at, lost in ghosts.items() if change in lost), len(names))
+        return edit_steps.inserted(content, container, place, str(change.path[-1]), change.old)
+
+    def _change(self, op: diff.Operation) -> Change:
+        if isinstance(op, diff.Remove):
+            return Change("remove", self.now(op.path), op.path, op.old, None)
+        names = op.names_old if isinstance(op, diff.Reorder) else ()
+        return Change(op.op, op.to_path, op.path, op.old, op.new, names)
+
+
+def _shifts(ops: Iterable[diff.Operation]) -> dict[Path, _Shifts]:
+    """The shifts by the old path of each array that has any."""
+    found: dict[Path, _Shifts] = {}
+    added: list[Path] = []
+    for op in ops:
+        step = op.path[-1] if op.path else ""
+        if not isinstance(step, int):
+            continue
+        if op.op == "add":
+            added.append(op.path)
+            continue
+        shifts = found.setdefault(op.path[:-1], _Shifts()) if op.op in ("remove", "move") else None
+        if shifts is not None:
+            shifts.gone.append(step)
+        if isinstance(op, diff.Move) and shifts is not None:
+            to = op.to_path[-1]
+            if isinstance(to, int) and op.to_path[:-1] == op.path[:-1]:
+                shifts.come.append(to)
+                shifts.moves[step] = to
+    # An added element's array is named by its place now; shallow ones first, since deeper names depend on them.
+    for shifts in found.values():
+        shifts.ready()
+    for path in sorted(added, key=len):
+        parent = _before(path[:-1], found)
+        shifts = found.setdefault(parent, _Shifts())
+        position = path[-1]
+        assert isinstance(position, int)
+        shifts.come.append(position)
+        shifts.ready()
+    return found
+
+
+def _before(path: Path, shifts: dict[Path, _Shifts]) -> Path:
+    """The old place of an array that is at ``path`` now."""
+    made: list[str | int] = []
+    for step in path:
+        here = shifts.get(tuple(made))
+        if isinstance(step, int) and here is not None:
+            back = {now: old for old, now in here.moves.items()}
+            if step in back:
+                made.append(back[step])
+                continue
+            rank = step - bisect_left(here.come, step)
+            made.append(_nth_kept(here.gone, rank))
+        else:
+            made.append(step)
+    return tuple(made)
+
+
+def _nth_kept(gone: list[int], rank: int) -> int:
+    free = [position - i for i, position in enumerate(gone)]
+    return rank + bisect_right(free, rank)
+
+
+def marked(value: Value, other: Value, zone: str, mark: str, token: str = "text") -> tuple[Span, ...]:
+    """A value as runs of text, those that are not in the other value marked; what a comparison would mark in it."""
+    spans: list[Span] = []
+    shown = text.shown(value, zone)
+    at = 0
+    for start, end in marks_between(other, value, text.shown(other, zone), shown)[1]:
+        spans += [Span(shown[at:start], token), Span(shown[start:end], token, mark)]
+        at = end
+    spans.append(Span(shown[at:], token))
+    return tuple(span for span in spans if span.text)
+
+
+def around(shown: str, other: str, room: int = 24) -> str:
+    """A long text cut to the words around its first difference from the other: ``"… 2024. …"``."""
+    if len(shown) <= room:
+        return shown
+    quote = '"' if shown[:1] == '"' else ""
+    body, against = shown.strip('"'), other.strip('"')
+    first = next(
+        (i for i, (a, b) in enumerate(zip(body, against, strict=False)) if a != b), min(len(body), len(against))
+    )
+    start = body.rfind(" ", 0, first) + 1
+    if first - start > room:
+        start = first
+    end = body.find(" ", first)
+    end = len(body) if end < 0 else end
+    end = min(end, start + room)
+    before, after = "… " if start else "", " …" if end < len(body) else ""
+    return f"{quote}{before}{body[start:end]}{after}{quote}"
+
+
+def path_text(change: Change) -> str:
+    """The change's path as people write it; the document itself where it is the whole."""
+    return text.path_text(change.path) or "the document"

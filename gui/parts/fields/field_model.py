@@ -1,0 +1,430 @@
+"""A document's fields as a tree; it keeps its shape when they change.
+
+A new content is fitted onto the rows that are there, so that what is open stays open, the chosen row stays chosen, and
+nothing scrolls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from PySide6.QtCore import QModelIndex, QObject, Qt
+
+from gui.parts.fields.edit_changes import Change, Changes, marked
+from gui.parts.fields.edit_steps import Spot
+from gui.parts.fields.field_nodes import Entry, Node, kept
+from gui.style import symbols
+from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain
+from gui.style.cells import value as mono
+from gui.style.wording import many, size
+from model import text
+from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
+
+SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
+LONG = 1024  # bytes: only the beginning is shown
+HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
+
+
+class FieldModel(CellModel):
+    """The tree of one content; see the module's docstring."""
+
+    headers: tuple[str, ...] = ("", "Field", "Value", "Type", "", "Last set by")
+
+    def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
+        super().__init__(parent)
+        self.zone = zone
+        self._keys = count(1)
+        self._nodes: dict[int, Node] = {}
+        self.changes: Changes | None = None
+        self.last_set: dict[Path, Cell] = {}
+        self.before: tuple[tuple[str, Value], ...] = ()
+        self.behind: tuple[tuple[str, Value], ...] = ()
+        self.root = self._made(None, 0, Entry("field", "", Value(OBJECT, EMPTY), 0))
+        self.root.children = []
+
+    # --- content
+
+    @property
+    def content(self) -> bytes:
+        """The document shown, without what is locked."""
+        return self.root.value.data
+
+    def set_locked(self, before: Sequence[tuple[str, Value]], behind: Sequence[tuple[str, Value]] = ()) -> None:
+        """The top-level fields that are shown with a lock, above and below the others."""
+        self.before, self.behind = tuple(before), tuple(behind)
+
+    @property
+    def locked_names(self) -> frozenset[str]:
+        """The names at the top that are taken by the layout."""
+        return frozenset(name for name, _ in (*self.before, *self.behind))
+
+    def set_content(self, content: bytes, changes: Changes | None) -> None:
+        """Show another content and what it changed; rows that stay keep their place, selection and what is open."""
+        was = self.changes
+        afresh = changes is None or was is None or changes.base is not was.base or bool(changes.gone or was.gone)
+        self.changes = changes
+        self._fit(self.root, Value(OBJECT, content), always=afresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Draw every row again; what it says is worked out anew."""
+        for node in self._nodes.values():
+            node.cells.clear()
+        if self.root.children:
+            last = self.index(len(self.root.children) - 1, len(self.headers) - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+
+    def _made(self, parent: Node | None, row: int, entry: Entry) -> Node:
+        node = Node(
+            next(self._keys), parent, row, entry.kind, entry.name, entry.value, entry.position, entry.end, entry.lost
+        )
+        self._nodes[node.key] = node
+        return node
+
+    def _inside(self, node: Node) -> list[Entry]:
+        """What the rows below a node stand for; at the top what is locked stands around them."""
+        made = node.inside()
+        if node is self.root:
+            before = [Entry("locked", name, value, -1) for name, value in self.before]
+            behind = [Entry("locked", name, value, -1) for name, value in self.behind]
+            made = [*before, *made, *behind]
+        return made
+
+    def _fit(self, node: Node, value: Value, always: bool = False) -> None:
+        """Make a node's rows those of a value, with as few comings and goings as there are."""
+        if node.value == value and not always:
+            return
+        node.value = value
+        node.cells.clear()
+        if node.kind != "group":
+            node.look(self.path(node), self.changes)
+        if node.children is None:
+            return
+        old, new = node.children, self._inside(node) if value.is_container else []
+        _, tail = kept(old, new, value.type == ARRAY and not node.is_long)
+        keep = min(len(old), len(new)) - tail  # rows up to here stay, whatever they are called now
+        if len(old) > len(new):
+            self._take_rows(node, keep, len(old) - tail)
+        elif len(new) > len(old):
+            self._put_rows(node, keep, new[keep : len(new) - tail])
+        for child, entry in zip(node.children, new, strict=True):
+            if child.kind != entry.kind and "group" in (child.kind, entry.kind):
+                self._close(child)
+            if (child.kind, child.name, child.end) != (entry.kind, entry.name, entry.end):
+                child.kind, child.name, child.end = entry.kind, entry.name, entry.end
+                child.cells.clear()
+            child.position, child.lost = entry.position, entry.lost
+            self._fit(child, entry.value, always)
+
+    def _close(self, node: Node) -> None:
+        """Forget the rows below a node; they are made again when it is opened."""
+        if node.children:
+            self._take_rows(node, 0, len(node.children))
+        node.children, node.walk, node.ghosts = None, None, {}
+
+    def _take_rows(self, node: Node, first: int, end: int) -> None:
+        assert node.children is not None
+        self.beginRemoveRows(self._index(node), first, end - 1)
+        for child in node.children[first:end]:
+            self._forget(child)
+        del node.children[first:end]
+        self._number(node, first)
+        self.endRemoveRows()
+
+    def _put_rows(self, node: Node, first: int, entries: Sequence[Entry]) -> None:
+        assert node.children is not None
+        self.beginInsertRows(self._index(node), first, first + len(entries) - 1)
+        node.children[first:first] = [self._made(node, first + i, entry) for i, entry in enumerate(entries)]
+        self._number(node, first)
+        self.endInsertRows()
+
+    def _number(self, node: Node, first: int) -> None:
+        for i in range(first, len(node.children or ())):
+            assert node.children is not None
+            node.children[i].row = i
+
+    def _forget(self, node: Node) -> None:
+        self._nodes.pop(node.key, None)
+        for child in node.children or ():
+            self._forget(child)
+
+    # --- where things are
+
+    def node(self, index: Index) -> Node | None:
+        """The node of a row; None for no row."""
+        return self._nodes.get(index.internalId()) if index.isValid() else None
+
+    def path(self, node: Node) -> Path:
+        """Its names from the top."""
+        steps: list[str | int] = []
+        here: Node | None = node
+        while here is not None and here is not self.root:
+            if here.kind != "group":
+                steps.append(here.name)
+            here = here.parent
+        return tuple(reversed(steps))
+
+    def spot(self, node: Node) -> Spot | None:
+        """Its positions from the top of the content; None for what is no field of it."""
+        if node.kind != "field":
+            return None
+        steps: list[int] = []
+        here: Node | None = node
+        while here is not None and here is not self.root:
+            if here.kind == "field":
+                steps.append(here.position)
+            elif here.kind != "group":
+                return None
+            here = here.parent
+        return tuple(reversed(steps))
+
+    def change_of(self, node: Node) -> Change | None:
+        """What was changed about this very field."""
+        if node.lost is not None or self.changes is None or node.kind != "field":
+            return node.lost
+        return self.changes.at.get(self.path(node))
+
+    def find(self, path: Path, column: int = VALUE) -> QModelIndex:
+        """The row of a path, made on the way where it has none yet; an invalid index where the path leads nowhere."""
+        node = self.root
+        for step in path:
+            self.open(node)
+            if node.is_long and (at := node.position_of(step)) >= 0:
+                groups = [child for child in node.children or () if child.kind == "group"]
+                node = next((group for group in groups if at < group.end), groups[-1])
+                self.open(node)
+            named = [child for child in node.children or () if child.name == step and child.kind != "group"]
+            if not named:
+                return QModelIndex()
+            node = next((child for child in named if child.kind != "ghost"), named[0])
+        return self._index(node, column)
+
+    def index_of(self, node: Node, column: int = VALUE) -> QModelIndex:
+        """The index of a node that still has a row."""
+        return self._index(node, column) if node.key in self._nodes else QModelIndex()
+
+    def _index(self, node: Node, column: int = 0) -> QModelIndex:
+        return QModelIndex() if node is self.root else self.createIndex(node.row, column, node.key)
+
+    def open(self, node: Node) -> None:
+        """Make the rows below a node."""
+        if node.children is None:
+            if node.kind != "group":
+                node.look(self.path(node), self.changes)
+            node.children = []
+            entries = self._inside(node)
+            if entries:
+                self._put_rows(node, 0, entries)
+
+    def set_open(self, index: Index, is_open: bool) -> None:
+        """An opened container says how many fields it has; a closed one what they are."""
+        node = self.node(index)
+        if node is not None and node.is_open != is_open:
+            node.is_open = is_open
+            self._redraw(node)
+
+    def load_anyway(self, index: Index) -> None:
+        """Show a value although it is above 1 MB."""
+        node = self.node(index)
+        if node is not None:
+            node.load_anyway = True
+            self._redraw(node)
+
+    def _redraw(self, node: Node) -> None:
+        node.cells.clear()
+        self.dataChanged.emit(self._index(node), self._index(node, len(self.headers) - 1))
+
+    # --- what Qt asks
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's signature)
+        above = self.root if not parent.isValid() else self.node(parent)
+        there = above.children if above is not None else None
+        if there is None or not 0 <= row < len(there) or not 0 <= column < len(self.headers):
+            return QModelIndex()
+        return self.createIndex(row, column, there[row].key)
+
+    def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
+        node = self.node(index)
+        above = node.parent if node is not None else None
+        return QModelIndex() if above is None else self._index(above)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        if parent.column() > 0:
+            return 0
+        node = self.root if not parent.isValid() else self.node(parent)
+        return len(node.children or ()) if node is not None else 0
+
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
+        node = self.root if not parent.isValid() else self.node(parent)
+        if node is None or (parent.isValid() and parent.column() > 0):
+            return False
+        return bool(node.children) if node.children is not None else node.holds_any
+
+    def canFetchMore(self, parent: Index) -> bool:
+        node = self.root if not parent.isValid() else self.node(parent)
+        return node is not None and node.children is None and node.holds_any
+
+    def fetchMore(self, parent: Index) -> None:
+        node = self.root if not parent.isValid() else self.node(parent)
+        if node is not None:
+            self.open(node)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        node = self.node(index)
+        if node is None:
+            return Qt.ItemFlag.NoItemFlags
+        made = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        if not node.value.is_container:
+            made |= Qt.ItemFlag.ItemNeverHasChildren
+        return made | Qt.ItemFlag.ItemIsEditable if self.can_edit(node, index.column()) else made
+
+    def can_edit(self, node: Node, column: int) -> bool:
+        """Whether a cell can be typed into."""
+        if node.kind != "field":
+            return False
+        if column == FIELD:
+            return isinstance(node.name, str)
+        return column == VALUE and (node.load_anyway or not _is_huge(node.value))
+
+    def can_retype(self, node: Node) -> bool:
+        """Whether a row's type can be chosen."""
+        return self.can_edit(node, VALUE)
+
+    # --- what a row says
+
+    def cell(self, index: Index) -> Cell:
+        node = self.node(index)
+        if node is None:
+            return Cell()
+        made = node.cells.get(index.column())
+        if made is None:
+            made = node.cells[index.column()] = self.drawn(node, index.column())
+        return made
+
+    def drawn(self, node: Node, column: int) -> Cell:
+        """Work out one cell; the result is kept until the row changes."""
+        if node.kind == "group":
+            return self._group(node, column)
+        change = self.change_of(node)
+        if column == LAST_SET:
+            if change is not None:
+                return plain("your edit", "text3", size=12)
+            return self.last_set.get(self.path(node), Cell()) if node.kind == "field" else Cell()
+        if column == SYMBOL_COLUMN:
+            return self._symbol(node, change)
+        if column == FIELD:
+            return self._field(node, change)
+        if column == VALUE:
+            return self._value(node, change)
+        if column == TYPE:
+            return self._type(node, change)
+        return self._action(node, change)
+
+    def _group(self, node: Node, column: int) -> Cell:
+        """A part of a long container: from which field to which."""
+        walk, is_array = node.walked(), node.value.type == ARRAY
+        if column == FIELD:
+            ends = [node.position, node.end - 1]
+            names = [f"{at:,}" if is_array else text.name_text(name_of(walk[at][0])) for at in ends]
+            said = " … ".join(names)
+            return replace(mono(f"[{said}]" if is_array else said, "text2"), middle=True)
+        if column == VALUE:
+            inside = self._changed_inside(node)
+            badges = (Badge(f"{many(inside, 'change')} inside", "chg", "chgT", "replace"),) if inside else ()
+            return plain(
+                many(node.end - node.position, "element" if is_array else "field"), "text2", size=12, badges=badges
+            )
+        return Cell()
+
+    def _changed_inside(self, node: Node) -> int:
+        """How many changes a closed group hides."""
+        if self.changes is None or node.is_open or node.parent is None:
+            return 0
+        path = self.path(node)
+        steps = [c.path[len(path)] for c in self.changes.all if len(c.path) > len(path) and c.path[: len(path)] == path]
+        places = (node.parent.position_of(step) for step in steps)
+        return sum(node.position <= place < node.end for place in places)
+
+    def _symbol(self, node: Node, change: Change | None) -> Cell:
+        if change is not None:
+            return Cell(change=change.op, indent=4, accessible=symbols.CHANGES[change.op][3])
+        return Cell()
+
+    def _field(self, node: Node, change: Change | None) -> Cell:
+        name = f"[{node.name}]" if isinstance(node.name, int) else text.name_text(node.name)
+        token = "text" if node.kind == "field" else "text2"
+        return mono(name, token, accessible=self._words(node, change))
+
+    def _words(self, node: Node, change: Change | None) -> str:
+        """The whole row for a screen reader."""
+        words = [text.path_text(self.path(node)) or "document", _seen(node, self.zone)[0], node.value.kind]
+        if node.kind == "locked":
+            words.append("locked")
+        if change is not None:
+            words.append(symbols.CHANGES[change.op][3])
+        return ", ".join(words)
+
+    def _value(self, node: Node, change: Change | None) -> Cell:
+        shown, length = _seen(node, self.zone)
+        badges: tuple[Badge, ...] = (Badge(size(length)),) if length else ()
+        token = "text2" if node.value.is_container or node.kind != "field" else "text"
+        if change is None:
+            badges += self._below(node)
+            return mono(shown, token, badges=badges)
+        ground, strong = symbols.CHANGES[change.op][1], symbols.CHANGES[change.op][2]
+        spans: tuple[Span, ...] = (Span(shown, token),)
+        if change.old is not None and change.new is not None and not node.value.is_container and length == 0:
+            if change.old.type != node.value.type and change.op != "retype":
+                spans = (Span(shown, token, strong),)
+            elif change.op in ("replace", "text") and not change.old.is_container:
+                spans = marked(node.value, change.old, self.zone, strong, token)
+        return replace(mono("", token, badges=badges, ground=ground), spans=spans)
+
+    def _below(self, node: Node) -> tuple[Badge, ...]:
+        """A closed container says that something inside it was changed."""
+        if self.changes is None or node.is_open or not node.value.is_container or node.kind != "field":
+            return ()
+        number = self.changes.inside.get(self.path(node), 0)
+        return (Badge(f"{many(number, 'change')} inside", "chg", "chgT", "replace"),) if number else ()
+
+    def _type(self, node: Node, change: Change | None) -> Cell:
+        caret = self.can_retype(node) and not node.value.is_container
+        if change is None:
+            return plain(node.value.kind, "text2", size=12, caret=caret)
+        retyped = change.old is not None and change.old.type != node.value.type
+        ground = symbols.CHANGES[change.op][1] if retyped or change.op in ("add", "remove") else ""
+        return plain(
+            node.value.kind,
+            "text" if retyped else "text2",
+            size=12,
+            caret=caret,
+            ground=ground,
+            weight=600 if retyped else 400,
+        )
+
+    def _action(self, node: Node, change: Change | None) -> Cell:
+        if node.kind == "locked":
+            return Cell(icon="lock-simple", tip="The layout keeps this field for itself", accessible="locked")
+        if not node.load_anyway and _is_huge(node.value):
+            return plain("Load anyway", "text2", size=12, accessible="Load anyway")
+        if change is not None:
+            return plain("Revert", "text2", size=12, icon="arrow-counter-clockwise", tip="Revert this field")
+        return Cell()
+
+
+def _is_huge(value: Value) -> bool:
+    return value.type in (STRING, BINARY, CODE, SYMBOL) and len(value.data) > HUGE
+
+
+def _seen(node: Node, zone: str) -> tuple[str, int]:
+    """A value on one line, and its length in bytes where that is said beside it, else 0."""
+    value = node.value
+    if value.is_container:
+        return text.short(value) if node.is_open else text.shown(value, zone, 200), 0
+    length = len(value.data)
+    if _is_huge(value) and not node.load_anyway:
+        return f"{value.kind} of {size(length)}, not loaded", 0
+    said = length > LONG and value.type not in (STRING, BINARY)  # these end in their size by themselves
+    return text.shown(value, zone, 200), length if said else 0

@@ -1,0 +1,140 @@
+"""The rows of a document's tree, read from raw bytes as far as they are opened. No Qt.
+
+A container of more than :data:`MOST` fields shows them in groups of so many, so that no part of the tree ever has more
+rows than that, however long an array is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gui.parts.fields.edit_changes import Change, Changes
+from gui.style.cells import Cell
+from model.values.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
+
+MOST = 1000
+
+
+class Entry(NamedTuple):
+    """What a row stands for, before there is a row."""
+
+    kind: str
+    name: str | int
+    value: Value
+    position: int
+    end: int = 0
+    lost: Change | None = None
+
+
+@dataclass(eq=False)
+class Node:
+    """One row.
+
+    ``kind``: ``field``; ``ghost``, removed and still shown; ``locked``, the layout keeps it for itself; ``group``, the
+    fields from ``position`` to before ``end`` of a long container, whose value it has.
+    """
+
+    key: int
+    parent: Node | None
+    row: int
+    kind: str
+    name: str | int
+    value: Value
+    position: int  # among the content's fields; meaningless for ghosts and what is locked
+    end: int = 0
+    lost: Change | None = None  # a ghost's change
+    children: list[Node] | None = None  # None: not opened yet
+    is_open: bool = False
+    load_anyway: bool = False
+    cells: dict[int, Cell] = field(default_factory=dict)
+    walk: list[tuple[bytes, int, int, int]] | None = None  # where the fields inside are, once looked at
+    ghosts: dict[int, list[Change]] = field(default_factory=dict)
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether there is anything inside."""
+        return self.value.is_container and (len(self.value.data) > len(EMPTY) or bool(self.ghosts))
+
+    @property
+    def container(self) -> Node:
+        """The node of the container itself; a group is a part of one."""
+        return self.parent if self.kind == "group" and self.parent is not None else self
+
+    @property
+    def is_long(self) -> bool:
+        """Whether what is inside is shown in groups."""
+        return self.kind != "group" and len(self.walked()) > MOST
+
+    def walked(self) -> list[tuple[bytes, int, int, int]]:
+        """Name, type and place of each field inside."""
+        holder = self.container
+        if holder.walk is None:
+            holder.walk = list(elements(holder.value.data)) if holder.value.is_container else []
+        return holder.walk
+
+    def look(self, path: Path, changes: Changes | None) -> None:
+        """Forget what was known of the inside, and find out which of its fields were removed."""
+        self.walk = None
+        self.ghosts = {}
+        if changes is not None and self.kind == "field" and changes.gone.get(path):
+            is_array = self.value.type == ARRAY
+            names = range(len(self.walked())) if is_array else [name_of(found[0]) for found in self.walked()]
+            self.ghosts = changes.ghosts(path, names)
+
+    def inside(self) -> list[Entry]:
+        """What the rows below this one stand for."""
+        total = len(self.walked())
+        if self.is_long:
+            ranges = [(at, min(at + MOST, total)) for at in range(0, total, MOST)]
+            return [Entry("group", start, self.value, start, end) for start, end in ranges]
+        return self._part(self.position, self.end) if self.kind == "group" else self._part(0, total)
+
+    def _part(self, start: int, end: int) -> list[Entry]:
+        holder = self.container
+        data, is_array = holder.value.data, holder.value.type == ARRAY
+        walk, kind = self.walked(), holder.kind
+        made: list[Entry] = []
+        for at in range(start, end):
+            made += self._lost(at)
+            name, type_, a, b = walk[at]
+            made.append(Entry(kind, at if is_array else name_of(name), Value(type_, data[a:b]), at))
+        if end == len(walk):
+            made += self._lost(end)
+        return made
+
+    def _lost(self, at: int) -> list[Entry]:
+        gone = self.container.ghosts.get(at, ())
+        return [Entry("ghost", c.path[-1], c.old, -1, 0, c) for c in gone if c.old is not None]
+
+    def position_of(self, step: str | int) -> int:
+        """Where a field is inside; for one that is not there, where it would be; -1 for a step of the other sort."""
+        walk = self.walked()
+        if (self.value.type == ARRAY) != isinstance(step, int):
+            return -1
+        if isinstance(step, int):
+            return min(step, len(walk))
+        for at, found in enumerate(walk):
+            if name_of(found[0]) == step:
+                return at
+        return next((at for at, lost in self.ghosts.items() if any(c.path[-1] == step for c in lost)), -1)
+
+
+def same_name(node: Node, entry: Entry) -> bool:
+    """Whether a row stands for the same field."""
+    return node.kind == entry.kind and node.name == entry.name
+
+
+def same_value(node: Node, entry: Entry) -> bool:
+    """Whether a row stands for an equal element."""
+    return node.kind == entry.kind and node.value == entry.value
+
+
+def kept(old: Sequence[Node], new: Sequence[Entry], by_value: bool) -> tuple[int, int]:
+    """How many rows at the beginning and at the end stay what they are."""
+    same = same_value if by_value else same_name
+    shorter = min(len(old), len(new))
+    head = next((i for i in range(shorter) if not same(old[i], new[i])), shorter)
+    most = shorter - head
+    return head, next((i for i in range(most) if not same(old[-1 - i], new[-1 - i])), most)

@@ -1,0 +1,369 @@
+"""The view of a document's fields: its keys, its drop-down of types, and where typing begins."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStyleOptionViewItem, QWidget
+
+from gui.parts.fields.cell_editor import CellEditor, Typing
+from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
+from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_values import converted
+from gui.style import icons, theme
+from gui.style.cells import CellDelegate, CellTree, Index, plain
+from model import text
+from model.errors import Refused
+from model.values.canonical import NULL, UNDEFINED
+
+
+class FieldDelegate(CellDelegate):
+    """Paints cells, and hands the keys of an open editor to it."""
+
+    def __init__(self, tree: FieldTree) -> None:
+        super().__init__(tree)
+        self._tree = tree
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        if index.column() == FIELD:
+            option.rect = option.rect.adjusted(-theme.px(4), 0, 0, 0)
+        if index.column() in (VALUE, TYPE):
+            option.rect = option.rect.adjusted(0, 0, -theme.px(4), 0)
+        if index.column() == TYPE and self._tree.is_typing_into(index):
+            self._drop_down(painter, option)
+            return
+        super().paint(painter, option, index)
+
+    def _drop_down(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.colour("ctl"), 1))
+        painter.setBrush(theme.colour("surface"))
+        box = QRectF(option.rect)
+        painter.drawRoundedRect(box.adjusted(0.5, 1.5, -0.5, -1.5), theme.px(4), theme.px(4))
+        typing = self._tree.editor.typing
+        cell = plain(typing.kind if typing is not None else "", size=12, caret=True)
+        self._content(painter, box.adjusted(theme.px(8), 0, -theme.px(8), 0), cell, option)
+        painter.restore()
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        return self._tree.editor.made(parent)
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        # Filled when it was made: Qt asks again at every change of the model, which would undo what is being typed.
+        return
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
+        return
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
+        self._tree.editor.place(QRect(option.rect))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(watched, QWidget):
+            return False
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            mine = event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F4)
+            if mine:  # else a shortcut of the window would take them
+                event.accept()
+            return mine
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._key(watched, event)
+        if event.type() == QEvent.Type.FocusOut:
+            self._tree.editor.left()
+        return False
+
+    def _key(self, widget: QWidget, event: QKeyEvent) -> bool:
+        key, held, editor = event.key(), event.modifiers(), self._tree.editor
+        if key == Qt.Key.Key_Escape:
+            editor.give_up()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if isinstance(widget, QPlainTextEdit) and not held & Qt.KeyboardModifier.ControlModifier:
+                return False
+            editor.commit(then="here")
+        elif key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+            editor.commit(then="next" if key == Qt.Key.Key_Tab else "previous")
+        elif key == Qt.Key.Key_F4 or (key == Qt.Key.Key_Down and held & Qt.KeyboardModifier.AltModifier):
+            self._tree.choose_kind()
+        else:
+            return False
+        return True
+
+
+class FieldTree(CellTree):
+    """The tree of a :class:`FieldModel`. It changes nothing itself: what was typed leaves as a signal."""
+
+    value_typed = Signal(object, object)  # Node, Value
+    name_typed = Signal(object, object)  # Node, str
+    revert_asked = Signal(object)  # Node
+    menu_asked = Signal(object, object)  # Node or None, QPoint on the screen
+    key_asked = Signal(object, object)  # Node, what: remove, add, up, down, revert, copy
+    whole_asked = Signal(object)  # Node: Space
+    typing_changed = Signal()
+    has_actions = True  # whether the last column is something to press
+
+    def __init__(self, model: FieldModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.fields = model
+        self.may_edit = True
+        self.editor = CellEditor(self, model)
+        self.editor.value_typed.connect(self.value_typed)
+        self.editor.name_typed.connect(self.name_typed)
+        self.editor.changed.connect(self.typing_changed)
+        self.editor.stepped.connect(self._step)
+        self._menu: QMenu | None = None
+        self._menu_node: Node | None = None
+        self.setItemDelegate(FieldDelegate(self))
+        self.setModel(model)
+        self.setTreePosition(FIELD)
+        self.setEditTriggers(FieldTree.EditTrigger.NoEditTriggers)
+        self.setIndentation(theme.px(16))
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._menu_at)
+        self.expanded.connect(self._opened)
+        self.collapsed.connect(self._closed)
+        header = self.header()
+        header.setStretchLastSection(False)
+        for column, width in ((SYMBOL_COLUMN, 40), (FIELD, 192), (TYPE, 148), (ACTION, 104)):
+            self.setColumnWidth(column, theme.px(width))
+        header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(SYMBOL_COLUMN, QHeaderView.ResizeMode.Fixed)
+        self.setAccessibleName("Fields")
+
+    # --- looks
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
+        # A line down from each open parent, under its chevron.
+        step, middle = self.indentation(), theme.px(12)
+        depth = 0
+        above = index.parent()
+        while above.isValid():
+            x = rect.right() + 1 - (depth + 2) * step + middle
+            painter.fillRect(QRect(x, rect.top(), 1, rect.height()), theme.colour("border"))
+            depth += 1
+            above = above.parent()
+        row = index.sibling(index.row(), 0)
+        if self.fields.hasChildren(row):
+            side = theme.px(12)
+            x = rect.right() + 1 - step + middle
+            box = QRectF(x - side / 2, rect.center().y() - side / 2 + 0.5, side, side)
+            icons.paint(painter, box, "caret-down" if self.isExpanded(row) else "caret-right", "text2")
+
+    def _opened(self, index: QModelIndex) -> None:
+        self.fields.set_open(index, True)
+
+    def _closed(self, index: QModelIndex) -> None:
+        self.fields.set_open(index, False)
+
+    # --- typing
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether something is typed into an open editor."""
+        return self.editor.has_text
+
+    @property
+    def has_editor(self) -> bool:
+        """Whether an editor is open at all."""
+        return self.editor.typing is not None
+
+    def is_typing_into(self, index: Index) -> bool:
+        """Whether the row's value is being typed."""
+        here = self.editor.typing
+        return here is not None and here.column == VALUE and self.fields.node(index) is here.node
+
+    def edit_cell(self, index: Index, kind: str = "", start: str | None = None, wrong: str = "") -> bool:
+        """Open the editor of a name or a value; ``kind`` is the type that what is typed shall have."""
+        node = self.fields.node(index)
+        if node is None or not self.may_edit or not (index.flags() & Qt.ItemFlag.ItemIsEditable):
+            return False
+        if not self.editor.commit():
+            return False
+        cell = self.editor.begin(node, index.column(), kind, start)
+        self.setCurrentIndex(cell)
+        self.scrollTo(cell)
+        self.edit(cell)
+        if wrong:
+            self.editor.refuse(wrong)
+        self.viewport().update()
+        self.typing_changed.emit()
+        return True
+
+    def commit(self) -> bool:
+        """Take what is being typed; false where it cannot be taken, and says why."""
+        return self.editor.commit()
+
+    def give_up(self) -> None:
+        """Forget what is being typed."""
+        self.editor.give_up()
+
+    def _step(self, typing: Typing, forward: bool) -> None:
+        """From a name to its value, from a value to the next one that can be typed."""
+        index = self.fields.index_of(typing.node, VALUE)
+        if typing.column == FIELD and forward:
+            self.edit_cell(index)
+            return
+        while index.isValid():
+            index = self.indexBelow(index) if forward else self.indexAbove(index)
+            index = index.siblingAtColumn(VALUE)
+            node = self.fields.node(index)
+            if node is not None and not node.value.is_container and index.flags() & Qt.ItemFlag.ItemIsEditable:
+                self.edit_cell(index)
+                return
+        self.setFocus()
+
+    # --- types
+
+    def choose_kind(self, index: Index | None = None) -> None:
+        """Drop down the types for a row, or for the value that is being typed."""
+        typing = self.editor.typing
+        if index is None:
+            if typing is None or typing.column != VALUE:
+                return
+            index = self.fields.index_of(typing.node, TYPE)
+        node = self.fields.node(index)
+        if node is None or not self.may_edit or not self.fields.can_retype(node):
+            return
+        if typing is not None and typing.node is not node and not self.commit():
+            return
+        typing = self.editor.typing
+        now = typing.kind if typing is not None else node.value.kind
+        self._menu_node, self._menu = node, self._kinds(now)
+        below = self.visualRect(self.fields.index_of(node, TYPE)).bottomLeft()
+        self._menu.popup(self.viewport().mapToGlobal(below + QPoint(0, 1)))
+
+    def _kinds(self, now: str) -> QMenu:
+        menu = QMenu(self)
+        menu.setAccessibleName("Type")
+        menu.setMinimumWidth(self.columnWidth(TYPE))
+        for kind in text.KINDS:
+            action = QAction(kind, menu)
+            action.setCheckable(True)
+            action.setChecked(kind == now)
+            menu.addAction(action)
+            if kind == now:
+                menu.setActiveAction(action)
+        menu.triggered.connect(self._kind_chosen)
+        menu.aboutToHide.connect(self._menu_gone)
+        return menu
+
+    def _menu_gone(self) -> None:
+        menu, self._menu = self._menu, None
+        if menu is not None:
+            menu.deleteLater()
+        if self.editor.widget is not None:
+            self.editor.widget.setFocus()
+
+    def _kind_chosen(self, action: QAction) -> None:
+        if self._menu_node is not None:
+            self.retype(self._menu_node, action.text())
+
+    def retype(self, node: Node, kind: str) -> None:
+        """Give a value another type: at once where that is exact, else by asking for the value."""
+        here = self.editor.typing
+        if here is not None and here.node is node and here.column == VALUE:
+            here.kind = kind
+            self.editor.check()
+            self.viewport().update()
+        elif kind != node.value.kind:
+            try:
+                self.value_typed.emit(node, converted(node.value, kind, self.fields.zone))
+            except Refused as refusal:
+                self._ask(node, kind, str(refusal))
+
+    def _ask(self, node: Node, kind: str, wrong: str) -> None:
+        value, zone = node.value, self.fields.zone
+        start = text.editable(value, zone)
+        if value.type in (NULL, UNDEFINED):
+            start, wrong = text.editable(text.blank(kind), zone), ""
+        elif value.is_container:
+            start = text.editable(text.blank(kind), zone)
+            wrong = f"Type the {kind}: it cannot be made out of the {value.kind}."
+        self.edit_cell(self.fields.index_of(node, VALUE), kind, start, wrong)
+
+    # --- keys and the mouse
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        index = self.currentIndex()
+        node = self.fields.node(index)
+        if node is None or not self._command(event, index, node):
+            super().keyPressEvent(event)
+
+    def _command(self, event: QKeyEvent, index: QModelIndex, node: Node) -> bool:
+        key, held = event.key(), event.modifiers()
+        alt = bool(held & Qt.KeyboardModifier.AltModifier)
+        if key == Qt.Key.Key_F2:
+            shift = bool(held & Qt.KeyboardModifier.ShiftModifier)
+            self.edit_cell(index.siblingAtColumn(FIELD if shift or index.column() == FIELD else VALUE))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._enter(index, node)
+        elif key == Qt.Key.Key_F4:
+            self.choose_kind(index)
+        elif key == Qt.Key.Key_Space:
+            self.whole_asked.emit(node)
+        elif key == Qt.Key.Key_Menu or (key == Qt.Key.Key_F10 and held & Qt.KeyboardModifier.ShiftModifier):
+            self.menu_asked.emit(node, self.viewport().mapToGlobal(self.visualRect(index).bottomLeft()))
+        else:
+            what = {
+                Qt.Key.Key_Delete: "remove",
+                Qt.Key.Key_Insert: "add",
+                Qt.Key.Key_Up: "up" if alt else "",
+                Qt.Key.Key_Down: "down" if alt else "",
+                Qt.Key.Key_Backspace: "revert" if alt else "",
+                Qt.Key.Key_C: "copy" if held == Qt.KeyboardModifier.ControlModifier else "",
+            }.get(Qt.Key(key), "")
+            if not what:
+                return False
+            self.key_asked.emit(node, what)
+        return True
+
+    def _enter(self, index: QModelIndex, node: Node) -> None:
+        if index.column() == TYPE:
+            self.choose_kind(index)
+        elif index.column() == ACTION:
+            self._act(node)
+        elif index.column() == FIELD and self.fields.can_edit(node, FIELD):
+            self.edit_cell(index)
+        elif node.value.is_container:
+            row = index.siblingAtColumn(0)
+            self.setExpanded(row, not self.isExpanded(row))
+        else:
+            self.edit_cell(index.siblingAtColumn(VALUE))
+
+    def _act(self, node: Node) -> None:
+        cell = self.fields.drawn(node, ACTION)
+        if not self.has_actions:
+            return
+        if cell.text == "Load anyway":
+            self.fields.load_anyway(self.fields.index_of(node, ACTION))
+        elif cell.text:
+            self.revert_asked.emit(node)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        point = event.position().toPoint()
+        index = self.indexAt(point)
+        node = self.fields.node(index)
+        if event.button() == Qt.MouseButton.LeftButton and node is not None:
+            caret = point.x() > self.visualRect(index).right() - theme.px(36)
+            if index.column() == TYPE and (self.is_typing_into(index) or (caret and self.fields.can_retype(node))):
+                self.setCurrentIndex(index)
+                self.choose_kind(index)
+                return
+            if self.has_actions and index.column() == ACTION and self.fields.drawn(node, ACTION).text:
+                self.setCurrentIndex(index)
+                self._act(node)
+                return
+        super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        node = self.fields.node(index)
+        if node is None or event.button() != Qt.MouseButton.LeftButton or index.column() == ACTION:
+            super().mouseDoubleClickEvent(event)
+        elif index.column() == TYPE:
+            self.choose_kind(index)
+        elif (node.value.is_container and index.column() != FIELD) or not self.edit_cell(index):
+            super().mouseDoubleClickEvent(event)
+
+    def _menu_at(self, point: QPoint) -> None:
+        self.menu_asked.emit(self.fields.node(self.indexAt(point)), self.viewport().mapToGlobal(point))

@@ -1,0 +1,67 @@
+"""Lines above a panel's foot about this one document; each kind once, and some stay until they are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui import copying
+from gui.messages import Line
+from gui.style.states import Choice
+from model.records import Outcome
+
+
+class Notices(QWidget):
+    """The lines of one panel, by name."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self.lines: dict[str, Line] = {}
+        self.hide()
+
+    def put(self, name: str, kind: str, said: str, choices: Sequence[Choice] = (), closable: bool = True) -> Line:
+        """Show a line in place of the one of the same name. ``kind``: note, failed, unknown, done."""
+        there = self.lines.get(name)
+        if there is not None and (there.kind, there.text) == (kind, said):
+            return there
+        self.clear(name)
+        line = Line(kind, said, choices)
+        line.close_button.setVisible(closable)
+        if closable:  # else not even its own buttons take it away
+            line.gone.connect(lambda _: self.clear(name))
+        self.lines[name] = line
+        self._column.addWidget(line)
+        self._fit()
+        return line
+
+    def doubt(self, said: str, outcome: Outcome, check: Callable[[], object]) -> None:
+        """An outcome that is not known; the line stays until it is."""
+        detail = f"{said}. {outcome.detail}" if outcome.detail else f"{said}."
+        choices: list[Choice] = [("Check again", check)]
+        token = outcome.token
+        if token:
+            choices.append(("Copy the write token", lambda: copying.put(token)))
+        self.clear("doubt")
+        self.put("doubt", "unknown", detail, choices, closable=False)
+
+    def clear(self, name: str) -> None:
+        """Take a line away, where it is there."""
+        line = self.lines.pop(name, None)
+        if line is not None:
+            self._column.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        self._fit()
+
+    def hide_one(self, name: str, hidden: bool) -> None:
+        """Leave a line out while what it says can be seen anyway."""
+        if name in self.lines:
+            self.lines[name].setVisible(not hidden)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setVisible(any(not line.isHidden() for line in self.lines.values()))

@@ -1,0 +1,144 @@
+"""One save at a time, and what can become of it: applied, conflict, refused, or not known until it is settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from gui import tasks
+from gui.style import wording
+from model.errors import Refused
+from model.records import Outcome, Version
+from model.session import Conflict, Session
+from model.values.canonical import INT32, INT64, Value
+
+
+def following(v: Value | None) -> str:
+    """The name of the version that a save over ``v`` makes: ``v15``; "" where versions are no numbers."""
+    if v is None or v.type not in (INT32, INT64):
+        return ""
+    return f"v{int.from_bytes(v.data, 'little', signed=True) + 1}"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    outcome: Outcome | None
+    conflict: Conflict | None = None
+    there: Version | None = None
+
+
+class Saver(QObject):
+    """Sends one document's saves. While one is under way or its outcome is unknown, no other is sent."""
+
+    applied = Signal(object, object)  # Outcome; the Version that is there now, None where it could not be read
+    conflicted = Signal(object)  # Conflict
+    refused = Signal(str)
+    unknown = Signal(object)  # Outcome
+    changed = Signal()  # busy or held is another now
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session, self._ns, self._id = session, ns, id
+        self.busy = False
+        self.held: Outcome | None = None
+        self._sent: tuple[Version | None, bytes, str] = (None, b"", "")
+
+    @property
+    def hold_reason(self) -> str:
+        """Why nothing can be saved just now; "" where it can."""
+        if self.busy:
+            return "A save is under way"
+        return "Saving is held until it is known what became of the last one" if self.held is not None else ""
+
+    @property
+    def sent(self) -> bytes:
+        """The content that was sent last."""
+        return self._sent[1]
+
+    @property
+    def sent_name(self) -> str:
+        """What the save under way, or in doubt, is called: ``v15``, or "your edit"."""
+        base, _, action = self._sent
+        return (following(base.v) if base is not None and action != "create" else "") or "your edit"
+
+    def save(self, base: Version, content: bytes, action: str = "edit") -> None:
+        """Swap ``base`` for a version with this content."""
+        session, ns, id = self._session, self._ns, self._id
+        self._sent = (base, content, action)
+        self._run(lambda: session.save(ns, id, base, content, action), base, content)
+
+    def create(self, content: bytes, id: Value | None) -> None:
+        """A new document with this content, under ``id`` or a new one."""
+        session, ns = self._session, self._ns
+        self._sent = (None, content, "create")
+        self._run(lambda: session.create(ns, content, id), None, content)
+
+    def look(self, base: Version, content: bytes) -> None:
+        """Find out what happened since ``base`` without writing anything; it ends as a conflict or a refusal."""
+        session, ns, id = self._session, self._ns, self._id
+        self._sent = (base, content, "look")
+        self._start(lambda _: _Answer(None, session.conflict(ns, id, base, content)))
+
+    def settle(self) -> None:
+        """Look again for a save whose outcome is unknown."""
+        outcome = self.held
+        base, content, _ = self._sent
+        if outcome is None or self.busy:
+            return
+        session = self._session
+        self._run(lambda: session.settle(outcome), base, content)
+
+    def _run(self, send: Callable[[], Outcome], base: Version | None, content: bytes) -> None:
+        session, ns, id = self._session, self._ns, self._id
+
+        def work(_: tasks.Progress) -> _Answer:
+            outcome = send()
+            if outcome.kind == "conflict" and base is not None:
+                return _Answer(outcome, session.conflict(ns, id, base, content))
+            if outcome.kind != "applied" or outcome.id != id:
+                return _Answer(outcome)
+            try:  # what was stored may hold more than was sent: who saved it, for one
+                there = session.version(ns, id)
+            except Refused:
+                return _Answer(outcome)
+            return _Answer(outcome, None, there if there.v == outcome.version else None)
+
+        self._start(work)
+
+    def _start(self, work: Callable[[tasks.Progress], _Answer]) -> None:
+        if self.busy:
+            return
+        self.busy = True
+        self.changed.emit()
+        tasks.run(work, done=self._done, failed=self._failed, owner=self, title=f"Saving {wording.plain(self._id)}")
+
+    def _done(self, answer: _Answer) -> None:
+        outcome, conflict = answer.outcome, answer.conflict
+        self.busy = False
+        self.held = outcome if outcome is not None and outcome.kind == "unknown" else None
+        self.changed.emit()
+        if conflict is not None and outcome is not None and _nothing_moved(conflict):
+            self.refused.emit(outcome.detail or "It did not arrive; save again.")
+        elif conflict is not None:
+            self.conflicted.emit(conflict)
+        elif outcome is None:
+            return
+        elif outcome.kind in ("applied", "skipped"):
+            self.applied.emit(outcome, answer.there)
+        elif outcome.kind == "unknown":
+            self.unknown.emit(outcome)
+        else:
+            self.refused.emit(outcome.detail)
+
+    def _failed(self, error: BaseException) -> None:
+        self.busy = False
+        self.changed.emit()
+        self.refused.emit(tasks.describe(error)[0])
+
+
+def _nothing_moved(conflict: Conflict) -> bool:
+    """Whether the database still has what the edit began from: the write did not arrive, nobody was faster."""
+    theirs, base = conflict.theirs, conflict.base
+    return theirs is not None and (theirs.v, theirs.content) == (base.v, base.content)

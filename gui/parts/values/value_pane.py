@@ -1,0 +1,506 @@
+"""A whole value, wrapped, to read and copy: below a list on Space, or in a dialog of its own.
+
+Texts are made in a task. Where two values are compared they stand side by side with what differs marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QMimeData, QPoint, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QImage,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QStackedLayout,
+    QTextEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import copying, tasks
+from gui.parts.values import value_text
+from gui.parts.values.text_alignment import Alignment
+from gui.parts.values.value_text import Reading
+from gui.style import boxes, icons, preferences, states, theme, wording
+from model.values.canonical import Value
+
+MARKS_SEEN = 2000  # formats that a text view is given at once
+PIECE = 1 << 17  # characters put into a text view in one go
+
+
+class ReadOnlyText(QPlainTextEdit):
+    """Fixed-width text that wraps; long ones are put in piece by piece, so that the window answers meanwhile.
+
+    ``filled``: the last piece of a long one is there.
+    """
+
+    filled = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setUndoRedoEnabled(False)
+        self.setObjectName("value")
+        self._whole = self._rest = ""
+        self._at = 0
+        self._marks: tuple[tuple[int, int], ...] = ()
+        self._strong = "chgS"
+        self._due = -1
+        self._timer = QTimer(self)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._piece)
+        self._restyle()
+        theme.signals.changed.connect(self._restyle)
+
+    def _restyle(self) -> None:
+        font = theme.mono(12)
+        # The application's style sheet sets a size for every widget, which a font of its own does not overrule.
+        self.setStyleSheet(
+            f'QPlainTextEdit {{ font-family: "{font.family()}"; font-size: {font.pixelSize()}px;'
+            f" border: none; border-radius: 0; background: {theme.tokens().surface}; padding: 0; }}"
+        )
+        self.document().setDocumentMargin(theme.px(8))
+        self._mark()
+
+    def put(self, text: str, marks: tuple[tuple[int, int], ...] = (), strong: str = "chgS") -> None:
+        """Show a text with some stretches marked, from one character to another."""
+        marks = _places(text, marks[:MARKS_SEEN])
+        self._marks, self._strong = marks, strong
+        self._whole = self._rest = text
+        self._at = _end_of_piece(text, 0)
+        self.setPlainText(text[: self._at])
+        self._mark()
+        self._due = -1
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        if len(text) > self._at:
+            self._timer.start()
+        else:
+            self._timer.stop()
+        if marks:
+            self.go(marks[0][0])
+
+    def go(self, place: int) -> None:
+        """Bring a place into sight, in the middle where it was out of it."""
+        if place >= self.document().characterCount() and self._timer.isActive():
+            self._due = place  # once it is there
+            return
+        self._due = -1
+        cursor = self.textCursor()
+        cursor.setPosition(min(place, max(0, self.document().characterCount() - 1)))
+        self.setTextCursor(cursor)
+        if not self.viewport().rect().contains(self.cursorRect()):
+            self.centerCursor()
+
+    @property
+    def marks(self) -> tuple[tuple[int, int], ...]:
+        """The marked stretches, as places of the view."""
+        return self._marks
+
+    def line_of(self, place: int) -> int:
+        """The number of a place's line."""
+        return self.document().findBlock(place).blockNumber()
+
+    @property
+    def top(self) -> int:
+        """The place of the first character in sight."""
+        return self.cursorForPosition(QPoint(0, 0)).position()
+
+    def scroll_to(self, place: int) -> None:
+        """Put the line of a place at the top."""
+        block = self.document().findBlock(min(place, max(0, self.document().characterCount() - 1)))
+        line = block.layout().lineForTextPosition(place - block.position())
+        self.verticalScrollBar().setValue(block.firstLineNumber() + (line.lineNumber() if line.isValid() else 0))
+
+    def _piece(self) -> None:
+        if self._at >= len(self._rest):
+            self._timer.stop()
+            self._rest = ""
+            self._mark()
+            self.filled.emit()
+            return
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        end = _end_of_piece(self._rest, self._at)
+        cursor.insertText(self._rest[self._at : end])
+        self._at = end
+        if 0 <= self._due < self.document().characterCount() - 1:
+            self.go(self._due)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._due = -1  # whoever scrolls is not taken elsewhere
+        super().wheelEvent(event)
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """What is selected, without the breaks that only the view has put into overlong lines."""
+        cursor, made = self.textCursor(), QMimeData()
+        places = self._whole.replace("\r\n", "\n").encode("utf-16-le", "surrogatepass")
+        chosen = places[2 * cursor.selectionStart() : 2 * cursor.selectionEnd()]
+        made.setText(chosen.decode("utf-16-le", "replace").replace(value_text.BREAK, ""))
+        return made
+
+    def _mark(self) -> None:
+        if not hasattr(self, "_marks"):
+            return
+        made = []
+        last = self.document().characterCount() - 1
+        look = QTextCharFormat()
+        look.setBackground(theme.colour(self._strong))
+        for start, end in self._marks:
+            if start >= last:
+                break
+            one = QTextEdit.ExtraSelection()
+            one.format = look
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(start)
+            cursor.setPosition(min(end, last), QTextCursor.MoveMode.KeepAnchor)
+            one.cursor = cursor
+            made.append(one)
+        self.setExtraSelections(made)
+
+
+def _end_of_piece(text: str, start: int) -> int:
+    """Where a piece ends: never between the two characters of one line break."""
+    end = start + PIECE
+    return end + 1 if text[end - 1 : end + 1] == "\r\n" else end
+
+
+def _places(text: str, marks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """Marks, in order, by Qt's places: a character beyond U+FFFF takes two of them, a line break of two only one."""
+    if text.isascii() and "\r\n" not in text:
+        return marks
+    made = []
+    at = place = 0
+    for mark in marks:
+        both = []
+        for to in mark:
+            place += len(text[at:to].encode("utf-16-le", "surrogatepass")) // 2
+            place -= text.count("\r\n", max(0, at - 1), to)
+            at = to
+            both.append(place)
+        made.append((both[0], both[1]))
+    return tuple(made)
+
+
+class Picture(QWidget):
+    """An image, scaled down to the room there is, sharp at every ratio of the screen."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._image = QImage()
+
+    def put(self, image: QImage) -> None:
+        """Show an image."""
+        self._image = image
+        self.setAccessibleName(f"Picture, {image.width()} by {image.height()} pixels")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(200), theme.px(120))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._image.isNull():
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        room = self.rect().adjusted(theme.px(8), theme.px(8), -theme.px(8), -theme.px(8)).size()
+        size = self._image.size()
+        if size.width() > room.width() or size.height() > room.height():
+            size.scale(room, Qt.AspectRatioMode.KeepAspectRatio)
+        box = QRectF(theme.px(8), theme.px(8), size.width(), size.height())
+        painter.drawImage(box, self._image)
+        painter.setPen(theme.colour("border"))
+        painter.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5))
+        painter.end()
+
+
+class _Side(QWidget):
+    """One value: what it is, the way it is shown, copy."""
+
+    load_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value: Value | None = None
+        self.caption = states.words("", "second")
+        self.copy = states.button("Copy", self._copy, "small", "quiet", icon="copy")
+        self.as_hex = states.button("Show bytes", self._other_form, "small", "quiet")
+        self.text, self.picture = ReadOnlyText(), Picture()
+        self._large = QWidget()
+        column = QVBoxLayout(self._large)
+        column.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
+        self.large_words = states.words("", "second", wrap=True)
+        self.load = states.button("Load anyway", self.load_asked.emit, "small")
+        column.addWidget(self.large_words)
+        column.addWidget(self.load, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        self._stack = QStackedLayout(pages)
+        for page in (self.text, self.picture, self._large):
+            self._stack.addWidget(page)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(8), 0, theme.px(4), 0)
+        head.setSpacing(theme.px(4))
+        head.addWidget(self.caption, 1)
+        head.addWidget(self.as_hex)
+        head.addWidget(self.copy)
+        whole = boxes.column(self)
+        whole.addLayout(head)
+        whole.addWidget(pages, 1)
+
+    def put(self, name: str, value: Value | None, reading: Reading | None, strong: str) -> None:
+        """Show a value that has been read; without one, that it is absent."""
+        self.value = value
+        self.as_hex.setVisible(reading is not None and reading.picture is not None)
+        self.copy.setVisible(value is not None and reading is not None and not reading.broken)
+        lead = f"{name}   " if name else ""
+        if value is None or reading is None:
+            self.caption.setText(f"{lead}absent")
+            self.text.put("")
+            self._stack.setCurrentWidget(self.text)
+            return
+        note = reading.note
+        if reading.picture is not None:
+            note += f", picture of {reading.picture.width()} × {reading.picture.height()}"
+            self.picture.put(reading.picture)
+        self.caption.setText(f"{lead}{note}")
+        self.text.setAccessibleName(f"{lead}{note}")
+        if reading.large:
+            self.large_words.setText(f"{note}. Showing it takes a moment.")
+            self._stack.setCurrentWidget(self._large)
+            return
+        self.text.put(reading.text, reading.marks, strong)
+        self._stack.setCurrentWidget(self.text if reading.picture is None else self.picture)
+        self.as_hex.setText("Show bytes")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is shown as text, not as a picture."""
+        return self._stack.currentWidget() is self.text
+
+    def _other_form(self) -> None:
+        pictured = self._stack.currentWidget() is self.picture
+        self._stack.setCurrentWidget(self.text if pictured else self.picture)
+        self.as_hex.setText("Show picture" if pictured else "Show bytes")
+
+    def _copy(self) -> None:
+        value = self.value
+        if value is not None:
+            copying.copy(self, len(value.data), lambda: value_text.copied(value))
+
+
+class ValuePane(QWidget):
+    """One value or two side by side. ``closed`` follows Escape, Space or the cross."""
+
+    closed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        boxes.ground(self, "surface")
+        self._asked: tuple[str, Value | None, Value | None] = ("", None, None)
+        self._names = ("", "")
+        self._strong = "chgS"
+        self._title = states.words("", "head")
+        self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        close = QToolButton()
+        close.setIcon(icons.icon("x"))
+        close.setToolTip("Close (Esc)")
+        close.setAccessibleName("Close the value")
+        close.clicked.connect(self.closed)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
+        head.setSpacing(theme.px(8))
+        self.count = states.words("", "second")
+        self.up = _arrow("arrow-up", "Previous difference", partial(self._step, -1))
+        self.down = _arrow("arrow-down", "Next difference", partial(self._step, 1))
+        head.addWidget(self._title, 1)
+        for part in (self.count, self.up, self.down):
+            head.addWidget(part)
+            part.hide()
+        head.addSpacing(theme.px(8))
+        head.addWidget(close)
+        self._alignment, self._at = Alignment(), 0
+        self._stops: tuple[tuple[int, int], ...] = ()
+        self._leading = False
+        self.left, self.right = self._both = _Side(), _Side()
+        line = QWidget()
+        line.setFixedWidth(1)
+        line.setObjectName("rule")
+        line.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        body = QHBoxLayout()
+        body.setContentsMargins(theme.px(8), 0, 0, 0)
+        body.setSpacing(0)
+        body.addWidget(self.left, 1)
+        body.addWidget(line)
+        body.addWidget(self.right, 1)
+        self._rule = line
+        column = boxes.column(self)
+        column.addLayout(head)
+        column.addLayout(body, 1)
+        for side in (self.left, self.right):
+            side.load_asked.connect(self._whole)
+            side.text.filled.connect(self._align)
+            side.as_hex.clicked.connect(self._say)
+            side.text.verticalScrollBar().valueChanged.connect(partial(self._lead, side))
+
+    def show_value(self, title: str, value: Value | None) -> None:
+        """Show one value."""
+        self._names = ("", "")
+        self.right.hide()
+        self._rule.hide()
+        self._show(title, value, None, False)
+
+    def show_pair(
+        self, title: str, a: Value | None, b: Value | None, strong: str = "chgS", names: tuple[str, str] = ("A", "B")
+    ) -> None:
+        """Show two values side by side, with what differs on the token ``strong``."""
+        self._names, self._strong = names, strong
+        self.right.show()
+        self._rule.show()
+        self._show(title, a, b, False)
+
+    def _show(self, title: str, a: Value | None, b: Value | None, whole: bool) -> None:
+        self._asked = (title, a, b)
+        zone, pair = preferences.zone(), not self.right.isHidden()
+
+        def work(progress: tasks.Progress) -> tuple[Reading | None, Reading | None]:
+            if pair:
+                return value_text.read_pair(a, b, zone, whole)
+            return (value_text.read(a, zone, whole) if a is not None else None), None
+
+        tasks.run(work, done=self._put, failed=self._failed, owner=self, key="value")
+
+    def _whole(self) -> None:
+        self._show(*self._asked, True)
+
+    def _put(self, readings: tuple[Reading | None, Reading | None]) -> None:
+        # Title and values change together: what is read, and copied, is never under the name of another field.
+        title, *values = self._asked
+        self._title.setText(title)
+        self.setAccessibleName(f"Value of {title}")
+        self._leading = True  # each shows its first difference; until both are there, neither leads the other
+        for side, name, value, reading in zip((self.left, self.right), self._names, values, readings, strict=True):
+            side.put(name, value, reading, self._strong)
+        self._at = 0
+        self._align()
+        self._leading = False
+        if self._stops:
+            self._step(0)  # also where only the other side has something marked
+
+    # --- both as one
+
+    def _align(self) -> None:
+        """Find out which places belong together; of a long text once more when all of it is there."""
+        self._alignment = Alignment(self.left.text.marks, self.right.text.marks)
+        lines: dict[tuple[int, ...], tuple[int, int]] = {}  # what differs in one line is one step
+        for stop in self._alignment.stops:
+            lines.setdefault(tuple(side.text.line_of(at) for side, at in zip(self._both, stop, strict=True)), stop)
+        self._stops = tuple(lines.values())
+        self._say()
+
+    def _lead(self, side: _Side, _: int = 0) -> None:
+        """Scroll the other text to what stands beside the top of this one."""
+        if self._leading or self.right.isHidden():
+            return
+        other = self.right if side is self.left else self.left
+        bar, its = side.text.verticalScrollBar(), other.text.verticalScrollBar()
+        self._leading = True
+        if bar.value() == bar.maximum():
+            its.setValue(its.maximum())
+        else:
+            other.text.scroll_to(self._alignment.across(side.text.top, side is self.left))
+        self._leading = False
+
+    def _step(self, by: int) -> None:
+        stops = self._stops
+        self._at = max(0, min(len(stops) - 1, self._at + by))
+        self._leading = True
+        for side, place in zip(self._both, stops[self._at], strict=True):
+            side.text.go(place)
+        self._leading = False
+        self._say()
+
+    def _say(self) -> None:
+        total = len(self._stops)
+        self.count.setText(f"Difference {self._at + 1:,} of {total:,}")
+        for part in (self.count, self.up, self.down):
+            part.setVisible(total > 1 and self.left.is_text and self.right.is_text)
+        self.up.setEnabled(self._at > 0)
+        self.down.setEnabled(self._at < total - 1)
+
+    def _failed(self, error: BaseException) -> None:
+        self._asked = (self._asked[0], None, None)
+        self._put((None, None))
+        self.left.caption.setText(tasks.describe(error)[0])
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Space):
+            self.closed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _arrow(icon: str, words: str, call: Callable[[], object]) -> QToolButton:
+    made = QToolButton()
+    made.setIcon(icons.icon(icon))
+    made.setIconSize(QSize(theme.px(14), theme.px(14)))
+    made.setFixedSize(theme.px(26), theme.px(26))
+    made.setProperty("boxed", True)
+    made.setToolTip(words)
+    made.setAccessibleName(words)
+    made.clicked.connect(call)
+    return made
+
+
+class StoredDialog(QDialog):
+    """A document exactly as it is stored, as canonical Extended JSON."""
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.resize(theme.px(760), theme.px(560))
+        self.pane = ValuePane()
+        self.stack = states.StateStack(self.pane)
+        self.pane.closed.connect(self.reject)
+        self._title = title
+        foot = QHBoxLayout()
+        foot.setContentsMargins(theme.px(24), theme.px(12), theme.px(24), theme.px(16))
+        foot.addStretch(1)
+        close = states.button("Close", self.reject)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, theme.px(12), 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.stack, 1)
+        column.addLayout(foot)
+        self.stack.show_loading(f"Reading {title}", self.reject)
+
+    def show_raw(self, raw: bytes | None) -> None:
+        """Show the stored bytes."""
+        if raw is None:
+            self.stack.show_empty("Nothing is stored here")
+            return
+        self.pane.show_value(f"{self._title}, {wording.size(len(raw))}", Value.document(raw))
+        self.stack.show_content()
+
+    def show_error(self, error: BaseException) -> None:
+        """Say why it could not be read."""
+        self.stack.show_failed(error)

@@ -1,0 +1,260 @@
+"""The versions of one document as rows, newest first; the strip and the list form both draw from it.
+
+A run of missing versions is one row. Versions arrive in chunks, newest first, so rows are only ever added at the
+end and a row's number never changes while its document is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, QObject, Signal
+
+from gui.style import wording
+from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain, value
+from model.records import Version
+from model.values.canonical import Value
+
+MARK, VERSION, AT, AUTHOR, STORED, CHANGED, SIZE, HASH = range(8)
+PLACES = {"document": "document", "archive": "archive", "prev": "prev", "delta": "delta", "none": ""}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One place on the line: a version that is there, or ``count`` missing ones from ``oldest`` to ``newest``."""
+
+    newest: Version
+    oldest: Version
+    count: int = 1
+
+    @property
+    def missing(self) -> bool:
+        """Whether nothing is stored here."""
+        return self.newest.state == "missing"
+
+    @property
+    def name(self) -> str:
+        """``v11``, ``v4–v6 missing``."""
+        if not self.missing:
+            return name_of(self.newest)
+        first, last = name_of(self.oldest), name_of(self.newest)
+        return f"{first} missing" if self.count == 1 else f"{first}–{last} missing"
+
+    @property
+    def under(self) -> str:
+        """The second line under a mark: its date, or what stands in its place."""
+        if self.missing:
+            return self.newest.detail or "retention or loss"
+        if self.newest.state == "damaged":
+            return self.newest.detail or "damaged"
+        return "current" if self.newest.current else wording.day(self.newest.at) or "no date"
+
+    @property
+    def words(self) -> str:
+        """Everything about it in one line, for a tooltip and for a screen reader."""
+        if self.missing:
+            return f"{self.name}, {self.under}"
+        one = self.newest
+        parts = [self.name, "current" if one.current else "", wording.moment(one.at), f"stored in {PLACES[one.stored]}"]
+        if one.state != "present":
+            parts.append(f"{one.state}: {one.detail}" if one.detail else one.state)
+        elif one.detail:
+            parts.append(one.detail)
+        if one.changed is not None:
+            parts.append(wording.many(one.changed, "field") + " changed")
+        if one.author:
+            parts.append(f"by {one.author}")
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def tip(self) -> str:
+        """The words with size and hash."""
+        one = self.newest
+        lines = [self.words]
+        if one.bytes is not None and not self.missing:
+            lines.append(wording.size(one.bytes))
+        if one.hash and not self.missing:
+            lines.append(f"SHA-1 {one.hash}")
+        return "\n".join(lines)
+
+
+def name_of(version: Version) -> str:
+    """``v11``; a document without versions is ``current``."""
+    return wording.version(version.v) or ("current" if version.current else "no version")
+
+
+class HistoryModel(CellModel):
+    """Rows newest first. ``a`` and ``b`` are the rows of the two versions compared, or None."""
+
+    headers = ("", "Version", "Date", "Author", "Stored in", "Changed", "Size", "Hash")
+    right_headers = frozenset((CHANGED, SIZE))
+    chosen = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.marks: list[Mark] = []
+        self.versions: list[Version] = []
+        self.missing = 0
+        self.a: int | None = None
+        self.b: int | None = None
+        self.kinds: set[tuple[str, str]] = set()
+        self.authors = False
+        self.counted = False
+        self._rows: dict[Value | None, int] = {}
+
+    # --- filling
+
+    def reset(self, versions: Sequence[Version]) -> None:
+        """Show another document, beginning with its newest versions."""
+        self.beginResetModel()
+        self.marks, self.versions, self.missing = [], [], 0
+        self.a = self.b = None
+        self.kinds, self._rows = set(), {}
+        self.authors = self.counted = False
+        self._take(versions)
+        self.endResetModel()
+
+    def extend(self, versions: Sequence[Version]) -> None:
+        """Add older versions behind those that are there."""
+        if not versions:
+            return
+        last, before = len(self.marks) - 1, list(self.marks[-1:])
+        added = len(_marks(versions, before)) - len(before)
+        if added:
+            self.beginInsertRows(QModelIndex(), last + 1, last + added)
+        self._take(versions)
+        if added:
+            self.endInsertRows()
+        if last >= 0:
+            self.dataChanged.emit(self.index(last, 0), self.index(last, len(self.headers) - 1))
+
+    def _take(self, versions: Sequence[Version]) -> None:
+        keep = len(self.marks) - 1 if self.marks else 0
+        self.marks[keep:] = _marks(versions, self.marks[-1:])
+        self.versions.extend(versions)
+        for row in range(keep, len(self.marks)):
+            mark = self.marks[row]
+            if not mark.missing:
+                self._rows.setdefault(mark.newest.v, row)
+        for one in versions:
+            self.missing += one.state == "missing"
+            self.kinds.add(("none" if one.state == "missing" else one.stored, one.state))
+            self.authors = self.authors or one.author is not None
+            self.counted = self.counted or one.changed is not None
+
+    # --- asking
+
+    def row_of(self, v: Value | None) -> int | None:
+        """The row of a version that is there."""
+        return self._rows.get(v)
+
+    def version_at(self, row: int | None) -> Version | None:
+        """The version at a row; None for a gap."""
+        if row is None or not 0 <= row < len(self.marks) or self.marks[row].missing:
+            return None
+        return self.marks[row].newest
+
+    def current(self) -> Version | None:
+        """The current version, once it has arrived."""
+        return next((mark.newest for mark in self.marks[:64] if mark.newest.current), None)
+
+    def before(self, row: int) -> int | None:
+        """The row of the next older version that is there."""
+        return next((i for i in range(row + 1, len(self.marks)) if not self.marks[i].missing), None)
+
+    def summary(self) -> str:
+        """``14 versions, 11 kept, 3 missing``, and in short what is to be said of the current one."""
+        total = len(self.versions)
+        words = wording.many(total, "version")
+        if self.missing:
+            words = f"{words}, {wording.count(total - self.missing)} kept, {wording.count(self.missing)} missing"
+        return "; ".join(filter(None, (words, self.note.partition(";")[0])))
+
+    @property
+    def note(self) -> str:
+        """What is to be said of the current version beside its state: how far its archive is behind."""
+        one = self.current()
+        return one.detail if one is not None and one.state == "present" else ""
+
+    def choose(self, a: int | None, b: int | None) -> None:
+        """Set the rows that are compared; gaps are left out."""
+        a = a if self.version_at(a) is not None else None
+        b = b if self.version_at(b) is not None else None
+        if (a, b) == (self.a, self.b):
+            return
+        touched = {row for row in (a, b, self.a, self.b) if row is not None and row < len(self.marks)}
+        self.a, self.b = a, b
+        for row in touched:
+            self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.headers) - 1))
+        self.chosen.emit()
+
+    def refresh(self) -> None:
+        """Draw everything again, after a change of zone."""
+        if self.marks:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.marks) - 1, len(self.headers) - 1))
+
+    # --- Qt's side
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
+        return 0 if parent.isValid() else len(self.marks)
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
+        if parent.isValid() or not (0 <= row < len(self.marks) and 0 <= column < len(self.headers)):
+            return QModelIndex()
+        return self.createIndex(row, column)
+
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
+        return QModelIndex()
+
+    def cell(self, index: Index) -> Cell:
+        row, column = index.row(), index.column()
+        mark = self.marks[row]
+        one = mark.newest
+        if column == MARK:
+            return Cell(accessible=self.words(row), tip=mark.tip)
+        if column == VERSION:
+            badges = tuple(
+                Badge(letter, "accText", "acc") for letter, chosen in (("A", self.a), ("B", self.b)) if chosen == row
+            )
+            return value(mark.name, "text2" if mark.missing else "text", badges=badges, weight=500 if badges else 400)
+        if mark.missing:
+            return plain(mark.under, "text3", size=12) if column == AT else Cell()
+        if column == AT:
+            words = wording.moment(one.at)
+            return Cell(spans=(Span(words or "no date", "text" if words else "text3"),), size=12)
+        if column == AUTHOR:
+            return plain(one.author or "", "text2", size=12)
+        if column == STORED:
+            notes = [Badge("current", "acc", "accTint")] if one.current else []
+            if one.state == "damaged":
+                notes.append(Badge(mark.under, "err", "errT"))
+            elif one.state == "unproven":
+                notes.append(Badge("unproven", "warn", "warnT"))
+            return plain(PLACES[one.stored], "text2", size=12, badges=tuple(notes))
+        if column == CHANGED:
+            words = "" if one.changed is None else wording.many(one.changed, "field")
+            return plain(words, "text2", size=12, right=True)
+        if column == SIZE:
+            return value("" if one.bytes is None else wording.size(one.bytes), "text2", right=True)
+        if not one.hash:
+            return Cell(accessible="hash unknown")
+        short = one.hash[:8]
+        badge = Badge(short, "err", "errT") if one.state == "damaged" else Badge(short)
+        return Cell(badges=(badge,), tip=f"SHA-1 {one.hash}", accessible=f"SHA-1 {one.hash}")
+
+    def words(self, row: int) -> str:
+        """A row in words, with whether it is A or B."""
+        role = " and ".join(name for name, at in (("A", self.a), ("B", self.b)) if at == row)
+        return self.marks[row].words + (f", chosen as {role}" if role else "")
+
+
+def _marks(versions: Sequence[Version], before: Sequence[Mark]) -> list[Mark]:
+    """The marks of some versions, joined to the one before where both are missing."""
+    made = list(before)
+    for one in versions:
+        if one.state == "missing" and made and made[-1].missing:
+            made[-1] = Mark(made[-1].newest, one, made[-1].count + 1)
+        else:
+            made.append(Mark(one, one))
+    return made

@@ -1,0 +1,78 @@
+"""How the parts of a panel are set beside and below one another, and the ground that they stand on. Sizes are in u."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+
+from gui.style import theme
+from gui.style.states import words
+
+W = TypeVar("W", bound=QWidget)
+
+
+def ground(widget: W, name: str) -> W:
+    """Give a widget the ground that the style sheet has under a name."""
+    widget.setObjectName(name)
+    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    return widget
+
+
+def column(owner: QWidget | None = None) -> QVBoxLayout:
+    """Parts below one another, without edges or gaps."""
+    made = QVBoxLayout() if owner is None else QVBoxLayout(owner)
+    made.setContentsMargins(0, 0, 0, 0)
+    made.setSpacing(0)
+    return made
+
+
+def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float = 8) -> QHBoxLayout:
+    """Parts beside one another; ``x`` and ``y`` are free at its ends and above and below it."""
+    made = QHBoxLayout() if owner is None else QHBoxLayout(owner)
+    made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
+    made.setSpacing(theme.px(gap))
+    return made
+
+
+def segments(owner: QWidget, names: Sequence[str], said: str = "{}") -> tuple[QHBoxLayout, QButtonGroup]:
+    """Buttons side by side of which one is chosen, at first the first; their ids are their places.
+
+    ``said`` is what one is called for screen readers, with its name in braces.
+    """
+    beside, group = row(x=0, y=0, gap=0), QButtonGroup(owner)
+    for at, name in enumerate(names):
+        made = QPushButton(name)
+        made.setCheckable(True)
+        made.setChecked(at == 0)
+        made.setAutoDefault(False)
+        made.setProperty("segment", "first" if at == 0 else "last" if at == len(names) - 1 else "mid")
+        made.setAccessibleName(said.format(name))
+        group.addButton(made, at)
+        beside.addWidget(made)
+    return beside, group
+
+
+def titled(title: str, said: str = "") -> tuple[QHBoxLayout, QLabel]:
+    """The row at the top of a tool, with its name and a line below that; buttons come behind them."""
+    made = row()
+    left = QVBoxLayout()
+    left.setSpacing(theme.px(4))
+    left.addWidget(words(title, "title"))
+    line = words(said, "second", wrap=True)
+    left.addWidget(line)
+    made.addLayout(left, 1)
+    return made, line
+
+
+def split(*parts: QWidget, sizes: Sequence[float] = (), across: bool = False) -> QSplitter:
+    """Parts below one another (or ``across`` it), whose shares a person can change and none of which vanishes."""
+    made = QSplitter(Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical)
+    made.setChildrenCollapsible(False)
+    for part in parts:
+        made.addWidget(part)
+    if sizes:
+        made.setSizes([theme.px(size) for size in sizes])
+    return made

@@ -1,0 +1,129 @@
+"""The focus ring of buttons and ticks: 2 px wide, 2 px outside the control, where a style sheet cannot draw."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QScrollArea, QWidget
+from shiboken6 import isValid
+
+from gui.style import theme
+
+GAP = 2
+WIDTH = 2
+_MOVES = frozenset(
+    (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.LayoutRequest)
+)
+_ring: _Rings | None = None
+
+
+class _Rings(QObject):
+    """Keeps one ring on the focused button of the application."""
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._ring: _Ring | None = None
+        app.focusChanged.connect(self._moved)
+
+    def _moved(self, _: QWidget | None, now: QWidget | None) -> None:
+        if self._ring is not None and isValid(self._ring):
+            self._ring.leave()
+        self._ring = None
+        if isinstance(now, QAbstractButton) and now.isVisible():
+            self._ring = _Ring(now)
+
+
+class _Ring(QWidget):
+    """Lies over the window of one button and follows it."""
+
+    def __init__(self, button: QAbstractButton) -> None:
+        super().__init__(button.window())
+        self._button = button
+        self._watched: list[QWidget] = []
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        # A scrolled or resized ancestor moves the button without telling it.
+        above: QWidget | None = button
+        while above is not None:
+            above.installEventFilter(self)
+            self._watched.append(above)
+            above = above.parentWidget()
+        button.destroyed.connect(self.leave)
+        theme.signals.changed.connect(self.update)
+        self._follow()
+
+    def leave(self) -> None:
+        """Stop following and go."""
+        for widget in self._watched:
+            if isValid(widget):
+                widget.removeEventFilter(self)
+        self._watched = []
+        self.hide()
+        self.deleteLater()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _MOVES:
+            self._follow()
+        return False
+
+    def _follow(self) -> None:
+        button = self._button
+        if not self._watched or not isValid(button):
+            return
+        if not button.isVisible() or (button.isVisible() and button.visibleRegion().isEmpty()):
+            self.hide()
+            return
+        box = button.rect()
+        if isinstance(button, QCheckBox | QRadioButton):
+            box = QRect(0, 0, min(box.width(), button.sizeHint().width()), box.height())
+        box.moveTopLeft(button.mapTo(button.window(), QPoint(box.x(), box.y())))
+        out = theme.px(GAP + WIDTH)
+        self.setGeometry(box.adjusted(-out, -out, out, out))
+        self.raise_()
+        self.show()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        paint(QPainter(self), QRectF(self.rect()))
+
+
+def paint(painter: QPainter, box: QRectF) -> None:
+    """Draw the ring just inside a rectangle."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    width = theme.px(WIDTH)
+    painter.setPen(QPen(theme.colour("acc"), width))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    radius = theme.px(8)
+    painter.drawRoundedRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2), radius, radius)
+
+
+def step(window: QWidget, forward: bool) -> bool:
+    """Focus the next control of a window; False where there is none.
+
+    Qt's own way leads into a panel at the part that has the focus for it, past everything that stands before that.
+    """
+    now = window.focusWidget() or window
+    here: QWidget | None = now
+    while here is not None:
+        here = here.nextInFocusChain() if forward else here.previousInFocusChain()
+        if here is None or here == now:
+            break
+        if here.window() == window and takes(here) and here.focusProxy() is None:
+            here.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+            return True
+    return False
+
+
+def takes(widget: QWidget) -> bool:
+    """Whether Tab stops at a widget; not at one that only scrolls to others, where nothing would show it."""
+    if isinstance(widget, QScrollArea) and any(takes(inside) for inside in widget.viewport().findChildren(QWidget)):
+        return False
+    return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+
+
+def install(app: QApplication) -> None:
+    """Draw the ring in every window of the application."""
+    global _ring
+    if _ring is None or not isValid(_ring):
+        _ring = _Rings(app)

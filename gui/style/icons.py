@@ -1,0 +1,97 @@
+"""Phosphor icons, drawn as vectors in a token's colour at whatever ratio the screen has."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from gui.style import theme
+
+
+@cache
+def _svg(name: str) -> str:
+    return resources.files("resources").joinpath("icons", f"{name}.svg").read_text("utf-8")
+
+
+@cache
+def _renderer(name: str, hex_colour: str) -> QSvgRenderer:
+    return QSvgRenderer(QByteArray(_svg(name).replace("currentColor", hex_colour).encode()))
+
+
+def paint(painter: QPainter, rect: QRectF, name: str, token: str = "text2") -> None:
+    """Draw an icon into a rectangle."""
+    _renderer(name, getattr(theme.tokens(), token)).render(painter, rect)
+
+
+def paint_tick(painter: QPainter, box: QRectF, state: Qt.CheckState, enabled: bool = True) -> None:
+    """Draw a tick box: empty, with a tick, or with a bar where only some are ticked."""
+    on = state != Qt.CheckState.Unchecked
+    fill = "acc" if enabled else "text3"
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.colour(fill if on else "ctl"), 1))
+    painter.setBrush(theme.colour(fill if on else "surface"))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), theme.px(4), theme.px(4))
+    painter.restore()
+    if on:
+        name = "check-bold" if state == Qt.CheckState.Checked else "minus-bold"
+        paint(painter, box.adjusted(2, 2, -2, -2), name, "accText" if enabled else "surface")
+
+
+class VectorEngine(QIconEngine):
+    """An icon whose ``paint`` draws it anew at each size."""
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        made = QPixmap(size)
+        made.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(made)
+        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        painter.end()
+        return made
+
+
+class _Engine(VectorEngine):
+    # The token is looked up at each paint, so a change of theme needs no new icons.
+    def __init__(self, name: str, token: str, on: str) -> None:
+        super().__init__()
+        self._name, self._token, self._on = name, token, on
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        token = self._on if state == QIcon.State.On and self._on else self._token
+        if mode == QIcon.Mode.Disabled:
+            token = "text3"
+        side = min(rect.width(), rect.height())
+        square = QRectF(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2, side, side)
+        paint(painter, square, self._name, token)
+
+    def clone(self) -> QIconEngine:
+        return _Engine(self._name, self._token, self._on)
+
+
+class _Tick(_Engine):
+    def __init__(self, state: Qt.CheckState) -> None:
+        super().__init__("", "", "")
+        self._ticked = state
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        side = min(rect.width(), rect.height())
+        box = QRectF(rect.x(), rect.y() + (rect.height() - side) / 2, side, side)
+        paint_tick(painter, box, self._ticked, mode != QIcon.Mode.Disabled)
+
+    def clone(self) -> QIconEngine:
+        return _Tick(self._ticked)
+
+
+def tick(ticked: int, able: int) -> QIcon:
+    """The tick box of a whole list: how many of those that can be ticked are."""
+    whole = Qt.CheckState.Checked if ticked >= able else Qt.CheckState.PartiallyChecked
+    return QIcon(_Tick(whole if ticked else Qt.CheckState.Unchecked))
+
+
+def icon(name: str, token: str = "text2", on: str = "") -> QIcon:
+    """An icon in a token's colour; ``on`` is the colour while checked."""
+    return QIcon(_Engine(name, token, on))

@@ -1,0 +1,415 @@
+"""What stands in place of content that is not there: empty, loading, failed, unknown.
+
+A panel puts its content into a :class:`StateStack` and says what is the case. Content that was shown once stays
+while newer content is read; it never blanks.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import tasks
+from gui.style import icons, theme, wording
+from model.errors import Unreachable
+
+PATIENCE = 200  # milliseconds before loading is mentioned at all
+LOW = 150  # a place that is lower has no room for a picture beside the words
+
+Choice: TypeAlias = tuple[str, Callable[[], object]]
+
+
+class Glyph(QWidget):
+    """An icon as a widget, drawn as a vector in a token's colour."""
+
+    def __init__(self, name: str = "", token: str = "text2", size: float = 16, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name, self._token, self._size = name, token, size
+        self.setFixedSize(self.sizeHint())
+        theme.signals.changed.connect(self._restyle)
+
+    def set(self, name: str, token: str) -> None:
+        """Draw another icon from now on."""
+        self._name, self._token = name, token
+        self.update()
+
+    def _restyle(self) -> None:
+        self.setFixedSize(self.sizeHint())
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(self._size), theme.px(self._size))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._name:
+            icons.paint(QPainter(self), QRectF(self.rect()), self._name, self._token)
+
+
+def words(text: str, role: str = "", wrap: bool = False) -> QLabel:
+    """A label in one of the style sheet's roles."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    if role:
+        made.setProperty("role", role)
+    made.setWordWrap(wrap)
+    return made
+
+
+def button(
+    text: str, call: Callable[[], object] | None = None, *marks: str, icon: str = "", token: str = "text2"
+) -> QPushButton:
+    """A button with style-sheet marks such as ``main``, ``quiet``, ``small``; Return presses it like Space."""
+    made = QPushButton(text)
+    for mark in marks:
+        made.setProperty(mark, True)
+    if icon:
+        made.setIcon(icons.icon(icon, token))
+        made.setIconSize(QSize(theme.px(20), theme.px(16)))  # wider than the icon: room before the words
+    made.setAutoDefault(True)
+    if call is not None:
+        made.clicked.connect(lambda: call())
+    return made
+
+
+def tool(
+    icon: str, name: str, call: Callable[[], object] | None = None, side: float = 26, token: str = "text2"
+) -> QToolButton:
+    """A square button with an icon alone; its name is tooltip and accessible name."""
+    made = QToolButton()
+    made.setIcon(icons.icon(icon, token))
+    made.setIconSize(QSize(theme.px(16), theme.px(16)))
+    made.setFixedSize(theme.px(side), theme.px(side))
+    made.setToolTip(name)
+    made.setAccessibleName(name)
+    made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    if call is not None:
+        made.clicked.connect(lambda: call())
+    return made
+
+
+class OneLine(QLabel):
+    """A label that gives way instead of widening the window; what is cut off is in its tooltip."""
+
+    def __init__(self, role: str, middle: bool = False) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+        self._whole = ""
+
+    def setText(self, said: str) -> None:
+        self._whole = said
+        self.setAccessibleName(said)
+        self._cut()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        shown = self.fontMetrics().elidedText(self._whole, self._side, self.width())
+        self.setToolTip("" if shown == self._whole else wording.tip(self._whole))
+        if shown != self.text():
+            super().setText(shown)
+
+
+def hair() -> QWidget:
+    """A line of one pixel between parts."""
+    made = QWidget()
+    made.setObjectName("hair")
+    made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    made.setFixedHeight(1)
+    return made
+
+
+class StateView(QWidget):
+    """One state: icon, sentence, help, at most two buttons, left-aligned at the top."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._low = False
+        self._glyph = Glyph(size=20)
+        self._title = words("", "head", wrap=True)
+        self._help = words("", "second", wrap=True)
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(theme.px(8))
+        self._buttons.setContentsMargins(0, theme.px(10), 0, 0)
+        inner = QWidget()
+        inner.setObjectName("bare")
+        self._scroll = QScrollArea()  # words are never squeezed into each other: where room lacks, they scroll
+        self._scroll.setObjectName("bare")
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(inner)
+        self._scroll.viewport().setObjectName("bare")
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._scroll)
+        self.column = column = QVBoxLayout(inner)
+        column.setSpacing(theme.px(8))
+        column.addWidget(self._glyph)
+        column.addWidget(self._title)
+        column.addWidget(self._help)
+        column.addWidget(self._bar)
+        column.addLayout(self._buttons)
+        column.addStretch(1)
+        for part in (self._title, self._help, self._bar):
+            part.setMaximumWidth(theme.px(560))
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """In a low place the picture gives way to the words."""
+        self._low = self.height() < theme.px(LOW)
+        self._glyph.setVisible(not self._low)
+        edge = theme.px(8 if self._low else 24)
+        self.column.setContentsMargins(theme.px(16), edge, theme.px(16), edge)
+        self.updateGeometry()
+
+    def minimumSizeHint(self) -> QSize:
+        """What the words and buttons need without the picture, as far as a small window has room for it."""
+        needed = self.column.totalHeightForWidth(max(self.width(), theme.px(200)))
+        needed -= 0 if self._low else theme.px(2 * (24 - 8) + 20 + 8)
+        return QSize(theme.px(200), min(needed, theme.px(LOW)))
+
+    def focus_choice(self) -> None:
+        """The first way out takes the keys."""
+        item = self._buttons.itemAt(0)
+        if item is not None and (made := item.widget()) is not None:
+            made.setFocus()
+
+    def put(
+        self, icon: str, token: str, title: str, help: str = "", choices: Sequence[Choice] = (), main: bool = False
+    ) -> None:
+        """Show a state; the first choice is a button with an edge (or the main one), the second a quiet one."""
+        self._glyph.set(icon, token)
+        self._title.setText(title)
+        self._help.setText(help)
+        self._help.setVisible(bool(help))
+        self._bar.hide()
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(help)
+        while (item := self._buttons.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for at, (label, call) in enumerate(choices[:2]):
+            marks = ("small", "main") if main and at == 0 else ("small",) if at == 0 else ("small", "quiet")
+            self._buttons.addWidget(button(label, call, *marks))
+        self._buttons.addStretch(1)
+
+    def progress(self, done: int, total: int | None) -> None:
+        """How far loading is."""
+        if total:
+            self._bar.setRange(0, total)
+            self._bar.setValue(min(done, total))
+            # It stands in place of the content: nothing of that can be used, as in the line above content it can.
+            self._help.setText(
+                f"{wording.count(done)} of about {wording.count(total)}. All else can be used meanwhile."
+            )
+        else:
+            self._help.setText(f"{wording.count(done)} so far.")
+        self._help.setVisible(bool(done or total))
+        self._bar.setVisible(bool(total))
+
+    @property
+    def title(self) -> str:
+        """The sentence shown."""
+        return self._title.text()
+
+    @property
+    def help(self) -> str:
+        """The help below it."""
+        return self._help.text()
+
+
+class BusyLine(QFrame):
+    """One line above content that is not as of now: what is read and how far, or why it cannot be read anew."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("sunken")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._text = words("", "second")
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setMaximumWidth(theme.px(160))
+        self._stop = button("Stop", None, "small", "quiet")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
+        row.addWidget(Glyph("hourglass"))
+        row.addWidget(self._text)
+        row.addWidget(self._bar)
+        row.addStretch(1)
+        row.addWidget(self._stop)
+        self._call: Callable[[], object] | None = None
+        self._stop.clicked.connect(self._stopped)
+        self._title = ""
+
+    def begin(self, title: str, stop: Callable[[], object] | None) -> None:
+        """Name what is read; ``stop`` is what the button does."""
+        self._title, self._call = title, stop
+        self._text.setText(title)
+        self._bar.hide()
+        self._stop.setText("Stop")
+        self._stop.setVisible(stop is not None)
+
+    def stale(self, text: str, retry: Callable[[], object] | None, said: str = "Try again") -> None:
+        """Say why the content is not all or not new; ``retry`` is what the button does, ``said`` what it says."""
+        self.begin(text, retry)
+        self._stop.setText(said)
+
+    def progress(self, done: int, total: int | None) -> None:
+        """How far it is."""
+        self._bar.setVisible(bool(total))
+        if total:
+            self._bar.setRange(0, total)
+            self._bar.setValue(min(done, total))
+        if done:
+            of = f" of about {wording.count(total)}" if total else ""
+            self._text.setText(f"{self._title}: {wording.count(done)}{of}")
+
+    def _stopped(self) -> None:
+        if self._call is not None:
+            self._call()
+
+
+class StateStack(QWidget):
+    """A panel's content, or the state that stands for it."""
+
+    def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._content = content
+        self._state = StateView()
+        self._busy = BusyLine()
+        self._busy.hide()
+        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        self._stack = QStackedLayout(pages)
+        self._stack.addWidget(content)
+        self._stack.addWidget(self._state)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._busy)
+        column.addWidget(pages, 1)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._loading_now)
+        self._loading: tuple[str, Callable[[], object] | None] = ("", None)
+        self._reached: tuple[int, int | None] = (0, None)
+        self._had_content = False
+        self._as_of: dt.datetime | None = None
+        self.kind = "content"
+
+    @property
+    def state(self) -> StateView:
+        """The view of the state shown, for tests and for further words."""
+        return self._state
+
+    def show_content(self) -> None:
+        """The content is there."""
+        self._had_content = True
+        self._as_of = dt.datetime.now(dt.UTC)
+        self._settle("content")
+        self._stack.setCurrentWidget(self._content)
+
+    def show_part(self, why: str, read_on: Callable[[], object]) -> None:
+        """Some of the content is there, and no more comes: why, and the way to the rest."""
+        self.show_content()
+        self._busy.stale(why, read_on, "Read on")
+        self._busy.show()
+
+    def show_empty(self, title: str, help: str = "", choices: Sequence[Choice] = (), icon: str = "tray") -> None:
+        """Nothing is there: why, and the way out."""
+        self._put("empty", icon, "text2", title, help, choices)
+
+    def show_loading(self, title: str, on_stop: Callable[[], object] | None = None) -> None:
+        """Something is being read: nothing is said for 200 ms, and content shown already stays."""
+        self._loading = (title, on_stop)
+        self._reached = (0, None)
+        self._timer.start(PATIENCE)
+
+    def progress(self, done: int, total: int | None = None) -> None:
+        """How far the reading is."""
+        self._reached = (done, total)
+        if self.kind == "loading":
+            self._state.progress(done, total)
+        if not self._busy.isHidden():
+            self._busy.progress(done, total)
+
+    def show_failed(
+        self, error: BaseException, retry: Callable[[], object] | None = None, title: str = "This could not be read"
+    ) -> None:
+        """Reading did not work: what did not happen, and what to do. Without a connection, what was read stays."""
+        sentence, details = tasks.describe(error)
+        if isinstance(error, Unreachable) and self._had_content and self.kind == "content":
+            self._settle("content")
+            self._busy.stale(f"As of {wording.moment(self._as_of)}. {sentence}", retry)
+            self._busy.show()
+            return
+        choices: list[Choice] = [("Try again", retry)] if retry is not None else []
+        choices.append(("Copy details", lambda: QGuiApplication.clipboard().setText(details)))
+        self._put("failed", "warning-circle", "err", title, sentence, choices)
+
+    def show_unknown(self, title: str, help: str, check: Callable[[], object], token: str = "") -> None:
+        """Whether a write arrived is not known; stays until it is settled."""
+        choices: list[Choice] = [("Check again", check)]
+        if token:
+            choices.append(("Copy the write token", lambda: QGuiApplication.clipboard().setText(token)))
+        self._put("unknown", "question", "warn", title, help, choices, main=True)
+
+    def _loading_now(self) -> None:
+        title, stop = self._loading
+        if self._had_content and self.kind == "content":
+            self._busy.begin(title, stop)
+            self._busy.progress(*self._reached)
+            self._busy.show()
+            return
+        self._had_content = False
+        self.kind = "loading"
+        self._state.put("hourglass", "text2", title, "", [("Stop", stop)] if stop is not None else [])
+        self._state.progress(*self._reached)
+        self._stack.setCurrentWidget(self._state)
+
+    def _put(
+        self, kind: str, icon: str, token: str, title: str, help: str, choices: Sequence[Choice], main: bool = False
+    ) -> None:
+        self._settle(kind)
+        here = self._content.hasFocus() or self._content.isAncestorOf(QApplication.focusWidget() or self)
+        self._state.put(icon, token, title, help, choices, main)
+        self._stack.setCurrentWidget(self._state)
+        if here:  # what is hidden hands its keys to whatever comes next, which may be far from here
+            self._state.focus_choice()
+
+    def _settle(self, kind: str) -> None:
+        self._timer.stop()
+        self._busy.hide()
+        self.kind = kind

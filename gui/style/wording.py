@@ -1,0 +1,126 @@
+"""How counts, sizes, times, versions and ids are worded, once for every view."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+
+from gui.style import preferences
+from model import text
+from model.errors import Refused
+from model.values.canonical import INT32, INT64, STRING, Value
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def tip(said: str) -> str:
+    """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
+    return f"<p style='white-space:pre-wrap'>{html.escape(said)}</p>" if "<" in said else said
+
+
+def item(said: str, most: int = 60) -> str:
+    """Words for a line of a menu: an ``&`` as it is, long names without their middle."""
+    half = most // 2
+    short = said if len(said) <= most else f"{said[:half]}…{said[-half:]}"
+    return short.replace("&", "&&")
+
+
+def count(number: int) -> str:
+    """``2,318``."""
+    return f"{number:,}"
+
+
+def many(number: int, one: str, more: str = "") -> str:
+    """``1 field``, ``3 fields``."""
+    return f"{count(number)} {one if number == 1 else more or one + 's'}"
+
+
+def size(length: int) -> str:
+    """``812 B``, ``2.1 KB``, ``15.8 MB``: 1 KB is 1,024 bytes."""
+    if length < 1024:
+        return f"{length} B"
+    amount = length / 1024
+    for unit in ("KB", "MB", "GB"):
+        if amount < 999.95:
+            return f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TB"
+
+
+def moment(at: dt.datetime | None) -> str:
+    """``18 Nov 2026 09:12`` in the chosen zone; "" where unknown."""
+    if at is None:
+        return ""
+    there = preferences.local(at)
+    return f"{there.day:02d} {MONTHS[there.month - 1]} {there.year:04d} {there.hour:02d}:{there.minute:02d}"
+
+
+def day(at: dt.datetime | None) -> str:
+    """``18 Nov 26`` in the chosen zone; "" where unknown."""
+    if at is None:
+        return ""
+    there = preferences.local(at)
+    return f"{there.day:02d} {MONTHS[there.month - 1]} {there.year % 100:02d}"
+
+
+def recently(at: dt.datetime | None, now: dt.datetime | None = None) -> str:
+    """``today, 14:02``, ``yesterday``, ``2 days ago``, then the date."""
+    if at is None:
+        return ""
+    there = preferences.local(at)
+    today = preferences.local(now or dt.datetime.now(dt.UTC)).date()
+    days = (today - there.date()).days
+    if days <= 0:
+        return f"today, {there.hour:02d}:{there.minute:02d}"
+    if days == 1:
+        return "yesterday"
+    return f"{days} days ago" if days < 14 else day(at)
+
+
+def age(since: dt.datetime | None, now: dt.datetime | None = None) -> str:
+    """``40 min``, ``26 h``, ``12 days``; "unknown" without a time."""
+    if since is None:
+        return "unknown"
+    seconds = max(0.0, ((now or dt.datetime.now(dt.UTC)) - since).total_seconds())
+    if seconds < 90:
+        return f"{int(seconds)} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{round(seconds / 3600)} h" if seconds < 48 * 3600 else f"{round(seconds / 86400)} days"
+
+
+def version(v: Value | None) -> str:
+    """``v14``; the first seven characters of a hash; "" where the layout has no versions."""
+    if v is None:
+        return ""
+    if v.type in (INT32, INT64):
+        return f"v{int.from_bytes(v.data, 'little', signed=True)}"
+    shown = plain(v)
+    return shown[:7] if v.type == STRING and len(shown) > 12 else f"v{shown}" if shown[:1].isdigit() else shown
+
+
+def plain(value: Value) -> str:
+    """An id as people say it: text without its quotes, everything else as it is shown elsewhere."""
+    if value.type == STRING:
+        try:
+            return str(value.python())
+        except Refused:
+            pass
+    return text.shown(value, preferences.zone())
+
+
+def copied(value: Value) -> str:
+    """What copying an id gives: a text's own characters, anything else so that it is read as the same again."""
+    return plain(value) if value.type == STRING else typed(value)
+
+
+def typed(value: Value) -> str:
+    """A value as a person would type it back: text bare where that is read as text again, else as Extended JSON."""
+    bare = plain(value)
+    try:
+        again = text.loose_value(bare)
+    except Refused:
+        again = None
+    if value.type == STRING and again is None:
+        return bare
+    return bare if again == value else text.value_text(value)

@@ -1,0 +1,1 @@
+"""The views, one room each; none imports another."""

@@ -1,0 +1,439 @@
+"""The document list of one collection: asked for by filter, order and page; histories follow as they become known."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
+
+from gui import copying, tasks
+from gui.paging import Pager, refill
+from gui.style import boxes, preferences, states, theme, wording
+from gui.style.cells import CellTree
+from gui.style.states import StateStack, tool
+from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
+from gui.views.browse.query_bar import Query, QueryBar, field_names
+from model import text
+from model.errors import NotFound, Refused, Unreachable
+from model.records import CollectionInfo, Outline, Page, Row
+from model.session import Session
+from model.values.canonical import Value
+
+
+class BrowserPanel(QWidget):
+    """See the module's docstring."""
+
+    chosen = Signal(object)  # Row, or None
+    open_asked = Signal(object)  # an id
+    new_asked = Signal()
+    export_asked = Signal()
+    loaded = Signal(object)  # Page
+    menu_asked = Signal(object, object)  # QMenu, Row: others add what can be done with a document
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self.ns = session, ns
+        self._info: CollectionInfo | None = None
+        self._skip = 0
+        self._ran = Query()
+        self._wanted: Value | None = None
+        self._page: Page | None = None
+        self._task: tasks.Task | None = None
+        self.bar = QueryBar(session.source, ns)
+        self.bar.asked.connect(self._run_new)
+        self.model = DocumentsModel()
+        self.list = CellTree(row_height=28)
+        self.list.as_list(self.model, f"Documents of {ns}")
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.setMinimumHeight(theme.px(84))
+        self.list.activated.connect(self._activated)
+        self.list.customContextMenuRequested.connect(self._menu)
+        self.list.selectionModel().currentRowChanged.connect(self._current_changed)
+        self.model.modelReset.connect(self._fit_columns)
+        self.json = QPlainTextEdit()
+        self.json.setReadOnly(True)
+        self.json.setObjectName("plainjson")
+        self.json.setProperty("mono", True)
+        self.json.setAccessibleName(f"Documents of {ns} as JSON")
+        self.json.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._views = QStackedWidget()
+        self._views.addWidget(self.list)
+        self._views.addWidget(self.json)
+        self.states = StateStack(self._views)
+        self.pager = Pager("document", int(preferences.get("page_size")))
+        self.pager.page_asked.connect(self.show_page)
+        self.pager.size_chosen.connect(self._size_chosen)
+        self._as_json = tool("file-text", "Show as JSON", None)
+        self._as_json.setCheckable(True)
+        self._as_json.toggled.connect(self.show_json)
+        self.pager.add_tool(self._as_json)
+        self.pager.add_tool(tool("export", "Export the list…", self.export_asked.emit))
+        column = boxes.column(self)
+        column.addWidget(self.bar)
+        column.addWidget(states.hair())
+        column.addWidget(self.states, 1)
+        column.addWidget(states.hair())
+        column.addWidget(self.pager)
+        self.setFocusProxy(self.list)
+        self._restyle()
+        self._fit_columns()
+        theme.signals.changed.connect(self._restyle)
+        preferences.signals.changed.connect(self._preference_changed)
+        self._begin()
+
+    # --- what others ask
+
+    @property
+    def info(self) -> CollectionInfo | None:
+        """The collection, once it is known."""
+        return self._info
+
+    @property
+    def row(self) -> Row | None:
+        """The chosen document."""
+        return self.model.at(self.list.currentIndex())
+
+    @property
+    def page(self) -> Page | None:
+        """What is shown."""
+        return self._page
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the page is shown as JSON."""
+        return self._as_json.isChecked()
+
+    def refresh(self) -> None:
+        """Read the same page again; selection and place stay."""
+        self._run(self._ran, self._skip)
+
+    def reread_info(self) -> None:
+        """The collection's layout is another one now."""
+        self._begin()
+
+    def set_filter(self, filter: str) -> None:
+        """Put a filter into the bar and run it."""
+        self.bar.set_filter(filter)
+        self._run_new()
+
+    def clear_filter(self) -> None:
+        """Show all documents."""
+        self.set_filter("")
+        self.list.setFocus()
+
+    def select(self, id: Value) -> None:
+        """Choose a document; where it is not on this page, the filter is set to it."""
+        at = self.model.row_of(id)
+        if at >= 0:
+            self.list.setCurrentIndex(self.model.index(at, 0))
+            self.list.scrollTo(self.model.index(at, 0))
+            return
+        self._wanted = id
+        if self._page is not None and not self._running():
+            self._go_to_wanted()
+
+    def show_page(self, page: int) -> None:
+        """Read another page, from 0."""
+        self._run(self._ran, page * self.pager.size)
+
+    def show_json(self, on: bool) -> None:
+        """Show the page as Extended JSON, or as a list."""
+        self._as_json.setChecked(on)
+        self._views.setCurrentWidget(self.json if on else self.list)
+        if on:
+            self._fill_json()
+
+    def stop(self) -> None:
+        """Stop reading."""
+        if self._task is not None:
+            self._task.cancel()
+
+    @property
+    def ran(self) -> Query:
+        """The query whose documents are listed."""
+        return self._ran
+
+    # --- reading
+
+    def _begin(self) -> None:
+        session, ns = self._session, self.ns
+        tasks.run(
+            lambda _: session.info(ns),
+            done=self._info_known,
+            failed=self._failed,
+            owner=self,
+            key="info",
+            title=f"Reading {ns}",
+        )
+        self.states.show_loading(f"Reading {ns}", self.stop)
+
+    def _info_known(self, info: CollectionInfo) -> None:
+        self._info = info
+        self.bar.set_info(info)
+        self._run(self._ran if self._page is not None else self.bar.query, self._skip)
+
+    def _run_new(self) -> None:
+        self._run(self.bar.query, 0)
+
+    def _running(self) -> bool:
+        return self._task is not None and self._task.running
+
+    def _run(self, query: Query, skip: int) -> None:
+        session, ns, limit = self._session, self.ns, self.pager.size
+
+        def work(progress: tasks.Progress) -> Page:
+            return session.documents(
+                ns,
+                query.filter,
+                query.sort,
+                query.fields,
+                skip,
+                limit,
+                any_version=query.any_version,
+                checkpoint=progress,
+            )
+
+        self._task = tasks.run(
+            work,
+            done=partial(self._show, query, skip),
+            failed=self._failed,
+            cancelled=self._stopped,
+            owner=self,
+            key="documents",
+            title=f"Reading {ns}",
+        )
+        self._task.progressed.connect(self.states.progress)
+        self.states.show_loading(f"Reading {ns}", self.stop)
+
+    def _show(self, query: Query, skip: int, page: Page) -> None:
+        self._ran, self._skip, self._page = query, skip, page
+        self.bar.clear_error()
+        self.model.set_columns(self._info, field_names(query.fields))
+        before = self.row
+        refill(self.list, self.model, page.rows)
+        if self._as_json.isChecked():
+            self._fill_json()
+        self.pager.show_page(skip, len(page.rows), page.total, page.total_note, page.more, page.milliseconds)
+        if page.rows:
+            self.states.show_content()
+            self._read_outlines([row.id for row in page.rows if row.readable])
+            if page.total is None:
+                self._count_longer(query)
+        else:
+            self._show_empty(query)
+        self._choose_after(before)
+        self.loaded.emit(page)
+
+    def _count_longer(self, query: Query) -> None:
+        """Give the count more time than the page had; the rows are there meanwhile."""
+        session, ns = self._session, self.ns
+        tasks.run(
+            lambda _: session.count(ns, query.filter, query.any_version),
+            done=partial(self._counted, query),
+            failed=self._not_counted,
+            owner=self,
+            key="count",
+            title=f"Counting {ns}",
+        )
+
+    def _counted(self, query: Query, found: tuple[int | None, str]) -> None:
+        page = self._page
+        if query == self._ran and page is not None:
+            total, note = found
+            self.pager.show_page(self._skip, len(page.rows), total, note, page.more, page.milliseconds)
+
+    def _not_counted(self, error: BaseException) -> None:
+        pass  # the foot says N/A already, with the reason
+
+    def _choose_after(self, before: Row | None) -> None:
+        if self._wanted is not None:
+            self._go_to_wanted()
+        elif not self.model.rows:
+            self.chosen.emit(None)
+        elif not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.model.index(0, 0))
+        elif before is not None:
+            self.chosen.emit(self.row)  # the same document may be a newer version now
+
+    def _go_to_wanted(self) -> None:
+        wanted, self._wanted = self._wanted, None
+        if wanted is None:
+            return
+        at = self.model.row_of(wanted)
+        if at >= 0:
+            self.list.setCurrentIndex(self.model.index(at, 0))
+            self.list.scrollTo(self.model.index(at, 0))
+            return
+        filter = f'{{ "{self.model.id_field}": {text.value_text(wanted)} }}'
+        if self._ran.filter != filter:
+            self.set_filter(filter)
+
+    def _show_empty(self, query: Query) -> None:
+        name = self.ns.partition(".")[2]
+        if not query.filter:
+            self.states.show_empty(
+                f"{name} has no documents yet",
+                "What is inserted shows up here after a refresh.",
+                [("New document…", self.new_asked.emit)] if not self._session.read_only else [],
+            )
+            return
+        known = self._info.documents if self._info is not None else None
+        there = f"{wording.many(known, 'document is', 'documents are')} in {name}. " if known else ""
+        asked = query.filter if len(query.filter) <= 120 else query.filter[:119] + "…"
+        where = "in any version" if query.any_version else "in its current version"
+        self.states.show_empty(
+            "No document matches this filter",
+            f"{there}The filter asks for {asked} {where}.",
+            [("Clear the filter", self.clear_filter)],
+        )
+
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and self.bar.query != Query():
+            # The query is at fault: it is said below it, and what was shown stays.
+            self.bar.show_error(str(error))
+            if self._page is not None and self._page.rows:
+                self.states.show_content()
+            else:
+                self.states.show_empty("The query did not run", "Mend it above and run it again.", icon="funnel")
+            return
+        self.states.show_failed(error, self._again, f"{self.ns} could not be read")
+        if self.states.kind != "content":
+            self.chosen.emit(None)
+
+    def _again(self) -> None:
+        if self._info is None:
+            self._begin()
+        else:
+            self._run(self.bar.query, self._skip)
+
+    def _stopped(self) -> None:
+        if self._page is not None and self._page.rows:
+            self.states.show_content()
+        else:
+            self.states.show_empty("Stopped", "Nothing was read.", [("Read again", self._again)])
+
+    def _read_outlines(self, ids: list[Value]) -> None:
+        session, ns = self._session, self.ns
+        if not ids:
+            return
+
+        def work(progress: tasks.Progress) -> None:
+            for outline in session.outlines(ns, ids, progress):
+                progress.put(outline)
+
+        tasks.run(
+            work,
+            done=self._outlines_done,
+            failed=self._outlines_failed,
+            partial=self._outline_known,
+            owner=self,
+            key="outlines",
+            title=f"Reading histories of {ns}",
+        )
+
+    def _outline_known(self, outline: Outline) -> None:
+        self.model.put_outline(outline)
+
+    def _outlines_done(self, _: None) -> None:
+        pass
+
+    def _outlines_failed(self, error: BaseException) -> None:
+        sentence, _ = tasks.describe(error)
+        self.bar.show_note(f"The histories could not be read. {sentence}")
+
+    # --- the list
+
+    def _fit_columns(self) -> None:
+        header = self.list.header()
+        header.setStretchLastSection(False)
+        kept = preferences.remembered(f"widths/{','.join(c.partition(':')[0] for c in self.model.columns)}", {})
+        for at, name in enumerate(self.model.columns):
+            if name in ("history", "preview"):
+                header.setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
+                continue
+            header.setSectionResizeMode(at, QHeaderView.ResizeMode.Interactive)
+            wide = kept.get(name) if isinstance(kept, dict) else None
+            header.resizeSection(at, int(wide) if wide else self._width(name))
+        if not getattr(self, "_listening", False):
+            self._listening = True
+            header.sectionResized.connect(self._column_sized)
+
+    def _width(self, name: str) -> int:
+        kind = "field" if name.startswith("field:") else name
+        wide = WIDTHS[kind]
+        if "history" not in self.model.columns:
+            wide = {"id": 210, "health": 150}.get(kind, wide)
+        if self.width() < theme.px(820):
+            wide = {"health": 190, "at": 150, "size": 80, "id": 130}.get(kind, wide)
+        return theme.px(wide)
+
+    def _column_sized(self, at: int, _: int, wide: int) -> None:
+        # Only a person's own drag is remembered, not what a resize of the window does.
+        if QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton and at < len(self.model.columns):
+            key = f"widths/{','.join(c.partition(':')[0] for c in self.model.columns)}"
+            kept = preferences.remembered(key, {})
+            kept = kept if isinstance(kept, dict) else {}
+            kept[self.model.columns[at]] = wide
+            preferences.remember(key, kept)
+
+    def _current_changed(self, now: QModelIndex, before: QModelIndex) -> None:
+        row = self.model.at(now)
+        if row is not None:
+            self.chosen.emit(row)
+
+    def _activated(self, index: QModelIndex) -> None:
+        row = self.model.at(index)
+        if row is not None:
+            self.open_asked.emit(row.id)
+
+    def _menu(self, at: QPoint) -> None:
+        row = self.model.at(self.list.indexAt(at))
+        if row is None:
+            return
+        menu = self.menu_for(row)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.list.viewport().mapToGlobal(at))
+
+    def menu_for(self, row: Row) -> QMenu:
+        """What can be done with a document."""
+        menu = QMenu(self)
+        menu.addAction("Open", partial(self.open_asked.emit, row.id))
+        menu.addSeparator()
+        menu.addAction("Copy the id", partial(copying.put, wording.copied(row.id)))
+        if row.readable:
+            menu.addAction("Copy as Extended JSON", partial(self._copy, row))
+        self.menu_asked.emit(menu, row)
+        return menu
+
+    def _copy(self, row: Row) -> None:
+        copying.copy(self, len(row.raw), lambda: text.to_text(row.raw, 2))
+
+    def _fill_json(self) -> None:
+        rows = list(self.model.rows)
+        tasks.run(lambda _: as_json(rows), done=self._put_json, failed=self._no_json, owner=self, key="json")
+
+    def _put_json(self, shown: str) -> None:
+        place = self.json.verticalScrollBar().value()
+        self.json.setPlainText(shown)
+        self.json.verticalScrollBar().setValue(place)
+
+    def _no_json(self, error: BaseException) -> None:
+        self.json.setPlainText(f"// {tasks.describe(error)[0]}")
+
+    # --- choices
+
+    def _size_chosen(self, size: int) -> None:
+        preferences.put("page_size", size)
+        self._run(self._ran, self._skip // size * size)
+
+    def _preference_changed(self, name: str) -> None:
+        if name == "zone":
+            self.model.forget_cells()
+            self.list.viewport().update()
+        elif name == "page_size" and self.pager.size != int(preferences.get("page_size")):
+            self.pager.set_size(int(preferences.get("page_size")))
+
+    def _restyle(self) -> None:
+        self.list.viewport().update()

@@ -1,0 +1,191 @@
+"""The rows of a document list: what each column shows of a document, its history and its health."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from PySide6.QtCore import QModelIndex
+
+from gui.paging import RowsModel
+from gui.style import preferences, wording
+from gui.style.cells import Badge, Cell, Index, Span, plain, value
+from model import text
+from model.errors import Refused
+from model.records import CollectionInfo, Outline, Row
+from model.values import canonical
+from model.values.canonical import Path, Value
+
+HEADS = {
+    "id": "_id",
+    "version": "Version",
+    "history": "History",
+    "preview": "Document",
+    "at": "Last change",
+    "size": "Size",
+    "health": "Health",
+}
+LARGE = 256 * 1024  # bytes; above it a document among others is named only
+WIDTHS = {"id": 150, "version": 72, "at": 168, "size": 104, "health": 260, "field": 140}
+
+
+def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
+    """The columns that a layout fills."""
+    if info is not None and info.keeps_history:
+        return ("id", "version", "history", "at", "size", "health")
+    if info is not None and "hash" in info.fields and info.belongs_to is None:
+        return ("id", "version", "preview", "at", "size", "health")
+    return ("id", "preview", "size", "health")
+
+
+SHOWN = ("archive", "prev", "counter", "pending", "applied", "processed")
+"""Roles that name no field beside the content, or that are the content: what a counter counts."""
+
+
+class DocumentsModel(RowsModel[Row]):
+    """Documents of one page, with the outlines of their histories as these arrive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.columns: tuple[str, ...] = columns_for(None)
+        self.paths: list[tuple[str, Path]] = []
+        self.outlines: dict[Value, Outline] = {}
+        self.id_field = "_id"
+        self._locked: frozenset[str] = frozenset()
+        self._cells: dict[tuple[int, int], Cell] = {}
+
+    def key(self, row: Row) -> Hashable:
+        return row.id
+
+    def set_columns(self, info: CollectionInfo | None, fields: Sequence[str]) -> None:
+        """Fit the columns to a layout and to the fields asked for."""
+        paths = []
+        for name in fields:
+            try:
+                paths.append((name, text.path_from_text(name)))
+            except Refused:
+                continue
+        base = columns_for(info)
+        middle = 2 if "version" in base else 1
+        columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
+        roles = info.fields if info is not None else {}
+        self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
+        self._locked = frozenset((*(name for role, name in roles.items() if role not in SHOWN), "_id"))
+        if columns == self.columns and paths == self.paths:
+            return
+        self.beginResetModel()
+        self.columns, self.paths = columns, paths
+        self._cells.clear()
+        self.endResetModel()
+
+    @property
+    def headers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The words above the columns."""
+        names = {f"field:{name}": name for name, _ in self.paths}
+        return tuple(self.id_field if c == "id" else HEADS.get(c) or names[c] for c in self.columns)
+
+    @property
+    def right_headers(self) -> frozenset[int]:  # type: ignore[override]
+        """Where numbers stand."""
+        return frozenset(at for at, name in enumerate(self.columns) if name in ("version", "size"))
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
+        return len(self.columns)
+
+    def fill(self, rows: Sequence[Row], more: bool = False) -> None:
+        self._cells.clear()
+        super().fill(rows, more)
+
+    def put_outline(self, outline: Outline) -> None:
+        """A history became known."""
+        self.outlines[outline.id] = outline
+        at = self.row_of(outline.id)
+        if at >= 0:
+            self.forget_cells(at)
+            self.touch(at)
+
+    def forget_cells(self, at: int = -1) -> None:
+        """Work out the cells of a row, or of all, again when they are next drawn."""
+        for spot in [spot for spot in self._cells if at in (-1, spot[0])]:
+            del self._cells[spot]
+
+    def cell(self, index: Index) -> Cell:
+        spot = (index.row(), index.column())
+        made = self._cells.get(spot)
+        if made is None:
+            made = self._cells[spot] = self._cell(self.rows[spot[0]], self.columns[spot[1]])
+        return made
+
+    def _cell(self, row: Row, column: str) -> Cell:
+        if column == "id":
+            return value(wording.plain(row.id), middle=True, indent=8, tip=text.value_text(row.id)[:2000])
+        if column == "version":
+            if row.version is None:
+                return plain("")
+            said = wording.version(row.version)
+            return value(said, right=True, tip=text.shown(row.version), accessible=f"version {said}")
+        if column == "at":
+            return plain(wording.moment(row.at), "text2")
+        if column == "size":
+            return value(wording.size(row.bytes), "text2", right=True, tip=f"{wording.count(row.bytes)} bytes")
+        if column == "history":
+            return self._history(row)
+        if column == "health":
+            return self._health(row)
+        if column == "preview":
+            return self._preview(row)
+        return self._field(row, column)
+
+    def _history(self, row: Row) -> Cell:
+        outline = self.outlines.get(row.id)
+        if outline is None:
+            return Cell()
+        missing = sum(1 for mark in outline.marks if mark[1] == "missing")
+        said = wording.many(len(outline.marks), "version") + (f", {missing} missing" if missing else "")
+        return Cell(marks=outline.marks, tip=said, accessible=f"history: {said}")
+
+    def _health(self, row: Row) -> Cell:
+        if not row.readable:
+            return Cell(badges=(Badge("Does not decode", "err", "errT", "conflict"),),
+                        tip="Its bytes are no valid BSON; it is shown and never written.")  # fmt: skip
+        outline = self.outlines.get(row.id)
+        if outline is None:
+            return Cell()
+        if outline.severity == "sound":
+            if "history" not in self.columns and outline.health == "Sound":
+                return Cell()
+            return Cell(spans=(Span(outline.health, "text2"),), size=12, icon="check-bold")
+        ink = "err" if outline.severity == "error" else "warn"
+        return Cell(badges=(Badge(outline.health, ink, f"{ink}T", "conflict"),), tip=outline.health)
+
+    def _preview(self, row: Row) -> Cell:
+        if not row.readable:
+            return value(f"{row.raw[:24].hex(' ')} …", "text3")
+        raw = canonical.without(row.raw, self._locked)
+        return value(text.shown(Value.document(raw), preferences.zone(), 300), "text2")
+
+    def _field(self, row: Row, column: str) -> Cell:
+        path = next(path for name, path in self.paths if column == f"field:{name}")
+        found = None
+        if row.readable:
+            try:
+                found = canonical.get(row.raw, path)
+            except Refused:
+                found = None
+        if found is None:
+            return Cell(spans=(Span("not there", "text3"),), size=12)
+        return value(text.shown(found, preferences.zone()))
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """Documents as Extended JSON, one below the other; of large ones only the size is said."""
+    parts = []
+    for row in rows:
+        name = wording.plain(row.id)
+        if row.bytes > LARGE:
+            parts.append(f"// {name}: {wording.size(row.bytes)}, open it to read it")
+            continue
+        try:
+            parts.append(text.readable(row.raw))
+        except Refused as error:
+            parts.append(f"// {name}: {error}")
+    return "\n".join(parts)

@@ -1,0 +1,511 @@
+"""Two versions of a document side by side: what changed, row by row, with every change reachable by key.
+
+The comparison is made and grouped in a task; the rows are fetched as they are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QMenu,
+    QWidget,
+)
+
+from gui import tasks
+from gui.parts.differences.diff_copies import Copies
+from gui.parts.differences.diff_grouping import Plan, plan
+from gui.parts.differences.diff_model import FIELD, DiffModel
+from gui.parts.differences.diff_node import Node
+from gui.parts.differences.diff_table import DiffTable
+from gui.parts.values.value_pane import ValuePane
+from gui.parts.versions_model import name_of
+from gui.style import boxes, preferences, states, symbols, wording
+from gui.views.compare import ignored_paths
+from gui.views.compare.diff_tools import DiffTools
+from gui.views.compare.hidden_sheet import HiddenSheet
+from gui.views.compare.ignored_paths import Ignored, Pattern
+from gui.views.compare.version_box import VersionChoices
+from model import text
+from model.diff import Add, Diff, Move, Operation, Remove
+from model.errors import Refused
+from model.records import Version
+from model.session import Comparison, Session
+from model.values.canonical import Path, Value
+
+NOTHING = ("Nothing is compared yet", "Choose a document, then two of its versions.")
+COARSE = "Right, but not the shortest: an exact answer would take too long."
+
+
+class DiffPanel(QWidget):
+    """Compares two versions.
+
+    ``restore_asked`` carries id, version number, and the paths or None for all of it. ``ab_chosen`` carries the numbers
+    of the versions that were picked for A and B. ``showing`` says that another comparison is on
+    show, none, or the same in another form.
+    """
+
+    restore_asked = Signal(object, object, object)
+    showing = Signal()
+    ab_chosen = Signal(object, object)
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._ns = session, ns
+        self.id: Value | None = None
+        self._asked: tuple[Value, Version | None, Version] | None = None
+        self._answered: tuple[Value, Version | None, Version] | None = None  # of what was asked, what is on show
+        self._alone = False
+        self._task: tasks.Task | None = None
+        self.comparison: Comparison | None = None
+        self._rows_of: Comparison | None = None
+        self._plan: Plan | None = None
+        self.ignored = ignored_paths.kept(session.source, ns)
+        self.copies = Copies(self, self._copied)
+        self.model = DiffModel(self)
+        self.choices = VersionChoices(self)
+        boxes.ground(self, "surface")
+        self._build()
+        preferences.signals.changed.connect(self._preference)
+        self._stack.show_empty(*NOTHING, icon="git-diff")
+        self._say()
+
+    def _build(self) -> None:
+        self.tools = tools = DiffTools(self.choices)
+        self.box_a, self.box_b, self.counts, self.only = tools.box_a, tools.box_b, tools.counts, tools.only
+        self.swap, self.up, self.down, self.restore = tools.swap, tools.up, tools.down, tools.restore
+        self.box_a.picked.connect(self._picked_a)
+        self.box_b.picked.connect(self._picked_b)
+        self.swap.clicked.connect(self._swap)
+        self.up.clicked.connect(self.previous_change)
+        self.down.clicked.connect(self.next_change)
+        self.only.toggled.connect(self._show_rows)
+        self.restore.clicked.connect(self._restore_all)
+        self.inline = tools.inline
+        self.inline.toggled.connect(self.set_inline)
+        tools.hidden.clicked.connect(self.show_hidden)
+        self.copies.fill(tools.copies)
+        self.table = DiffTable(self.model)
+        self.inline.setChecked(preferences.remembered("diff-inline", False) is True)
+        self.value = ValuePane()
+        self.value.hide()
+        self._split = boxes.split(self.table, self.value)
+        self._split.setStretchFactor(0, 3)
+        self._split.setStretchFactor(1, 2)
+        self._stack = states.StateStack(self._split)
+        column = boxes.column(self)
+        column.addWidget(self.tools)
+        column.addWidget(states.hair())
+        column.addWidget(self._stack, 1)
+        self.table.value_asked.connect(self.toggle_value)
+        self.table.next_asked.connect(self.next_change)
+        self.table.previous_asked.connect(self.previous_change)
+        self.table.escaped.connect(self.hide_value)
+        self.table.menu_asked.connect(self._menu)
+        self.table.doubleClicked.connect(self._double_clicked)
+        self.table.selectionModel().currentChanged.connect(self._moved)
+        self.table.clicked.connect(self._make_current)
+        self.value.closed.connect(self.hide_value)
+        self.setFocusProxy(self.table)
+
+    # --- what is compared
+
+    def set_ab_choices(self, versions: Sequence[Version]) -> None:
+        """Offer these versions, newest first, in both boxes."""
+        self.choices.fill(versions)
+        self.box_a.again()
+        self.box_b.again()
+
+    def compare(self, id: Value, a: Version | None, b: Version) -> None:
+        """Read and compare two versions; without ``a`` there is only one version to show."""
+        self._asked = (id, a, b)
+        self.ignored = ignored_paths.kept(self._session.source, self._ns)  # another tab may have hidden more
+        self.box_a.put(a)
+        self.box_b.put(b)
+        session, ns, ignored = self._session, self._ns, self.ignored
+
+        def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
+            if a is None:
+                alone = session.version(ns, id, b.v)
+                if alone.content is None:
+                    raise Refused(f"{name_of(b)} cannot be shown: {alone.detail or alone.state}.")
+                found = Comparison(alone, alone, Diff(()))
+            else:
+                found = session.compare(ns, id, a.v, b.v)
+            return found, planned(found, progress, ignored)
+
+        title = f"Comparing {name_of(a)} with {name_of(b)}" if a is not None else f"Reading {name_of(b)}"
+        self._stack.show_loading(title, self._stop)
+        self._task = tasks.run(
+            work,
+            done=self._compared,
+            failed=self._failed,
+            cancelled=self._cancelled,
+            owner=self,
+            key="compare",
+            title="Comparing versions",
+        )
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        """Show a comparison that is there already."""
+        self.box_a.put(comparison.a)
+        self.box_b.put(comparison.b)
+        self._asked = None
+        self._plan_again(comparison)
+
+    def _plan_again(self, comparison: Comparison) -> None:
+        ignored = self.ignored
+
+        def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
+            return comparison, planned(comparison, progress, ignored)
+
+        self._task = tasks.run(
+            work, done=self._compared, failed=self._failed, cancelled=self._cancelled, owner=self, key="compare"
+        )
+
+    def clear(self) -> None:
+        """Nothing is compared any more."""
+        if self._task is not None:
+            self._task.drop()
+        self.id = self._asked = self._answered = self.comparison = self._plan = None
+        self.choices.fill([])
+        self.box_a.put(None)
+        self.box_b.put(None)
+        self._drop_value()
+        self.model.show(None, ("", ""), True)
+        self._stack.show_empty(*NOTHING, icon="git-diff")
+        self._say()
+        self.showing.emit()
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _cancelled(self) -> None:
+        if self.comparison is not None:
+            self._stay_at(self.comparison)
+            self._show_rows()
+        else:
+            self._stack.show_empty("The comparison was stopped", "", [("Compare again", self._again)], icon="hourglass")
+
+    def _again(self) -> None:
+        if self._asked is not None:
+            self.compare(*self._asked)
+
+    def _failed(self, error: BaseException) -> None:
+        asked = self._asked
+        again = (lambda: self.compare(*asked)) if asked is not None else self._again
+        alone = asked is not None and asked[1] is None
+        what = "This version could not be shown" if alone else "These versions could not be compared"
+        self._stack.show_failed(error, again, what)
+        if self._stack.kind == "content" and self.comparison is not None:
+            self._stay_at(self.comparison)  # without a connection what was compared before stays
+            return
+        self.id = self._answered = self.comparison = self._plan = None
+        self.model.show(None, ("", ""), True)
+        self._say()
+        self.showing.emit()
+
+    def _stay_at(self, comparison: Comparison) -> None:
+        """What was asked for last does not come: boxes, rows and what is done with them belong together again."""
+        self._asked = self._answered
+        self.box_a.put(comparison.a)
+        self.box_b.put(comparison.b)
+
+    def _compared(self, found: tuple[Comparison, Plan]) -> None:
+        self.comparison, self._plan = found
+        # Only now: until here the rows on show, and what is restored from them, are of the document before.
+        self._answered = self._asked
+        self.id = self._asked[0] if self._asked is not None else self.id
+        self._alone = self._asked is not None and self._asked[1] is None
+        self._show_rows()
+        self.showing.emit()
+
+    def _show_rows(self) -> None:
+        """Show the comparison with all fields or only with what changed."""
+        if self.comparison is None or self._plan is None:
+            return
+        a, b, ready = self.comparison.a, self.comparison.b, self._plan
+        only, number = self.only.isChecked(), max(0, self.model.current)
+        again = self._rows_of is self.comparison  # in another form, or with other fields hidden
+        self._rows_of = self.comparison
+        if not ready.changes and only:
+            self.model.show(ready, (_title(a), _title(b)), True)
+            show_all: list[states.Choice] = [("Show all fields", lambda: self.only.setChecked(False))]
+            if ready.hidden:
+                words = f"{name_of(a)} and {name_of(b)} differ in hidden fields only"
+                help = f"{wording.many(ready.hidden, 'change is', 'changes are')} hidden."
+                show_all = [("Show the hidden fields…", self.show_hidden), *show_all]
+            elif self._alone:
+                words = f"{name_of(b)} is the only version" if b.v is not None else "This is the only version"
+                help = "There is nothing to compare it with."
+            else:
+                words, help = f"{name_of(a)} and {name_of(b)} are the same", "Their contents are equal, byte for byte."
+            self._stack.show_empty(words, help, show_all, icon="git-diff")
+        else:
+            self.model.show(ready, (_title(a), _title(b)), only)
+            self._stack.show_content()
+            if ready.changes:
+                self._go(min(number, len(ready.changes) - 1) if again else 0)
+        self._say()
+        if self._here() is None:
+            self._drop_value()
+        elif not self.value.isHidden():
+            self._show_value()
+
+    def _say(self) -> None:
+        ready = self._plan
+        total = 0 if ready is None else len(ready.changes)
+        self.counts.put({} if ready is None else ready.counts)
+        if ready is not None and ready.coarse:
+            self.counts.setToolTip(f"{self.counts.toolTip()}\n{COARSE}")
+        self.tools.say(self.model.current + 1, total)
+        self.only.setEnabled(ready is not None)
+        self.tools.copy.setEnabled(self.comparison is not None)
+        self.tools.say_hidden(len(self.ignored.patterns), ready.hidden if ready is not None else 0)
+        self.swap.setEnabled(self.comparison is not None and not self._alone)
+        why = self.why_not_restore()
+        self.restore.setEnabled(not why)
+        self.restore.setToolTip(why or "Make A, or some of its fields, the content of a new version")
+
+    def say_writable(self) -> None:
+        """Offer to restore, or not, as the connection allows now."""
+        self._say()
+
+    def why_not_restore(self) -> str:
+        """Why nothing can be restored from A, one sentence; "" where it can."""
+        if self.comparison is None or self.id is None:
+            return "Nothing is compared yet."
+        if self._session.read_only:
+            return "This connection is read-only."
+        if self.comparison.a.current or self._alone:
+            return "A is the current version; choose an earlier one."
+        return "A has no version number." if self.comparison.a.v is None else ""
+
+    # --- choosing A and B
+
+    def _picked_a(self, version: Version) -> None:
+        other = self.box_b.version
+        self.ab_chosen.emit(version.v, other.v if other is not None else None)
+
+    def _picked_b(self, version: Version) -> None:
+        other = self.box_a.version
+        self.ab_chosen.emit(other.v if other is not None else None, version.v)
+
+    def _swap(self) -> None:
+        a, b = self.box_a.version, self.box_b.version
+        if a is not None and b is not None:
+            self.ab_chosen.emit(b.v, a.v)
+
+    # --- moving among changes
+
+    def next_change(self) -> None:
+        """Go to the next change, from the row that the arrows are at."""
+        self._go(self.model.next_from(self.table.currentIndex()))
+
+    def previous_change(self) -> None:
+        """Go to the change before."""
+        self._go(self.model.previous_from(self.table.currentIndex()))
+
+    def _go(self, number: int) -> None:
+        index = self.model.go(number)
+        if not index.isValid():
+            return
+        above = index.parent()
+        while above.isValid():
+            self.table.expand(above)
+            above = above.parent()
+        field = index.siblingAtColumn(FIELD)
+        chosen = self.table.selectionModel()
+        chosen.clearSelection()
+        chosen.setCurrentIndex(field, chosen.SelectionFlag.NoUpdate)
+        hint = QAbstractItemView.ScrollHint
+        seen = self.table.viewport().rect().contains(self.table.visualRect(field))
+        self.table.scrollTo(field, hint.EnsureVisible if seen else hint.PositionAtCenter)
+        self._say()
+
+    def _make_current(self, index: QModelIndex) -> None:
+        number = self.model.number_of(index)
+        if number is not None and number != self.model.current:
+            self.model.go(number)
+            self._say()
+
+    def _moved(self, now: QModelIndex, before: QModelIndex) -> None:
+        self._make_current(now)  # the next change is the one after the row that the arrows are at
+        if not self.value.isHidden() and now.isValid():
+            self._show_value()
+
+    # --- the whole value below
+
+    def toggle_value(self) -> None:
+        """Show the current row's whole value below, or hide it."""
+        if self.value.isHidden():
+            if self._here() is not None:
+                self.value.show()
+                self._show_value()
+        else:
+            self.hide_value()
+
+    def hide_value(self) -> None:
+        """Close the value below."""
+        if not self.value.isHidden():
+            self.value.hide()
+            self.table.setFocus()
+
+    def _drop_value(self) -> None:
+        """Close a value of which no row is left; the focus is taken only from within it, not from a list."""
+        if self.value.isAncestorOf(QApplication.focusWidget() or self):
+            self.hide_value()
+        self.value.hide()
+
+    def _double_clicked(self, index: QModelIndex) -> None:
+        node = self.model.node(index)
+        if node is not None and not node.has_kids and self.value.isHidden():
+            self.toggle_value()
+
+    def _here(self) -> Node | None:
+        node = self.model.node(self.table.currentIndex())
+        if node is None and self.model.current >= 0:
+            node = self.model.node(self.model.go(self.model.current))
+        return node if node is not None and node.kind not in ("fold", "broken") else None
+
+    def _show_value(self) -> None:
+        node = self._here()
+        if node is None or self.comparison is None:
+            return
+        tint = node.tint or (node.op.op if node.op is not None else "replace")
+        names = (f"A  {name_of(self.comparison.a)}", f"B  {name_of(self.comparison.b)}")
+        title = text.path_text(node.path) or "the whole document"
+        self.value.show_pair(title, node.value("a"), node.value("b"), symbols.CHANGES[tint][2], names)
+
+    # --- copying and restoring
+
+    def _menu(self, index: QModelIndex, where: QPoint) -> None:
+        node = self.model.node(index)
+        if node is not None and node.kind not in ("fold", "broken"):
+            self.menu(node).popup(where)
+
+    def menu(self, node: Node) -> QMenu:
+        """What can be done with a row."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+
+        def add(words: str, call: Callable[[], object], enabled: bool = True, why: str = "") -> None:
+            action = menu.addAction(wording.item(words))
+            action.triggered.connect(lambda: call())
+            action.setEnabled(enabled)
+            action.setToolTip(why)
+
+        add("Show the whole value", self._open_value)
+        menu.addSeparator()
+        self.copies.row(menu, node)
+        self.copies.fill(menu)
+        if node.path:
+            menu.addSeparator()
+            named = ignored_paths.pattern_text(ignored_paths.pattern_of(node.path))
+            if self.ignored.hides_path(node.path):
+                add("Hidden fields…", self.show_hidden)
+            else:
+                add(f"Hide {named}", lambda: self.hide_path(node.path))
+        if not node.is_hidden and (node.op is not None or node.kind == "parent"):
+            menu.addSeparator()
+            path = restorable(node, self.comparison is None or self.comparison.b.current)
+            name = text.path_text(path) if path else "everything"
+            why = self.why_not_restore()
+            add(f"Restore {name} from A…", lambda: self._restore(path), not why, why)
+        return menu
+
+    def _open_value(self) -> None:
+        if self.value.isHidden():
+            self.toggle_value()
+
+    def _copied(self) -> tuple[Comparison, Sequence[Operation]] | None:
+        if self.comparison is None or self._plan is None:
+            return None
+        return self.comparison, self._plan.changes
+
+    # --- what is hidden, and how it is drawn
+
+    def set_inline(self, on: bool) -> None:
+        """Show both values in one column, or side by side; remembered."""
+        self.inline.setChecked(on)
+        preferences.remember("diff-inline", on)
+        self.table.set_inline(on)
+        self.showing.emit()
+
+    def hide_path(self, path: Path) -> None:
+        """Leave the changes at a path and below it out, in this collection, from now on."""
+        self._ignore(ignored_paths.kept(self._session.source, self._ns).with_path(path))
+
+    def show_hidden(self) -> None:
+        """List what is hidden."""
+        kept = ignored_paths.kept(self._session.source, self._ns)
+        if kept != self.ignored:
+            self._ignore(kept)
+        found = self.comparison.diff.operations if self.comparison is not None else ()
+        sheet = HiddenSheet(self, self._ns, self.ignored, self.ignored.counted(found))
+        sheet.shown.connect(self.show_again)
+        sheet.open()
+
+    def show_again(self, pattern: Pattern | None) -> None:
+        """Hide a pattern no longer, or None: nothing."""
+        # What is kept, and not what this panel knows of it: another tab may have hidden more meanwhile.
+        kept = ignored_paths.kept(self._session.source, self._ns)
+        self._ignore(Ignored() if pattern is None else kept.without(pattern))
+
+    def _ignore(self, ignored: Ignored) -> None:
+        ignored_paths.keep(self._session.source, self._ns, ignored)
+        self.ignored = ignored
+        self._say()
+        if self._task is not None and self._task.running:
+            self._again()  # what is under way was begun with the other list
+        elif self.comparison is not None:
+            self._plan_again(self.comparison)
+
+    def _restore_all(self) -> None:
+        self._restore(())
+
+    def _restore(self, path: Path) -> None:
+        if self.comparison is not None and self.id is not None and not self.why_not_restore():
+            self.restore_asked.emit(self.id, self.comparison.a.v, [path] if path else None)
+
+    def _preference(self, name: str) -> None:
+        if name == "zone":
+            self.model.redraw()
+            if self.comparison is not None:
+                self._show_rows()
+
+
+def planned(comparison: Comparison, progress: tasks.Progress, ignored: Ignored) -> Plan:
+    """A comparison made ready to be shown; for a task."""
+    a, b = comparison.a.content or b"", comparison.b.content or b""
+    return plan(a, b, comparison.diff, progress, ignored.hides if ignored else None)
+
+
+def restorable(node: Node, onto_b: bool = True) -> Path:
+    """The path to restore for a row; () is everything. ``onto_b``: it is restored onto B, not onto a later version.
+
+    Positions mean nothing in a version whose elements have moved since, so such arrays are restored as a whole.
+    """
+    a, b = node.path_a, node.path_b
+    path = b if a is None else a
+    assert path is not None
+    if isinstance(node.op, Add | Remove | Move) and path and isinstance(path[-1], int):
+        path = path[:-1]
+    if a is not None and b is not None:
+        alike = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(path))
+        path = path[: min(alike, len(path))]
+    if not onto_b:
+        path = path[: next((i for i, step in enumerate(path) if isinstance(step, int)), len(path))]
+    return path
+
+
+def _title(version: Version) -> str:
+    """``v14, current, 20 Nov 2026 14:26``."""
+    state = version.state if version.state in ("damaged", "unproven") else ""
+    parts = [name_of(version), "current" if version.current and version.v is not None else "", state]
+    return ", ".join(part for part in (*parts, wording.moment(version.at).lstrip("0")) if part)

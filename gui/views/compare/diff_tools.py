@@ -1,0 +1,133 @@
+"""The row above a comparison: which versions, how many changes, the way from one to the next, restore."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
+
+from gui.style import boxes, icons, states, symbols, theme, wording
+from gui.views.compare.version_box import VersionBox, VersionChoices
+
+NARROW = 1060  # below it words give way to the counts
+COUNTED = (
+    ("add", "added"), ("remove", "removed"), ("replace", "changed"), ("retype", "retyped"),
+    ("move", "moved"), ("reorder", "reordered"), ("text", "text edited"),
+)  # fmt: skip
+
+
+class Counts(QWidget):
+    """How many changes there are of each kind, as badges; those that do not fit are in the tooltip."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._badges: list[tuple[str, str]] = []
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setMinimumHeight(theme.px(26))
+
+    def put(self, counts: dict[str, int]) -> None:
+        """Show other counts."""
+        self._badges = [(op, f"{counts[op]:,} {word}") for op, word in COUNTED if counts.get(op)]
+        words = ", ".join(label for _, label in self._badges)
+        self.setToolTip(words)
+        self.setAccessibleName(words or "no changes")
+        self.update()
+
+    @property
+    def words(self) -> list[str]:
+        """The badges' texts."""
+        return [label for _, label in self._badges]
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(320), theme.px(26))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme.px(20), theme.px(26))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        x, middle, gap = 0.0, self.height() / 2, theme.px(8)
+        badges = self._badges
+        if sum(symbols.badge_width(label, op) + gap for op, label in badges) - gap > self.width():
+            badges = [(op, label.split(" ")[0]) for op, label in badges]  # no room for words: the symbols say it too
+        for op, label in badges:
+            ink, ground, _, _ = symbols.CHANGES[op]
+            if x + symbols.badge_width(label, op) > self.width():
+                break
+            x = symbols.badge(painter, x, middle, label, ink, ground, op) + gap
+        painter.end()
+
+
+class DiffTools(QWidget):
+    """The controls; the panel connects them."""
+
+    def __init__(self, choices: VersionChoices, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        row = boxes.row(self, 16, 7)
+        self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", choices)
+        self.swap = _tool("arrows-left-right", "Swap A and B", boxed=False)
+        self.counts = Counts()
+        self.position = states.words("", "second")
+        self.up = _tool("arrow-up", "Previous change (Ctrl+Up)")
+        self.down = _tool("arrow-down", "Next change (Ctrl+Down)")
+        self.only = QCheckBox("Only changes")
+        self.only.setProperty("small", True)
+        self.only.setChecked(True)
+        self.inline = _tool("rows", "Both values in one column (Ctrl+I)")
+        self.inline.setCheckable(True)
+        self.hidden = states.button("", None, "small", "quiet", icon="eye-slash")
+        self.hidden.setToolTip("Fields whose changes are hidden here: see the list, show them again")
+        self.hidden.hide()
+        self.copy = _tool("copy", "Copy the diff")
+        self.copies = QMenu(self.copy)
+        self.copy.setMenu(self.copies)
+        self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.restore = states.button("Restore from A…", None, "small", icon="arrow-counter-clockwise")
+        self._head = states.words("Compare", "head")
+        row.addWidget(self._head)
+        row.addWidget(self.box_a)
+        row.addWidget(self.swap)
+        row.addWidget(self.box_b)
+        row.addSpacing(theme.px(12))
+        row.addWidget(self.counts, 1)
+        row.addWidget(self.position)
+        row.addWidget(self.up)
+        row.addWidget(self.down)
+        row.addSpacing(theme.px(4))
+        row.addWidget(self.only)
+        row.addWidget(self.hidden)
+        row.addWidget(self.inline)
+        row.addWidget(self.copy)
+        row.addWidget(self.restore)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < theme.px(NARROW)
+        if narrow == self._head.isVisibleTo(self):
+            self._head.setVisible(not narrow)
+            self.restore.setText("Restore…" if narrow else "Restore from A…")
+
+    def say(self, number: int, total: int) -> None:
+        """Which change is the current one, from 1, and of how many."""
+        self.position.setText(f"Change {number:,} of {total:,}" if total else "")
+        self.up.setEnabled(number > 1)
+        self.down.setEnabled(number < total)
+
+    def say_hidden(self, paths: int, changes: int) -> None:
+        """How many changes are hidden, by how many paths."""
+        self.hidden.setVisible(paths > 0)
+        self.hidden.setText(f"{changes:,} hidden")
+        said = f"{wording.many(changes, 'change')} hidden by {wording.many(paths, 'path')}"
+        self.hidden.setAccessibleName(said)
+        self.hidden.setToolTip(f"{said}; see the list, show them again")
+
+
+def _tool(icon: str, words: str, boxed: bool = True) -> QToolButton:
+    made = QToolButton()
+    made.setIcon(icons.icon(icon))
+    made.setIconSize(QSize(theme.px(14), theme.px(14)))
+    made.setToolTip(words)
+    made.setAccessibleName(words)
+    made.setProperty("boxed", boxed)
+    made.setFixedSize(theme.px(26), theme.px(26))
+    return made

@@ -1,0 +1,209 @@
+"""The draft in the window: what is typed as fields or as JSON becomes steps on one content, and every part shows it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, tasks
+from gui.parts.fields.edit_changes import Change, Changes, path_text
+from gui.parts.fields.edit_steps import Edit, Spot
+from gui.parts.fields.field_nodes import Node
+from gui.views.edit.editor_view import EditorView
+from model.values import canonical
+
+LARGE = 1024 * 1024  # bytes above which differences are looked for in a task
+
+
+class DraftPanel(EditorView):
+    """Holds the edit; knows nothing of the database. ``edited`` follows each change, ``shown`` its display."""
+
+    edited = Signal()
+    shown = Signal()
+    whole_asked = Signal(object, object)  # Value, path: Space was pressed on a field
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._edit = Edit(canonical.EMPTY)
+        super().__init__(lambda: self._edit, parent)
+        self._changes: Changes | None = None
+        self._writable = False
+        self.menus.edited.connect(self._spot_edited)
+        self.menus.told.connect(self.tell)
+        self.menus.revert_asked.connect(self._revert_node)
+        self.tree.revert_asked.connect(self._revert_node)
+        self.tree.whole_asked.connect(self._show_whole)
+        self.tree.typing_changed.connect(self.shown)
+        self.json.edited.connect(self._json_edited)
+        self.json.error_changed.connect(self._json_error)
+        self.json.typing_changed.connect(self.shown)
+        self.head.view_chosen.connect(self.show_json)
+        self.head.add.clicked.connect(self.add_field)
+        self.side.revert_all_asked.connect(self.revert_all)
+        self.side.revert_asked.connect(self.revert)
+        self.side.change_opened.connect(self.show_change)
+        self.foot.undo.clicked.connect(self.undo)
+        self.keys(("Ctrl+Z", self.undo), ("Ctrl+Shift+Z", self.redo))
+
+    @property
+    def content(self) -> bytes:
+        """The draft, as it would be saved."""
+        return self._edit.content
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether anything is unsaved, a value or text being typed included."""
+        return self._edit.is_dirty or self.tree.is_typing or self.json.is_typing or bool(self.json.error)
+
+    @property
+    def changed_count(self) -> int:
+        """How many fields are changed, as far as is known."""
+        known = len(self._changes) if self._changes is not None else 0
+        return max(known, 1 if self.is_dirty else 0)
+
+    def tell(self, said: str) -> None:
+        """Say what was done."""
+        messages.tell(self, said)
+
+    def set_writable(self, may: bool) -> None:
+        """Whether anything can be typed at all."""
+        self._writable = may
+        self.tree.may_edit = may and not self.json.error
+        self.json.set_editable(may)
+        self.head.add.setEnabled(may)
+
+    def begin(self, edit: Edit) -> None:
+        """Another edit from now on."""
+        self._edit = edit
+        self.show_draft()
+
+    # --- showing
+
+    def _spot_edited(self, spot: Spot | None) -> None:
+        self.show_draft()
+        self.menus.show_spot(spot)
+        self.edited.emit()
+
+    def show_draft(self) -> None:
+        """Bring every part in line with the draft."""
+        base, content = self._edit.base, self._edit.content
+        if len(content) + len(base) <= 2 * LARGE or base == content:
+            self._show_changes(Changes(base, content))
+            return
+        # The fields are right at once; their marks follow.
+        known = self._changes if self._changes is not None and self._changes.base is base else None
+        self.model.set_content(content, known)
+        tasks.run(
+            lambda _: Changes(base, content),
+            done=self._show_changes,
+            failed=self._not_compared,
+            owner=self,
+            key="changes",
+        )
+
+    def _show_changes(self, changes: Changes) -> None:
+        self._changes = changes
+        self.model.set_content(self._edit.content, changes)
+        self.side.show_changes(changes)
+        if self.is_json:
+            self.json.show_content(self._edit.content)
+        self.shown.emit()
+
+    def _not_compared(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    def show_change(self, change: Change) -> None:
+        """Go to the field of a change."""
+        self.show_json(False)
+        self.reveal(change.path)
+        self.tree.setFocus()
+
+    def _show_whole(self, node: Node) -> None:
+        self.whole_asked.emit(node.value, self.model.path(node))
+
+    # --- JSON
+
+    def _json_edited(self, content: bytes) -> None:
+        if self._edit.apply(content, "change the JSON"):
+            self._spot_edited(None)
+
+    def _json_error(self) -> None:
+        wrong = bool(self.json.error)
+        self.tree.may_edit = self._writable and not wrong
+        if wrong:
+            said = "The JSON text is not a document yet, so the fields cannot be changed."
+            self.notices.put("json", "note", said, [("Show it", self._go_to_json), ("Drop the text", self.drop_text)])
+            self.notices.hide_one("json", self.is_json)
+        else:
+            self.notices.clear("json")
+        self.shown.emit()
+
+    def _go_to_json(self) -> None:
+        self.show_json(True)
+        self.json.go_to_error()
+
+    def drop_text(self) -> None:
+        """Forget JSON text that is no document; the draft is what was read last."""
+        self.json.forget_text()
+
+    def show_json(self, as_json: bool) -> None:
+        """Show the draft as JSON, or as fields."""
+        if as_json and not self.tree.commit():
+            as_json = False
+        if as_json:
+            self.json.show_content(self._edit.content)
+            self._views.setCurrentWidget(self.json)
+            self.json.text.setFocus()
+        else:
+            self.json.flush()
+            self._views.setCurrentWidget(self.tree)
+            self.tree.setFocus()
+        self.head.views.button(int(as_json)).setChecked(True)
+        self.notices.hide_one("json", as_json)
+
+    # --- steps
+
+    def undo(self) -> None:
+        """Take the last step back; in JSON, the last typing."""
+        if self.is_json and self.json.text.document().isUndoAvailable():
+            self.json.text.undo()
+        elif not self.json.error:
+            self._step(back=True)
+
+    def redo(self) -> None:
+        """Do it again."""
+        if self.is_json and self.json.text.document().isRedoAvailable():
+            self.json.text.redo()
+        elif not self.json.error:
+            self._step(back=False)
+
+    def _step(self, back: bool) -> None:
+        if self.tree.has_editor:
+            self.tree.give_up()
+        step = self._edit.undo() if back else self._edit.redo()
+        if step is not None:
+            self._spot_edited(step.spot)
+
+    def _revert_node(self, node: Node) -> None:
+        change = self.model.change_of(node)
+        if change is not None:
+            self.revert(change)
+
+    def revert(self, change: Change) -> None:
+        """Take one change back, as a step."""
+        if self._changes is None or not self.tree.may_edit or not self.tree.commit():
+            return
+        made = self._changes.reverted(self._edit.content, change)
+        if self._edit.apply(made, f"revert {path_text(change)}"):
+            self._spot_edited(None)
+
+    def revert_all(self) -> None:
+        """Back to the version the draft began from, as one step that can be undone."""
+        self.tree.give_up()
+        if self.tree.may_edit and self._edit.apply(self._edit.base, "revert everything"):
+            self._spot_edited(None)
+
+    def add_field(self) -> None:
+        """Add a field beside the chosen one, and type its name."""
+        self.show_json(False)
+        if self.tree.may_edit and self.tree.commit():
+            self.menus.add(self.model.node(self.tree.currentIndex()))

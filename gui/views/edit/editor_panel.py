@@ -1,0 +1,493 @@
+"""One document to edit, by field or as JSON: the draft, what it changed, and the guarded write that saves it.
+
+The draft is bytes and belongs to the version it began from; a refresh, a closed tab or another tab's save never end it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, tasks
+from gui.parts.draft_saver import Keeper
+from gui.parts.fields.edit_steps import Edit
+from gui.parts.fields.field_model import VALUE
+from gui.parts.saver import Saver
+from gui.style import preferences, wording
+from gui.style.wording import version
+from gui.views.edit.draft_panel import LARGE, DraftPanel
+from gui.views.edit.last_set_column import LastSetColumn
+from model.diff import diff, patch
+from model.errors import NotFound, Refused
+from model.records import Draft, Opened, Outcome, Sending, Version
+from model.session import Conflict, Session
+from model.values import canonical
+from model.values.canonical import Value
+
+FEW = 200  # top-level fields up to which what they hold is opened at once
+SHORT = 50  # fields or elements of such a one; a longer one would hide what stands below it
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A document as it was read for editing."""
+
+    opened: Opened
+    draft: Draft | None
+    missing: str | None  # why writing waits for an index
+    trouble: str  # a draft that cannot be read
+    gone: bool = False  # only the draft is left
+
+
+def load(session: Session, ns: str, id: Value, draft: Draft | None) -> _Loaded:
+    """Read the document, its draft and whether an index is missing; runs in a task."""
+    trouble = ""
+    if draft is None:
+        try:
+            draft = session.drafts.get(session.source, ns, id)
+        except Refused as refusal:
+            trouble = str(refusal)
+    try:
+        opened = session.open_document(ns, id)
+    except NotFound:
+        if draft is None:
+            raise
+        shown = canonical.document([("_id", id), *canonical.fields(draft.content)])
+        return _Loaded(Opened(ns, id, origin_of(draft), ("_id",), True, "", shown), draft, None, trouble, gone=True)
+    missing = None if session.read_only else session.missing_index(ns)
+    return _Loaded(opened, draft, missing, trouble)
+
+
+def origin_of(draft: Draft) -> Version:
+    """The version that a draft began from, as far as the draft knows it."""
+    content = draft.base_content
+    return Version(draft.base_v, None, None, "none", "unproven", False, None, len(content), content=content)
+
+
+class EditorPanel(DraftPanel):
+    """See the module's docstring."""
+
+    dirty_changed = Signal(bool)
+    saved = Signal(object)  # Outcome
+    conflict_found = Signal(object)  # Conflict
+    history_asked = Signal()
+    compare_asked = Signal()
+    loaded = Signal(object)  # Opened
+
+    def __init__(
+        self, session: Session, ns: str, id: Value, draft: Draft | None = None, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session, self.ns, self.id = session, ns, id
+        self._opened: Opened | None = None
+        self._base: Version | None = None
+        self._latest: Version | None = None  # what is in the database, as far as is known
+        self._missing: str | None = None
+        self._was_dirty = False
+        self._previewed_for: tuple[Version, bytes] | None = None
+        self._saver = Saver(session, ns, id, self)
+        self._saver.applied.connect(self._applied)
+        self._saver.conflicted.connect(self._conflicted)
+        self._saver.refused.connect(self._refused)
+        self._saver.unknown.connect(self._unknown)
+        self._saver.changed.connect(self._show_foot)
+        self._keeper = Keeper(session, ns, id, self)
+        self._keeper.kept.connect(self.foot.draft_kept)
+        self._keeper.failed.connect(self._not_kept)
+        self._preview = QTimer(self)
+        self._preview.setSingleShot(True)
+        self._preview.setInterval(300)
+        self._preview.timeout.connect(self._ask_preview)
+        preferences.signals.changed.connect(self._preference)
+        self.last_set = LastSetColumn(
+            self.head.last_set, self.tree, self.model, lambda progress: session.chain(ns, id, progress, progress.put)
+        )
+        self.keys(("Ctrl+L", self.head.last_set.click))
+        self.shown.connect(self._follow_fields)
+        self.edited.connect(self._keep)
+        self.shown.connect(self._show_foot)
+        self.shown.connect(self._preview.start)
+        self.head.id.setText(wording.plain(id))
+        self.head.compare.clicked.connect(self.compare_asked)
+        self.head.history.clicked.connect(self.history_asked)
+        self.foot.discard.clicked.connect(self._ask_discard)
+        self.foot.save.clicked.connect(self.save)
+        self.keys(("Ctrl+S", self.save), ("Ctrl+D", self.compare_asked.emit), ("Ctrl+Shift+H", self.history_asked.emit))
+        self._load(draft)
+
+    # --- what is open
+
+    @property
+    def base(self) -> Version | None:
+        """The version that the draft began from; None until it is loaded."""
+        return self._base
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the document is there."""
+        return self._opened is not None
+
+    def _load(self, draft: Draft | None = None) -> None:
+        session, ns, id = self._session, self.ns, self.id
+        self.states.show_loading(f"Reading {wording.plain(id)}")
+        tasks.run(
+            lambda _: load(session, ns, id, draft),
+            done=self._loaded,
+            failed=self._load_failed,
+            owner=self,
+            key="load",
+            title=f"Reading {wording.plain(id)}",
+        )
+
+    def _load_failed(self, error: BaseException) -> None:
+        if self._edit.is_dirty:
+            self.notices.put("reload", "failed", tasks.describe(error)[0], [("Try again", self.reload)])
+            self.states.show_content()
+            return
+        title = (
+            f"{wording.plain(self.id)} is not there"
+            if isinstance(error, NotFound)
+            else "This document could not be read"
+        )
+        self.states.show_failed(error, self._load, title)
+
+    def _loaded(self, loaded: _Loaded) -> None:
+        opened, draft = loaded.opened, loaded.draft
+        first = self._opened is None
+        self._opened, self._missing = opened, loaded.missing
+        self._latest = None if loaded.gone else opened.base
+        self.notices.clear("reload")
+        if first and draft is not None:
+            self._take_draft(draft)
+        if not self.is_behind:  # the same content: the record that was just read guards the next save
+            self._base = opened.base
+        if (first or not self.is_dirty) and not loaded.gone:
+            self._take_base(opened.base)
+        if loaded.trouble:
+            self.notices.put("draft", "note", loaded.trouble)
+        self._show_locked(opened)
+        self._say_writable()
+        self._say_moved()
+        self.states.show_content()
+        self.show_draft()
+        if first:
+            self._first_look()
+        self.loaded.emit(opened)
+
+    def _follow_fields(self) -> None:
+        self.last_set.follow(self._base, self._changes.now if self._changes is not None else lambda path: path)
+
+    def _first_look(self) -> None:
+        if len(self.content) < LARGE and self.model.rowCount() <= FEW and not self.model.root.is_long:
+            for index in [self.model.index(row, 0) for row in range(self.model.rowCount())]:
+                if self.model.canFetchMore(index):
+                    self.model.fetchMore(index)
+                if 0 < self.model.rowCount(index) <= SHORT:
+                    self.tree.expand(index)
+        rows = (self.model.index(row, VALUE) for row in range(self.model.rowCount()))
+        own = next((index for index in rows if index.flags() & Qt.ItemFlag.ItemIsEditable), self.model.index(0, VALUE))
+        self.tree.setCurrentIndex(own)
+        if self.head.isAncestorOf(self.window().focusWidget() or self.window()):
+            self.tree.setFocus()
+
+    def _take_base(self, base: Version) -> None:
+        """Show a version, unless there is an edit; undo of what was saved just now stays."""
+        content = base.content or canonical.EMPTY
+        if self._edit.is_dirty:
+            return
+        self._base = base
+        if content != self._edit.base:
+            self._edit = Edit(content)
+
+    def _take_draft(self, draft: Draft) -> None:
+        self._base = origin_of(draft)
+        self._edit = Edit(draft.base_content, draft.content)
+        self.foot.draft_kept(draft.kept_at)
+
+    def _show_locked(self, opened: Opened) -> None:
+        before: list[tuple[str, Value]] = []
+        behind: list[tuple[str, Value]] = []
+        seen = False
+        for name, value in canonical.fields(opened.document) if opened.document else []:
+            if name in opened.locked:
+                kept = self._locked_value(name, value)
+                (behind if seen else before).extend([(name, kept)] if kept is not None else [])
+            else:
+                seen = True
+        self.model.set_locked(before, behind)
+
+    def _locked_value(self, name: str, value: Value) -> Value | None:
+        """What a locked field had in the version that the draft began from, as far as that is known."""
+        if name == "_id" or not self.is_behind or self._latest is None:
+            return value
+        return self._base.v if self._base is not None and value == self._latest.v else None
+
+    def reload(self) -> None:
+        """Read the document again. An edit stays as it is, on the version it began from."""
+        self._load()
+
+    def say_writable(self) -> None:
+        """Let it be edited, or not, as the connection allows now."""
+        if self._opened is None:
+            return
+        self._say_writable()
+        self._show_foot()
+        if not self._session.read_only:
+            self.reload()  # whether an index that writing needs is missing was not asked so far
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the database has moved on since the draft began, or lost the document."""
+        latest, base = self._latest, self._base
+        if base is None:
+            return False
+        return latest is None or (latest.v, latest.content) != (base.v, base.content)
+
+    def _say_moved(self) -> None:
+        self.head.now.put("")
+        if self.is_behind and self._latest is None:
+            self.head.now.put("deleted in the database", "warn", "warnT", "conflict")
+        elif self.is_behind and self._latest is not None:
+            now = version(self._latest.v)
+            self.head.now.put(
+                f"{now} in the database" if now else "changed in the database", "warn", "warnT", "conflict"
+            )
+
+    def _say_writable(self) -> None:
+        opened = self._opened
+        self.set_writable(opened is not None and opened.writable and not self._session.read_only)
+        if opened is not None and not opened.writable and opened.reason and opened.reason != self._missing:
+            self.notices.put("writable", "note", opened.reason)
+        else:
+            self.notices.clear("writable")
+        if self._missing:
+            self.notices.put("index", "note", self._missing, [("Create the index…", self._ask_index)])
+        else:
+            self.notices.clear("index")
+
+    def _keep(self) -> None:
+        if self._base is not None:
+            self._keeper.keep(self._base, self.content)
+
+    # --- the frame
+
+    def _show_foot(self) -> None:
+        dirty = self.is_dirty
+        base = version(self._base.v) if self._base is not None else ""
+        self.foot.show_state(dirty, self.changed_count, base, self.save_reason)
+        title = self._edit.undo_title
+        self.foot.undo.setEnabled(bool(title) or self.is_json)
+        self.foot.undo.setToolTip(wording.tip(f"Undo: {title} (Ctrl+Z)") if title else "Undo (Ctrl+Z)")
+        self.head.base.put(f"from {base}" if base else "")
+        if dirty != self._was_dirty:
+            self._was_dirty = dirty
+            self.dirty_changed.emit(dirty)
+
+    @property
+    def save_reason(self) -> str:
+        """Why it cannot be saved; "" where it can."""
+        opened = self._opened
+        if opened is None:
+            return "The document is not loaded yet"
+        if self._session.read_only:
+            return "This connection is read-only"
+        if not opened.writable:
+            return opened.reason or "This document cannot be written"
+        if self._missing:
+            return self._missing
+        if self._saver.hold_reason:
+            return self._saver.hold_reason
+        if self.json.error:
+            return "The JSON text is not a document yet"
+        return "" if self.is_dirty else "Nothing is changed"
+
+    def _ask_preview(self) -> None:
+        base, content = self._base, self.content
+        if base is None or not self._edit.is_dirty or self.is_behind:
+            self._previewed_for = None
+        if base is None or not self._edit.is_dirty:
+            self.side.show_sending(None, "Nothing is sent while nothing is changed.")
+            return
+        if self.is_behind:
+            self.side.show_sending(
+                None,
+                "The database has moved on since this draft began. Saving asks you first and writes nothing before.",
+            )
+            return
+        if self._previewed_for == (base, content):
+            return
+        self._previewed_for = (base, content)
+        session, ns, id = self._session, self.ns, self.id
+        tasks.run(
+            lambda _: session.preview(ns, id, base, content),
+            done=self._previewed,
+            failed=self._no_preview,
+            owner=self,
+            key="preview",
+        )
+
+    def _previewed(self, sending: Sending) -> None:
+        self.side.show_sending(sending)
+
+    def _no_preview(self, error: BaseException) -> None:
+        self.side.show_sending(None, tasks.describe(error)[0])
+
+    # --- saving
+
+    def _ask_discard(self) -> None:
+        count = self.changed_count
+        messages.confirm(
+            self,
+            "Discard this edit?",
+            f"{wording.many(count, 'changed field')} would be forgotten, and the draft with them.",
+            f"Discard {wording.many(count, 'change')}",
+            self.discard,
+            danger=True,
+        )
+
+    def discard(self) -> None:
+        """Forget the edit and its draft, and show what is in the database now."""
+        self.tree.give_up()
+        if self.json.error or self.json.is_typing:
+            self.json.forget_text()
+        self._keeper.forget()
+        self._keeper.flush()  # before it is read again
+        self._restart()
+        self.reload()
+
+    def _restart(self) -> None:
+        """Begin again from what is in the database, as far as is known."""
+        if self._latest is not None:
+            self._base = self._latest
+        self.begin(Edit(self._latest.content or canonical.EMPTY if self._latest is not None else self._edit.base))
+        self._say_moved()
+
+    def save(self) -> None:
+        """Save the draft over the version it began from; what becomes of it is signalled."""
+        if not self.tree.commit():
+            return
+        self.json.flush()
+        reason, base = self.save_reason, self._base
+        if self.json.is_typing:
+            reason = "What is typed is still being read; save again in a moment"
+        if reason or base is None:
+            messages.why_not(self, reason)
+            return
+        self.notices.clear("refused")
+        if self.is_behind:
+            self._saver.look(base, self._edit.content)
+        else:
+            self._saver.save(base, self._edit.content)
+
+    def act_on(self, conflict: Conflict, choice: str) -> None:
+        """Do what was chosen about a conflict; ``review`` and ``cancel`` are the window's to do."""
+        if choice == "take" and conflict.theirs is not None:
+            self._take_theirs(conflict.theirs)
+        elif choice == "overwrite" and conflict.theirs is not None:
+            self._saver.save(conflict.theirs, conflict.mine)
+        elif choice == "save_new":
+            self._saver.create(conflict.mine, None)
+        elif choice == "create_again":
+            self._saver.create(conflict.mine, self.id)
+        elif choice == "discard":
+            self.discard()
+
+    def _take_theirs(self, theirs: Version) -> None:
+        """Show the database's version; undo brings my edit back, over it."""
+        content = theirs.content or canonical.EMPTY
+        self._base = self._latest = theirs
+        self._edit.base = content
+        self._edit.apply(content, "take the database’s")
+        self.show_draft()
+        self._keeper.forget()
+        self.reload()
+
+    def _applied(self, outcome: Outcome, there: Version | None) -> None:
+        self.notices.clear("doubt")
+        if outcome.id is not None and outcome.id != self.id:
+            # Saved as another document: this one is as the database has it.
+            self._keeper.forget()
+            self._restart()
+        else:
+            self._saved_as(outcome, there)
+        self.saved.emit(outcome)
+        self.reload()
+
+    def _saved_as(self, outcome: Outcome, there: Version | None) -> None:
+        """Go on from what was saved; what was typed since stays an edit of it."""
+        sent = self._saver.sent
+        if there is None:
+            size = len(sent)
+            there = Version(outcome.version, None, None, "document", "present", True, None, size, content=sent)
+        self._base = self._latest = there
+        stored = there.content or sent
+        if stored == sent:
+            self._edit.base = sent
+        else:
+            self._edit = Edit(stored, stored if self.content == sent else patch(stored, diff(sent, self.content)))
+        if self._edit.is_dirty:
+            self._keep()
+        else:
+            self._keeper.forget()
+        self.show_draft()
+        self._say_moved()
+
+    def _conflicted(self, conflict: Conflict) -> None:
+        self.notices.clear("doubt")
+        self._latest = conflict.theirs
+        self._say_moved()
+        self.conflict_found.emit(conflict)
+
+    def _refused(self, sentence: str) -> None:
+        self.notices.put("refused", "failed", f"Nothing was saved. {sentence}" if sentence else "Nothing was saved.")
+
+    def _unknown(self, outcome: Outcome) -> None:
+        self.notices.doubt(f"It is not known whether {self._saver.sent_name} was saved", outcome, self._saver.settle)
+
+    def _not_kept(self, sentence: str) -> None:
+        self.notices.put("draft", "note", f"The draft could not be kept on disk: {sentence}")
+
+    def _ask_index(self) -> None:
+        session, ns = self._session, self.ns
+        messages.confirm(
+            self,
+            f"Create the unique index on {ns}?",
+            "Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile.",
+            "Create the index",
+            lambda: tasks.run(
+                lambda _: session.create_index(ns),
+                done=self._index_made,
+                failed=self._index_failed,
+                owner=self,
+                title="Creating an index",
+            ),
+        )
+
+    def _index_made(self, outcome: Outcome) -> None:
+        if outcome.kind == "applied":
+            self.tell("The index is there; saving is possible now")
+        else:
+            self.notices.put("refused", "failed", outcome.detail)
+        self.reload()
+
+    def _index_failed(self, error: BaseException) -> None:
+        self.notices.put("refused", "failed", tasks.describe(error)[0])
+
+    # --- the rest
+
+    def _preference(self, name: str) -> None:
+        if name == "zone" and not self.tree.has_editor:
+            self.set_zone(preferences.zone())
+
+    def keep_now(self) -> None:
+        """Take what is being typed and keep the draft at once; for a tab that closes."""
+        self.tree.commit()
+        self.json.flush(wait=True)  # an answer would come too late
+        self._keeper.flush()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.keep_now()
+        super().closeEvent(event)

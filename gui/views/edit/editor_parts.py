@@ -1,0 +1,215 @@
+"""The editor's frame: the row above the fields with its tabs and buttons, and the bar below with Save."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSizePolicy, QWidget
+
+from gui.style import boxes, preferences, symbols, theme
+from gui.style.states import button, tool, words
+from gui.style.wording import many
+
+UNCHANGED = "Nothing is changed"
+
+
+class Pill(QWidget):
+    """A badge as a widget: words in a token's colours, with a symbol where one is given."""
+
+    def __init__(self, said: str = "", ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.put(said, ink, ground, symbol)
+        theme.signals.changed.connect(self.updateGeometry)
+
+    def put(self, said: str, ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
+        """Say something else; nothing hides it."""
+        self.said, self._ink, self._ground, self._symbol = said, ink, ground, symbol
+        self.setAccessibleName(said)
+        if self.parent() is not None or not said:  # shown without a parent it would be a window
+            self.setVisible(bool(said))
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(int(symbols.badge_width(self.said, self._symbol)) + 1, theme.px(18))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        symbols.badge(QPainter(self), 0, self.height() / 2, self.said, self._ink, self._ground, self._symbol)
+
+
+class Dot(QWidget):
+    """The mark of what is not saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedSize(theme.px(8), theme.px(8))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.colour("acc"))
+        painter.drawEllipse(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+
+
+class FindField(QLineEdit):
+    """Find a field or value: Enter and F3 go on, Shift back, Esc empties it and leaves."""
+
+    asked = Signal(str, bool)  # words, forward
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setPlaceholderText("Find field or value")
+        self.setAccessibleName("Find field or value")
+        self.setProperty("small", True)
+        self.setToolTip("Find (Ctrl+F); next and previous are F3 and Shift+F3")
+        self._count = ""
+        self.setMinimumWidth(theme.px(120))
+        self.setMaximumWidth(theme.px(180))
+
+    def say(self, count: str) -> None:
+        """Which hit of how many, at the right end."""
+        self._count = count
+        self.setAccessibleDescription(count)
+        width = theme.px(8) + self.fontMetrics().horizontalAdvance(count) if count else 0
+        self.setTextMargins(0, 0, width, 0)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.asked.emit(self.text(), not event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        elif event.key() == Qt.Key.Key_Escape:
+            self.clear()
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._count:
+            painter = QPainter(self)
+            painter.setFont(theme.font(11))
+            painter.setPen(theme.colour("text3"))
+            side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(self.rect().adjusted(0, 0, -theme.px(8), 0), int(side), self._count)
+
+
+class EditorHead(QWidget):
+    """Id, version, Tree | JSON, find, and what else can be looked at."""
+
+    view_chosen = Signal(bool)  # whether JSON
+
+    def __init__(self) -> None:
+        super().__init__()
+        boxes.ground(self, "surface")
+        self.setFixedHeight(theme.px(46))
+        self.id = QLabel()
+        self.id.setTextFormat(Qt.TextFormat.PlainText)
+        self.id.setProperty("role", "id")
+        self.id.setFont(theme.mono(12, 600))
+        self.id.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.base = Pill()
+        self.now = Pill()
+        row = boxes.row(self, 16, 0, gap=12)
+        row.addWidget(self.id)
+        row.addWidget(self.base)
+        row.addWidget(self.now)
+        self.views = QButtonGroup(self)
+        tabs = QHBoxLayout()
+        tabs.setContentsMargins(theme.px(8), 0, 0, 0)
+        tabs.setSpacing(theme.px(12))
+        for at, name in enumerate(("Tree", "JSON")):
+            tab = QPushButton(name)
+            tab.setCheckable(True)
+            tab.setChecked(at == 0)
+            tab.setProperty("underlined", True)
+            tab.setAccessibleName(f"{name} view")
+            self.views.addButton(tab, at)
+            tabs.addWidget(tab)
+        self.views.idToggled.connect(self._view)
+        row.addLayout(tabs)
+        row.addStretch(1)
+        self.finder = FindField()
+        row.addWidget(self.finder, 1)
+        self.add = button("Add field", None, "small", icon="plus")
+        self.compare = button("Compare", None, "small", icon="git-diff")
+        self.history = button("History", None, "small", icon="clock-counter-clockwise")
+        for made, tip in (
+            (self.add, "Add a field beside the chosen one (Ins)"),
+            (self.compare, "Compare with what is in the database (Ctrl+D)"),
+            (self.history, "Show this document's versions (Ctrl+Shift+H)"),
+        ):
+            made.setToolTip(tip)
+            row.addWidget(made)
+        self.last_set = tool("user-list", "Show beside each field which version last set it (Ctrl+L)", None)
+        self.last_set.setCheckable(True)
+        self.last_set.setProperty("boxed", True)
+        row.addWidget(self.last_set)
+        self.unfold = tool("columns", "Show your changes and what saving sends (Ctrl+B)", None)
+        self.unfold.setProperty("boxed", True)
+        self.unfold.hide()
+        row.addWidget(self.unfold)
+
+    def _view(self, which: int, on: bool) -> None:
+        if on:
+            self.view_chosen.emit(which == 1)
+
+    def narrow(self, is_narrow: bool) -> None:
+        """With little room the buttons keep their icons only; their names are in tooltip and accessible name."""
+        for made, label in ((self.add, "Add field"), (self.compare, "Compare"), (self.history, "History")):
+            made.setText("" if is_narrow else label)
+            made.setAccessibleName(label)
+
+
+class EditorFoot(QWidget):
+    """What is unsaved, Undo, Discard…, Save."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        boxes.ground(self, "sunken")
+        self.setFixedHeight(theme.px(52))
+        row = boxes.row(self, 16, 0)
+        self.dot = Dot()
+        row.addWidget(self.dot)
+        self.said = words("", "head")
+        row.addWidget(self.said)
+        self.kept = words("", "second")
+        row.addWidget(self.kept)
+        row.addStretch(1)
+        self.undo = button("Undo", None, "quiet", icon="arrow-counter-clockwise")
+        self.discard = button("Discard…", None)
+        self.save = button("Save   Ctrl+S", None, "main")
+        self.save.setAccessibleName("Save")
+        row.addWidget(self.undo)
+        row.addSpacing(theme.px(4))
+        row.addWidget(self.discard)
+        row.addWidget(self.save)
+
+    def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
+        """What is unsaved, and why it cannot be saved where it cannot."""
+        self.dot.setVisible(dirty)
+        self.said.setVisible(dirty)
+        since = f", from {base}" if base else ""
+        if dirty:
+            self.said.setText(f"Unsaved: {many(count, 'field')}{since}")
+            if self.kept.text() == UNCHANGED:
+                self.kept.setText("")  # until the draft is kept, when that is said
+        else:
+            self.said.setText("")
+            self.kept.setText(UNCHANGED if not reason or "changed" in reason else "")
+        self.discard.setEnabled(dirty)
+        self.save.setEnabled(not reason)
+        self.save.setToolTip(reason or "Save if nobody was faster; else you are asked (Ctrl+S)")
+        self.save.setAccessibleDescription(reason)
+
+    def draft_kept(self, at: dt.datetime | None) -> None:
+        """When the draft was written to disk."""
+        if at is None:
+            self.kept.setText("")
+        else:
+            there = preferences.local(at)
+            self.kept.setText(f"Draft kept {there.hour:02d}:{there.minute:02d}")

@@ -1,0 +1,159 @@
+"""The editor's parts in their places: fields or JSON, a pane beside them that folds, head, foot, lines above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from gui.parts.fields.edit_steps import Edit
+from gui.parts.fields.field_model import ACTION, FIELD, TYPE, FieldModel
+from gui.parts.fields.field_tree import FieldTree
+from gui.parts.notices import Notices
+from gui.style import boxes, preferences, theme
+from gui.style.states import StateStack, hair
+from gui.views.edit.editor_parts import EditorFoot, EditorHead
+from gui.views.edit.field_actions import FieldActions
+from gui.views.edit.field_finder import Finder
+from gui.views.edit.json_view import JsonView
+from gui.views.edit.preview_pane import SidePane
+from model.values.canonical import Path
+
+FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
+WIDE = 1400  # with one column more, it folds in a narrower panel than this
+ICONS_BELOW = 820  # and the buttons above lose their words
+SIDE = 368
+COLUMNS = "editor columns"
+
+
+class EditorView(QWidget):
+    """What the editor looks like; what it does is :class:`gui.editor.EditorPanel`'s."""
+
+    def __init__(self, edit: Callable[[], Edit], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.zone = preferences.zone()
+        self._folded: bool | None = None  # None: by itself
+        self.model = FieldModel(self, self.zone)
+        self.tree = FieldTree(self.model)
+        self.menus = FieldActions(self.tree, edit)
+        self.json = JsonView()
+        self.head = EditorHead()
+        self.foot = EditorFoot()
+        self.side = SidePane()
+        self.notices = Notices()
+        self._views = QStackedWidget()
+        self._views.addWidget(self.tree)
+        self._views.addWidget(self.json)
+        self._split = boxes.split(self._views, self.side, across=True)
+        self._split.setStretchFactor(0, 1)
+        self._split.setHandleWidth(1)
+        body = QWidget()
+        column = boxes.column(body)
+        column.addWidget(self._split, 1)
+        column.addWidget(self.notices)
+        column.addWidget(hair())
+        column.addWidget(self.foot)
+        self.states = StateStack(body)
+        whole = boxes.column(self)
+        whole.addWidget(self.head)
+        whole.addWidget(hair())
+        whole.addWidget(self.states, 1)
+        self.setFocusProxy(self.tree)
+        self._recall_columns()
+        self.finder = Finder(self.head.finder, lambda: (edit().content, self.zone), self.reveal, self)
+        self.head.finder.left.connect(self.tree.setFocus)
+        self.head.unfold.clicked.connect(lambda: self.fold(False))
+        self.side.fold_asked.connect(lambda: self.fold(True))
+        self.head.last_set.toggled.connect(self._fit)
+        self.keys(
+            ("Ctrl+F", self.focus_find),
+            ("F3", self.finder.next),
+            ("Shift+F3", self.finder.previous),
+            ("Ctrl+B", self.toggle_fold),
+        )
+
+    def _recall_columns(self) -> None:
+        """Columns are as wide as somebody made them last."""
+        widths = preferences.remembered(COLUMNS, {})
+        for column in (FIELD, TYPE, ACTION):
+            wide = widths.get(str(column)) if isinstance(widths, dict) else None
+            if isinstance(wide, int) and theme.px(40) <= wide <= theme.px(900):
+                self.tree.setColumnWidth(column, wide)
+        self.tree.header().sectionResized.connect(self._keep_columns)
+
+    def _keep_columns(self, column: int) -> None:
+        if column in (FIELD, TYPE, ACTION):
+            widths = {str(at): self.tree.columnWidth(at) for at in (FIELD, TYPE, ACTION)}
+            preferences.remember(COLUMNS, widths)
+
+    def keys(self, *pairs: tuple[str, Callable[[], object]]) -> None:
+        """Keys that count while the focus is anywhere in the panel."""
+        for key, call in pairs:
+            made = QShortcut(QKeySequence(key), self)
+            made.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            made.activated.connect(call)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the JSON side is in front."""
+        return self._views.currentWidget() is self.json
+
+    def set_zone(self, zone: str) -> None:
+        """Show dates in another zone."""
+        self.zone = self.model.zone = zone
+        self.model.refresh()
+
+    # --- folding
+
+    def fold(self, away: bool) -> None:
+        """Fold the side pane away, or out; stays so until the width asks for the other."""
+        self._folded = away
+        self._fit()
+
+    def toggle_fold(self) -> None:
+        """Fold or unfold the side pane."""
+        self.fold(self.side.isVisibleTo(self._split))
+
+    def _fit(self, *_: object) -> None:
+        limit = theme.px(WIDE if self.head.last_set.isChecked() else FOLD_BELOW)
+        folded = self.width() < limit if self._folded is None else self._folded
+        self.side.setVisible(not folded)
+        self.head.unfold.setVisible(folded)
+        self.head.narrow(self.width() < theme.px(ICONS_BELOW))
+        if not folded:
+            side = max(theme.px(280), min(theme.px(SIDE), self.width() // 3))
+            self._split.setSizes([self.width() - side, side])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        limit = theme.px(FOLD_BELOW)
+        if (event.oldSize().width() < limit) != (event.size().width() < limit):
+            self._folded = None
+        self._fit()
+
+    # --- finding
+
+    def find(self, said: str) -> None:  # type: ignore[override]  # QWidget.find looks up windows by number
+        """Put words into the find field, which looks for them at once."""
+        self.head.finder.setText(said)
+
+    def focus_find(self) -> None:
+        """Go to the find field."""
+        self.head.finder.setFocus()
+        self.head.finder.selectAll()
+
+    def find_next(self) -> None:
+        """The next field that holds the words."""
+        self.finder.next()
+
+    def find_previous(self) -> None:
+        """The one before."""
+        self.finder.previous()
+
+    def reveal(self, path: Path) -> None:
+        """Choose the field at a path and bring it into view."""
+        index = self.model.find(path)
+        if index.isValid():
+            self.menus.reveal(index)

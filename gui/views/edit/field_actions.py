@@ -1,0 +1,276 @@
+"""What can be done to a field besides typing: add, remove, duplicate, move, copy; as keys, buttons and a menu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QModelIndex, QObject, QPoint, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu
+
+from gui import copying
+from gui.parts.fields import edit_steps
+from gui.parts.fields.edit_steps import Edit, Spot
+from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
+from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_tree import FieldTree
+from gui.style.wording import many
+from model import text
+from model.values import canonical
+from model.values.canonical import ARRAY, OBJECT, Value
+
+NEW = "field"
+MOST_OPEN = 5000  # rows that "expand all" opens at most
+
+
+class FieldActions(QObject):
+    """Changes an edit through its tree. ``edited`` follows each change, with the spot to show."""
+
+    edited = Signal(object)  # Spot or None
+    revert_asked = Signal(object)  # Node
+    told = Signal(str)
+
+    def __init__(self, tree: FieldTree, edit: Callable[[], Edit]) -> None:
+        super().__init__(tree)
+        self._tree, self._edit = tree, edit
+        self._added = 0
+        tree.value_typed.connect(self.set_value)
+        tree.name_typed.connect(self.rename)
+        tree.key_asked.connect(self._key)
+        tree.menu_asked.connect(self._menu)
+
+    @property
+    def _model(self) -> FieldModel:
+        return self._tree.fields
+
+    def _apply(self, content: bytes, title: str, spot: Spot | None, join: str = "") -> None:
+        if self._edit().apply(content, title, spot, join):
+            self.edited.emit(spot)
+
+    def _name(self, node: Node) -> str:
+        return text.path_text(self._model.path(node))
+
+    # --- one field
+
+    def set_value(self, node: Node, value: Value) -> None:
+        """Another value, of the same type or another."""
+        spot = self._model.spot(node)
+        if spot is not None:
+            title = (
+                f"change {self._name(node)}"
+                if value.type == node.value.type
+                else f"make {self._name(node)} a {value.kind}"
+            )
+            self._apply(edit_steps.replaced(self._edit().content, spot, value), title, spot, self._joined(node))
+
+    def rename(self, node: Node, name: str) -> None:
+        """Another name; the field keeps its place."""
+        spot = self._model.spot(node)
+        if spot is not None:
+            self._apply(
+                edit_steps.renamed(self._edit().content, spot, name),
+                f"rename {self._name(node)}",
+                spot,
+                self._joined(node),
+            )
+
+    def _joined(self, node: Node) -> str:
+        # Naming a new field and giving it a value is one step with adding it.
+        return f"add {self._added}" if self._model.spot(node) == self._new else ""
+
+    _new: Spot | None = None
+
+    def remove(self, node: Node) -> None:
+        """Take a field or an element out."""
+        spot = self._model.spot(node)
+        if spot:
+            self._apply(edit_steps.removed(self._edit().content, spot), f"remove {self._name(node)}", None)
+
+    def duplicate(self, node: Node) -> None:
+        """A second one behind it; a field's name gets a number."""
+        spot = self._model.spot(node)
+        if not spot:
+            return
+        content = self._edit().content
+        name = edit_steps.free_name(content, spot[:-1], str(node.name)) if isinstance(node.name, str) else ""
+        made = edit_steps.inserted(content, spot[:-1], spot[-1] + 1, name, node.value)
+        self._apply(made, f"duplicate {self._name(node)}", (*spot[:-1], spot[-1] + 1))
+
+    def move(self, node: Node, by: int) -> None:
+        """Up or down among its siblings."""
+        spot = self._model.spot(node)
+        if not spot:
+            return
+        count = len(canonical.fields(edit_steps.value_at(self._edit().content, spot[:-1]).data))
+        to = spot[-1] + by
+        if 0 <= to < count:
+            made = edit_steps.moved(self._edit().content, spot, to)
+            self._apply(made, f"move {self._name(node)} {'up' if by < 0 else 'down'}", (*spot[:-1], to))
+
+    # --- adding
+
+    def add(self, node: Node | None = None, inside: bool = False) -> None:
+        """A new field at the end of the document or of the container that ``node`` is in (or is, with ``inside``).
+
+        An element is added behind ``node``. Its name, then its value, can be typed at once.
+        """
+        container = self._container(node, inside)
+        content = self._edit().content
+        within = edit_steps.value_at(content, container)
+        count = len(canonical.fields(within.data))
+        at = count
+        if within.type == ARRAY and not inside and node is not None and (spot := self._model.spot(node)) is not None:
+            at = spot[-1] + 1
+        name = edit_steps.free_name(content, container, NEW)
+        value = self._like(within, at)
+        self._added += 1
+        self._new = (*container, at)
+        where = text.path_text(edit_steps.path_of(content, container))
+        kind = "an element" if within.type == ARRAY else "a field"
+        title = f"add {kind} to {where}" if where else f"add {kind}"
+        self._apply(edit_steps.inserted(content, container, at, name, value), title, self._new, f"add {self._added}")
+        made = edit_steps.inserted(content, container, at, name, value)
+        index = self._model.find(edit_steps.path_of(made, self._new), VALUE if within.type == ARRAY else FIELD)
+        if index.isValid():
+            self._tree.edit_cell(index)
+
+    @staticmethod
+    def _like(within: Value, at: int) -> Value:
+        """A blank of the type that the elements before it have; a String in a document."""
+        items = canonical.items(within)
+        if within.type == ARRAY and items:
+            return text.blank(items[min(at, len(items)) - 1].kind)
+        return text.blank("String")
+
+    def _container(self, node: Node | None, inside: bool) -> Spot:
+        spot = self._model.spot(node.container) if node is not None else None
+        if node is None or spot is None:
+            return ()
+        if node.kind == "group" or (inside and node.value.is_container):
+            return spot
+        return spot[:-1]
+
+    # --- copying, opening
+
+    def copy(self, node: Node, what: str = "value") -> None:
+        """Put a value (as Extended JSON), a field or a path on the clipboard."""
+        name, value = node.name, node.value
+        if what == "path":
+            said = self._name(node)
+            copying.copy(self._tree, 0, lambda: said, f"Copied the path {said}")
+        elif what == "field":
+            words = lambda: text.to_text(canonical.document([(str(name), value)]))  # noqa: E731 (made when it is wanted)
+            copying.copy(self._tree, len(value.data), words, f"Copied {self._name(node)}")
+        else:
+            told = f"Copied {self._name(node) or 'the document'}"
+            copying.copy(self._tree, len(value.data), lambda: text.value_text(value), told)
+
+    def copy_document(self) -> None:
+        """Put the whole content on the clipboard as canonical Extended JSON."""
+        content = self._edit().content
+        copying.copy(self._tree, len(content), lambda: text.to_text(content, 2), "Copied the document as Extended JSON")
+
+    def expand_all(self) -> None:
+        """Open every container, as far as a window can take it."""
+        waiting = [self._model.index(row, 0) for row in range(self._model.rowCount())]
+        opened = 0
+        while waiting and opened < MOST_OPEN:
+            index = waiting.pop(0)
+            if not self._model.hasChildren(index):
+                continue
+            self._tree.expand(index)
+            opened += 1 + self._model.rowCount(index)
+            waiting += [self._model.index(row, 0, index) for row in range(self._model.rowCount(index))]
+        if waiting and opened >= MOST_OPEN:
+            self.told.emit(f"The first {many(MOST_OPEN, 'row')} are open; open the others as you need them")
+
+    # --- keys and menu
+
+    def _key(self, node: Node, what: str) -> None:
+        if what == "copy":
+            self.copy(node)
+        elif what == "revert":
+            self.revert_asked.emit(node)
+        elif node.kind == "field" and self._tree.may_edit:
+            act: dict[str, Callable[[], None]] = {
+                "remove": lambda: self.remove(node),
+                "add": lambda: self.add(node),
+                "up": lambda: self.move(node, -1),
+                "down": lambda: self.move(node, 1),
+                "duplicate": lambda: self.duplicate(node),
+            }
+            act[what]()
+
+    def _menu(self, node: Node | None, point: QPoint) -> None:
+        menu = self.menu(node)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(point)
+
+    def menu(self, node: Node | None) -> QMenu:
+        """The menu of a row, or of the empty space below the rows."""
+        menu = QMenu(self._tree)
+        menu.setAccessibleName("Field")
+        tree, model = self._tree, self._model
+        may = tree.may_edit
+
+        def entry(label: str, call: Callable[[], object], keys: str = "", on: bool = True) -> None:
+            action = QAction(label, menu)
+            if keys:
+                action.setShortcut(QKeySequence(keys))
+                action.setShortcutVisibleInContextMenu(True)
+            action.setEnabled(on)
+            action.triggered.connect(lambda: call())
+            menu.addAction(action)
+
+        if node is not None and node.kind == "field":
+            index = model.index_of(node, VALUE)
+            element = isinstance(node.name, int)
+            entry("Edit value", lambda: tree.edit_cell(index), "F2", may)
+            entry("Rename", lambda: tree.edit_cell(model.index_of(node, FIELD)), "Shift+F2", may and not element)
+            entry("Change type…", lambda: tree.choose_kind(index), "F4", may)
+            menu.addSeparator()
+            entry("Add element behind" if element else "Add field", lambda: self.add(node), "Ins", may)
+            if node.value.is_container:
+                inner = "Add field inside" if node.value.type == OBJECT else "Add element inside"
+                entry(inner, lambda: self.add(node, inside=True), on=may)
+            entry("Duplicate", lambda: self.duplicate(node), on=may)
+            entry("Move up", lambda: self.move(node, -1), "Alt+Up", may)
+            entry("Move down", lambda: self.move(node, 1), "Alt+Down", may)
+            entry("Remove", lambda: self.remove(node), "Del", may)
+            menu.addSeparator()
+        elif node is None or node.kind == "group":
+            entry("Add field" if node is None else "Add to this list", lambda: self.add(node), "Ins", may)
+            menu.addSeparator()
+        if node is not None and node.kind != "group":
+            changed = model.change_of(node) is not None
+            entry("Revert this field", lambda: self.revert_asked.emit(node), "Alt+Backspace", changed and may)
+            menu.addSeparator()
+            entry("Copy value as Extended JSON", lambda: self.copy(node), "Ctrl+C")
+            entry("Copy field as Extended JSON", lambda: self.copy(node, "field"), on=isinstance(node.name, str))
+            entry("Copy path", lambda: self.copy(node, "path"))
+        entry("Copy document as Extended JSON", self.copy_document)
+        menu.addSeparator()
+        entry("Expand all", self.expand_all)
+        entry("Collapse all", tree.collapseAll)
+        return menu
+
+    def show_spot(self, spot: Spot | None) -> None:
+        """Bring the row of a spot into view and choose it."""
+        if spot is None:
+            return
+        try:
+            path = edit_steps.path_of(self._edit().content, spot)
+        except LookupError:
+            return
+        index = self._model.find(path, VALUE)
+        if index.isValid():
+            self.reveal(index)
+
+    def reveal(self, index: QModelIndex) -> None:
+        """Open what is above a row, choose it and bring it into view."""
+        above = index.parent()
+        while above.isValid():
+            self._tree.expand(above)
+            above = above.parent()
+        self._tree.setCurrentIndex(index)
+        self._tree.scrollTo(index)

@@ -1,0 +1,119 @@
+"""Finding a field by its name or value, in the order in which the tree shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from PySide6.QtCore import QObject
+
+from gui import messages, tasks
+from gui.style.wording import count
+from gui.views.edit.editor_parts import FindField
+from model import text
+from model.records import Checkpoint, no_checkpoint
+from model.values.canonical import ARRAY, EMPTY, OBJECT, STRING, Path, Value, fields
+
+MOST = 10_000
+SMALL = 1024 * 1024  # bytes up to which hits are looked for at once, not in a task
+
+
+def found(content: bytes, words: str, zone: str, checkpoint: Checkpoint = no_checkpoint) -> list[Path]:
+    """The paths whose name or value holds the words, upper and lower case alike; at most :data:`MOST`."""
+    wanted = words.casefold()
+    hits: list[Path] = []
+    if not wanted:
+        return hits
+    for done, (path, value) in enumerate(_walk(content)):
+        if done % 2000 == 0:
+            checkpoint(done, None)
+        name = path[-1]
+        if (isinstance(name, str) and wanted in name.casefold()) or wanted in _words(value, zone).casefold():
+            hits.append(path)
+            if len(hits) == MOST:
+                break
+    return hits
+
+
+def _words(value: Value, zone: str) -> str:
+    if value.is_container:
+        return ""
+    if value.type == STRING:
+        return value.data[4:-1].decode("utf-8", "replace")
+    return text.shown(value, zone)
+
+
+def _walk(content: bytes) -> Iterator[tuple[Path, Value]]:
+    waiting: list[tuple[Path, Value]] = [((), Value(OBJECT, content))]
+    while waiting:
+        path, value = waiting.pop()
+        if path:
+            yield path, value
+        if value.is_container and value.data != EMPTY:
+            is_array = value.type == ARRAY
+            inner = [((*path, i if is_array else name), v) for i, (name, v) in enumerate(fields(value.data))]
+            waiting += reversed(inner)
+
+
+class Finder(QObject):
+    """What the find field does: it goes to the first hit while words are typed, then from hit to hit."""
+
+    def __init__(
+        self, field: FindField, where: Callable[[], tuple[bytes, str]], show: Callable[[Path], None], parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._field, self._where, self._show = field, where, show
+        self._hits: list[Path] = []
+        self._at = -1
+        self._looked: tuple[str, bytes] = ("", b"")
+        self._forward = True
+        field.textChanged.connect(self._changed)
+        field.asked.connect(self.look)
+
+    def _changed(self, said: str) -> None:
+        self._looked = ("", b"")
+        self._field.say("")
+        if said:
+            self.look(said)
+
+    def next(self) -> None:
+        """The next hit; without words, the field to type them."""
+        if self._field.text():
+            self.look(self._field.text())
+        else:
+            self._field.setFocus()
+
+    def previous(self) -> None:
+        """The hit before."""
+        self.look(self._field.text(), forward=False)
+
+    def look(self, said: str, forward: bool = True) -> None:
+        """Go to the next hit, or the one before; they are looked for again once the content changed."""
+        content, zone = self._where()
+        if not said:
+            return
+        if self._looked == (said, content):
+            self._go(forward)
+            return
+        self._looked, self._forward = (said, content), forward
+        if len(content) <= SMALL:
+            self._found(found(content, said, zone))
+        else:
+            work = lambda progress: found(content, said, zone, progress)  # noqa: E731
+            tasks.run(work, done=self._found, failed=self._failed, owner=self, key="find", title="Finding")
+
+    def _failed(self, error: BaseException) -> None:
+        messages.fail(self._field, error)
+
+    def _found(self, hits: list[Path]) -> None:
+        self._hits, self._at = hits, -1
+        if hits:
+            self._go(self._forward)
+        else:
+            self._field.say("none")
+
+    def _go(self, forward: bool) -> None:
+        if not self._hits:
+            return
+        self._at = (self._at + 1) % len(self._hits) if forward else (max(self._at, 0) - 1) % len(self._hits)
+        self._field.say(f"{count(self._at + 1)} of {count(len(self._hits))}")
+        self._show(self._hits[self._at])

@@ -1,0 +1,323 @@
+"""The draft as Extended JSON to type in. An error is a line below with its place; what was typed stays.
+
+Relaxed notation does not tell an Int32 from an Int64 nor always from a Double. What was typed there is therefore
+compared with the relaxed form of the content, and only the difference is applied to the content itself: a number that
+nobody touched keeps its type.
+"""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPlainTextEdit,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import tasks
+from gui.style import boxes, theme
+from gui.style.states import button, words
+from gui.style.wording import size
+from model import diff, text
+from model.errors import Refused
+
+PAUSE = 250  # milliseconds of silence before what was typed is read
+SMALL = 128 * 1024  # bytes up to which it is read at once, not in a task
+HUGE = 1024 * 1024  # bytes above which it is shown only when asked for
+
+
+def written(content: bytes, relaxed: bool) -> str:
+    """The text of a document as it is put into the editor."""
+    made = text.relaxed(content, 2) if relaxed else text.to_text(content, 2)
+    # A text document takes these for line breaks or its own marks; inside JSON strings they can be escaped.
+    for odd in ("\u2028", "\u2029", "\ufdd0", "\ufdd1", "\ufffc"):
+        if odd in made:
+            made = made.replace(odd, f"\\u{ord(odd):04x}")
+    return made
+
+
+def taken(typed: str, content: bytes, relaxed: bool) -> bytes:
+    """The document that a text stands for, given the content it began from; raises ``Refused`` with line and column."""
+    made = text.from_text(typed)
+    if not relaxed:
+        return made
+    image = text.from_text(text.relaxed(content))
+    return diff.patch(content, diff.diff(image, made))
+
+
+class JsonText(QPlainTextEdit):
+    """The text itself."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("json")
+        self.setAccessibleName("The document as Extended JSON")
+        self.setWordWrapMode(QTextOption.WrapMode.NoWrap)
+        self.setTabChangesFocus(True)
+        self._restyle()
+        theme.signals.changed.connect(self._restyle)
+
+    def _restyle(self) -> None:
+        self.setFont(theme.mono(12))
+        self.setTabStopDistance(theme.px(14))
+
+    def typed(self) -> str:
+        """What stands there; ``toPlainText`` would turn no-break spaces into blanks."""
+        return self.document().toRawText().replace("\u2029", "\n")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            line = self.textCursor().block().text()
+            before = line[: self.textCursor().positionInBlock()]
+            indent = re.match(r" *", line)
+            deeper = "  " if before.rstrip().endswith(("{", "[")) else ""
+            self.textCursor().insertText("\n" + (indent.group() if indent else "") + deeper)
+            return
+        super().keyPressEvent(event)
+
+
+class JsonView(QWidget):
+    """The JSON side of the editor."""
+
+    edited = Signal(object)  # bytes: what is typed is this document
+    error_changed = Signal()
+    typing_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        boxes.ground(self, "surface")
+        self._content = b""
+        self._began = b""  # the content that the text was written from
+        self._wrote_relaxed = False  # the notation that it was written in
+        self._shown = False
+        self._error = ""
+        self._reading = False
+        self._unread = self._taking = False
+        self.text = JsonText()
+        self.text.textChanged.connect(self._typing)
+        self.line = words("", "errorline", wrap=True)
+        self.line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.line.setAccessibleName("What is wrong with the text")
+        self.line.hide()
+        self._large = QWidget()
+        self._size = words("", "head")
+        column = QVBoxLayout(self._large)
+        column.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
+        column.addWidget(self._size)
+        column.addWidget(
+            words("A text this long is slow to type in. The tree reads it piece by piece.", "second", wrap=True)
+        )
+        anyway = button("Load anyway", self._load_anyway, "small")
+        column.addWidget(anyway, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        self._large.hide()
+        whole = boxes.column(self)
+        whole.addLayout(self._tools())
+        whole.addWidget(self.text, 1)
+        whole.addWidget(self._large, 1)
+        whole.addWidget(self.line)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE)
+        self._pause.timeout.connect(self.flush)
+
+    def _tools(self) -> QHBoxLayout:
+        row = boxes.row(y=8, gap=0)
+        self.hint = words("", "hint")
+        row.addWidget(self.hint)
+        row.addStretch(1)
+        choice, self.notations = boxes.segments(self, ("Canonical", "Relaxed"), "{} Extended JSON")
+        row.addLayout(choice)
+        self.notations.idToggled.connect(self._notation)
+        self._hint()
+        return row
+
+    # --- content
+
+    @property
+    def error(self) -> str:
+        """Why what is typed is no document; "" where it is one."""
+        return self._error
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether relaxed notation is chosen."""
+        return self.notations.checkedId() == 1
+
+    def show_content(self, content: bytes) -> None:
+        """Show a content; a text that stands for it already stays as it was typed."""
+        if self._shown and (content == self._content or self._error):
+            self._content = content if not self._error else self._content
+            return
+        self._content = content
+        if len(content) > HUGE and not self._shown:
+            self._size.setText(f"This document is {size(len(content))}")
+            self._large.show()
+            self.text.hide()
+            return
+        self._write()
+
+    def _load_anyway(self) -> None:
+        self._large.hide()
+        self.text.show()
+        self._write()
+        self.text.setFocus()
+
+    def _write(self) -> None:
+        self._stop_reading()
+        self._shown = True
+        self._began, self._wrote_relaxed = self._content, self.relaxed
+        if len(self._content) <= SMALL:
+            self._put(written(self._content, self.relaxed))
+            return
+        content, relaxed = self._content, self.relaxed
+        self.text.setReadOnly(True)
+        tasks.run(
+            lambda _: written(content, relaxed),
+            done=self._put,
+            failed=self._failed,
+            owner=self,
+            key="write",
+            title="Writing JSON",
+        )
+
+    def _put(self, made: str) -> None:
+        self._reading = True
+        place = self.text.verticalScrollBar().value()
+        self.text.setPlainText(made)
+        self.text.verticalScrollBar().setValue(place)
+        self.text.setReadOnly(not self._may_edit)
+        self._reading = self._unread = False
+        self._pause.stop()
+        self._say("")
+
+    _may_edit = True
+
+    def set_editable(self, may: bool) -> None:
+        """Whether anything can be typed."""
+        self._may_edit = may
+        self.text.setReadOnly(not may)
+
+    def forget_text(self) -> None:
+        """Drop what was typed, read or not, and write the content anew."""
+        self._stop_reading()
+        self._say("")
+        self._shown = False
+        self.show_content(self._content)
+
+    def _notation(self, _: int, on: bool) -> None:
+        if not on:
+            return
+        self.flush()
+        self._hint()
+        if self._shown and not self._error and not self._taking:
+            self._write()
+
+    def _hint(self) -> None:
+        self.hint.setText(
+            "Numbers that you do not touch keep their type." if self.relaxed else "Every type is spelt out."
+        )
+
+    # --- typing
+
+    def _typing(self) -> None:
+        if not self._reading:
+            had, self._unread = self.is_typing, True
+            self._pause.start()
+            if not had:
+                self.typing_changed.emit()
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether something is typed that is not read yet."""
+        return self._unread or self._taking
+
+    def flush(self, wait: bool = False) -> None:
+        """Read what was typed now; a large text in a task, unless ``wait``."""
+        if not self._unread and not (wait and self._taking):
+            return
+        self._pause.stop()
+        self._unread = False
+        typed, began, relaxed = self.text.typed(), self._began, self._wrote_relaxed
+        if wait:
+            tasks.drop(self, "read")
+        elif len(typed) > SMALL:
+            self._taking = True
+            tasks.run(
+                lambda _: taken(typed, began, relaxed),
+                done=self._taken,
+                failed=self._failed,
+                owner=self,
+                key="read",
+                title="Reading JSON",
+            )
+            return
+        try:
+            made = taken(typed, began, relaxed)
+        except Refused as refusal:
+            self._failed(refusal)
+            return
+        self._taken(made)
+
+    def _stop_reading(self) -> None:
+        """What was typed last is not wanted: another text takes its place."""
+        tasks.drop(self, "read")
+        self._pause.stop()
+        self._unread = self._taking = False
+
+    def _taken(self, made: bytes) -> None:
+        self._taking = False
+        self._say("")
+        if made != self._content:
+            self._content = made
+            self.edited.emit(made)
+        if self._wrote_relaxed != self.relaxed:
+            self._write()  # the other notation was chosen before this was read
+        self.typing_changed.emit()
+
+    def _failed(self, error: BaseException) -> None:
+        self._taking = False
+        self._say(tasks.describe(error)[0])
+        self.typing_changed.emit()
+
+    def _say(self, sentence: str) -> None:
+        before, self._error = self._error, sentence
+        self.line.setText(sentence)
+        self.line.setVisible(bool(sentence))
+        self._underline(sentence)
+        if before != sentence:
+            self.error_changed.emit()
+
+    def _underline(self, sentence: str) -> None:
+        found = re.search(r"[Ll]ine (\d+), column (\d+)", sentence)
+        if found is None:
+            self.text.setExtraSelections([])
+            return
+        block = self.text.document().findBlockByNumber(int(found.group(1)) - 1)
+        mark = QTextEdit.ExtraSelection()
+        cursor = QTextCursor(block if block.isValid() else self.text.document().lastBlock())
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock)
+        end = cursor.positionInBlock()
+        start = max(0, min(int(found.group(2)) - 1, end - 1))
+        cursor.setPosition(cursor.block().position() + start)
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        mark.cursor = cursor
+        style = QTextCharFormat()
+        style.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        style.setUnderlineColor(theme.colour("err"))
+        mark.format = style
+        self.text.setExtraSelections([mark])
+
+    def go_to_error(self) -> None:
+        """Put the cursor where the text stops making sense."""
+        marks = self.text.extraSelections()
+        if marks:
+            cursor = QTextCursor(marks[0].cursor)
+            cursor.setPosition(cursor.selectionStart())
+            self.text.setTextCursor(cursor)
+        self.text.setFocus()

@@ -1,0 +1,143 @@
+"""The optional column beside the fields: which version last set each, when and by whom; filled as versions are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QToolButton
+
+from gui import messages, tasks
+from gui.parts.fields.field_model import LAST_SET, FieldModel
+from gui.parts.fields.field_tree import FieldTree
+from gui.style import preferences, theme, wording
+from gui.style.cells import Cell, Span
+from model.history.chain import Blame, Chain
+from model.records import Version
+from model.values.canonical import Path
+
+WIDTH = 212
+HEAD = "Last set by"
+_KEPT = "editor-last-set"
+
+
+class LastSetColumn(QObject):
+    """Reads the chain of a document while its button is on. Off stops the reading."""
+
+    def __init__(
+        self, button: QToolButton, tree: FieldTree, model: FieldModel, read: Callable[[tasks.Progress], Chain]
+    ) -> None:
+        super().__init__(tree)
+        self._button, self._tree, self._model, self._read = button, tree, model, read
+        self._task: tasks.Task | None = None
+        self._chain: Chain | None = None
+        self._base: Version | None = None
+        self._moved: Callable[[Path], Path] = lambda path: path
+        self._blames: tuple[Blame, ...] = ()
+        tree.setColumnHidden(LAST_SET, True)
+        tree.setColumnWidth(LAST_SET, theme.px(WIDTH))
+        button.toggled.connect(self._toggled)
+        preferences.signals.changed.connect(self._fill)
+
+    def follow(self, base: Version | None, moved: Callable[[Path], Path]) -> None:
+        """What the fields began from, and where those of it stand by now."""
+        self._moved, before = moved, self._base
+        if base is None:
+            return
+        if before is None or (before.v, before.content) != (base.v, base.content):
+            self._begin(base)
+        else:
+            self._fill()
+
+    def _begin(self, base: Version) -> None:
+        self._base, self._chain, self._blames = base, None, ()
+        self._model.last_set = {}
+        if self._button.isChecked():
+            self._start()
+        else:
+            self._button.setChecked(preferences.remembered(_KEPT, False) is True)
+
+    def _toggled(self, on: bool) -> None:
+        preferences.remember(_KEPT, on)
+        self._tree.setColumnHidden(LAST_SET, not on)
+        if on and self._chain is None:
+            self._start()
+        elif not on and self._task is not None:
+            self._task.cancel()
+
+    def _start(self) -> None:
+        if self._base is None:
+            return
+        self._say("reading")
+        self._task = tasks.run(
+            self._read,
+            done=self._done,
+            failed=self._failed,
+            cancelled=self._stopped,
+            partial=self._put,
+            owner=self,
+            key="last-set",
+            title="Looking for who last set each field",
+        )
+        self._task.progressed.connect(self._progressed)
+
+    def _progressed(self, done: int, total: int | None) -> None:
+        of = f" of about {wording.count(total)}" if total else ""
+        self._say(f"{wording.count(done)}{of} read")
+
+    def _say(self, more: str) -> None:
+        self._model.headers = (*self._model.headers[:LAST_SET], f"{HEAD}   {more}" if more else HEAD)
+        self._model.headerDataChanged.emit(Qt.Orientation.Horizontal, LAST_SET, LAST_SET)
+
+    def _put(self, chain: Chain) -> None:
+        self._chain, base = chain, self._base
+        if base is not None:
+            self._blames = chain.blame_at(base.content or b"", base.v)
+        self._fill()
+
+    def _done(self, chain: Chain) -> None:
+        self._task = None
+        self._put(chain)
+        self._say("")
+
+    def _stopped(self) -> None:
+        self._task = self._chain = None  # switched on again, it is read again
+        self._say("stopped")
+
+    def _failed(self, error: BaseException) -> None:
+        self._stopped()
+        messages.fail(self._tree, error)
+
+    def _fill(self, *_: object) -> None:
+        if self._chain is None:
+            return
+        ages = {id(one): age for age, one in enumerate(self._chain.versions)}
+        said: dict[Path, Cell] = {}
+        newest: dict[Path, Blame] = {}
+        for one in self._blames:
+            path = self._moved(one.path)
+            said[path] = _cell(one, False)
+            for depth in range(1, len(path)):
+                above = newest.get(path[:depth])
+                if above is None or ages[id(one.version)] < ages[id(above.version)]:
+                    newest[path[:depth]] = one
+        for path, one in newest.items():
+            said.setdefault(path, _cell(one, True))
+        self._model.last_set = said
+        self._model.refresh()
+
+
+def _cell(one: Blame, inside: bool) -> Cell:
+    """``v17   3 Nov 2026   rk-204``; quieter for a container, whose fields are meant."""
+    name = wording.version(one.version.v) or "current"
+    tip = "" if one.op else "As it was from the start"
+    if one.since is not None:
+        oldest = wording.version(one.since.v)
+        name = f"{oldest}–{name}" if one.op else f"{name} or before"
+        tip = f"The versions between {oldest} and {wording.version(one.version.v)} are missing"
+    when = wording.moment(one.version.at).rsplit(" ", 1)[0]
+    parts = [name, *(part for part in (when, one.version.author) if part)]
+    words = " · ".join(parts)
+    lead = "inside, last set by" if inside else "last set by"
+    ink = "text3" if inside else "text2"
+    return Cell(spans=(Span(words, ink),), size=12, tip=tip, accessible=f"{lead} {', '.join(parts)}")

@@ -1,0 +1,101 @@
+"""A new document: its id, and its content as Extended JSON. What is wrong is said below; what was typed stays."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.style import theme
+from gui.style.sheet import Sheet
+from gui.style.states import button, words
+from model import text
+from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
+
+
+def typed_id(typed: str) -> Value | None:
+    """The id a person typed: Extended JSON where it is some, plain text otherwise, None for nothing."""
+    if not typed.strip():
+        return None
+    try:
+        return text.loose_value(typed)
+    except Refused:
+        return Value.of(typed.strip())
+
+
+class NewDocument(Sheet):
+    """Asks for a document; ``agreed`` carries id (or None) and content. It stays open until the write is done."""
+
+    agreed = Signal(object, object)
+
+    def __init__(self, parent: QWidget, ns: str, content: bytes | None = None, numbered: bool = False) -> None:
+        super().__init__(parent, 640)
+        self._numbered = numbered
+        self._has_content = content is not None
+        self.setAccessibleName(f"New document in {ns}")
+        self.id = QLineEdit()
+        self.id.setPlaceholderText("left empty: a new ObjectId")
+        self.id.setProperty("mono", True)
+        if numbered:
+            self.id.setPlaceholderText("the number after the highest, once it is inserted")
+            self.id.setEnabled(False)
+        self.id.textChanged.connect(self._say_kind)
+        self.kind = words("", "hint")
+        id_label = QLabel("Id")
+        id_label.setBuddy(self.id)
+        self.editor = QPlainTextEdit()
+        self.editor.setProperty("mono", True)
+        self.editor.setAccessibleName("Content as Extended JSON")
+        self.editor.setTabChangesFocus(True)
+        self.editor.setPlainText(text.to_text(content, 2) if content is not None else '{\n  "": ""\n}')
+        content_label = QLabel("Content, as Extended JSON")
+        content_label.setBuddy(self.editor)
+        self.trouble = words("", "error", wrap=True)
+        self.insert = button("Insert 1 document", self._agree, "main")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        column.addWidget(words(f"New document in {ns}", "title"))
+        head = QHBoxLayout()
+        head.addWidget(id_label)
+        head.addWidget(self.id, 1)
+        head.addWidget(self.kind)
+        column.addLayout(head)
+        column.addWidget(content_label)
+        column.addWidget(self.editor, 1)
+        column.addWidget(self.trouble)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(button("Cancel", self.reject))
+        row.addWidget(self.insert)
+        column.addLayout(row)
+        self.id.returnPressed.connect(self.insert.click)
+        self.editor.setMinimumHeight(theme.px(280))
+        self._say_kind()
+
+    def first(self) -> QWidget | None:
+        return self.id if self._has_content else self.editor
+
+    def _say_kind(self) -> None:
+        id = typed_id(self.id.text())
+        self.kind.setText("" if self._numbered else "ObjectId" if id is None else id.kind)
+
+    def _agree(self) -> None:
+        try:
+            content = text.loose(self.editor.toPlainText())
+            inside = canonical.get(content, ("_id",))
+            if inside is not None:
+                raise Refused("Write the id into its own line above and take _id out of the content.")
+        except Refused as error:
+            self.refuse(error)
+            return
+        self.trouble.setText("")
+        self.insert.setEnabled(False)
+        self.agreed.emit(typed_id(self.id.text()), content)
+
+    def refuse(self, error: BaseException) -> None:
+        """Say why nothing was inserted."""
+        self.trouble.setText(tasks.describe(error)[0])
+        self.insert.setEnabled(True)

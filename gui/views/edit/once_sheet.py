@@ -1,0 +1,115 @@
+"""Asks for a count or an entry: a few lines to fill in, and a sentence on why repeating it does no harm.
+
+The sheet stays open until the write has ended; what was refused is said below, and what was typed stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.style import theme
+from gui.style.sheet import Sheet
+from gui.style.states import button, words
+from model import text
+from model.errors import Refused
+from model.values.canonical import Value
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the form: ``kind`` is ``value`` (Extended JSON or plain text), ``text`` or ``number``."""
+
+    name: str
+    label: str
+    value: str = ""
+    hint: str = ""
+    kind: str = "value"
+    needed: bool = True
+
+
+class OnceSheet(Sheet):
+    """``agreed`` carries what was filled in, by the lines' names; a line that may stay empty is None then."""
+
+    agreed = Signal(object)
+
+    def __init__(self, parent: QWidget, title: str, about: str, lines: Sequence[Line], verb: str) -> None:
+        super().__init__(parent, 520)
+        self._lines = lines
+        self.setAccessibleName(title)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        column.addWidget(words(title, "title", wrap=True))
+        column.addWidget(words(about, "second", wrap=True))
+        column.addSpacing(theme.px(4))
+        form = QFormLayout()
+        form.setHorizontalSpacing(theme.px(12))
+        form.setVerticalSpacing(theme.px(8))
+        self.fields: dict[str, QLineEdit] = {}
+        for line in lines:
+            field = QLineEdit(line.value)
+            field.setProperty("mono", line.kind != "text")
+            field.setPlaceholderText(line.hint)
+            field.setAccessibleName(line.label)
+            field.textChanged.connect(self._filled)
+            field.returnPressed.connect(self._agree)
+            form.addRow(line.label, field)
+            self.fields[line.name] = field
+        column.addLayout(form)
+        self.trouble = words("", "error", wrap=True)
+        column.addWidget(self.trouble)
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        row.addStretch(1)
+        row.addWidget(button("Cancel", self.reject))
+        self.verb = button(verb, self._agree, "main")
+        row.addWidget(self.verb)
+        column.addLayout(row)
+        self._filled()
+
+    def first(self) -> QWidget | None:
+        in_turn = sorted(self._lines, key=lambda line: not line.needed)
+        empty = (field for line in in_turn if not (field := self.fields[line.name]).text())
+        return next(empty, self.fields[self._lines[-1].name])
+
+    def _filled(self) -> None:
+        self.verb.setEnabled(all(self.fields[line.name].text().strip() for line in self._lines if line.needed))
+
+    def _agree(self) -> None:
+        if not self.verb.isEnabled():
+            return
+        try:
+            said = {line.name: _read(line, self.fields[line.name].text().strip()) for line in self._lines}
+        except Refused as error:
+            self.refuse(error)
+            return
+        self.trouble.setText("")
+        self.verb.setEnabled(False)
+        self.agreed.emit(said)
+
+    def refuse(self, error: BaseException | str) -> None:
+        """Say why nothing was written."""
+        self.trouble.setText(error if isinstance(error, str) else tasks.describe(error)[0])
+        self._filled()
+        self.setFixedHeight(self.sizeHint().height())
+
+
+def _read(line: Line, typed: str) -> Value | str | int | None:
+    if not typed:
+        return None
+    if line.kind == "text":
+        return typed
+    if line.kind == "number":
+        try:
+            return int(typed)
+        except ValueError:
+            raise Refused(f"{line.label} is a whole number; {typed} is none.") from None
+    try:
+        return text.loose_value(typed)
+    except Refused:
+        return Value.of(typed)

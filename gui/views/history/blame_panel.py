@@ -1,0 +1,234 @@
+"""Blame: each field of the current version beside the version that last set it, when, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
+
+from gui import copying
+from gui.paging import RowsModel, refill
+from gui.parts.values.value_text import copied
+from gui.style import boxes, preferences, states, theme, wording
+from gui.style.cells import Cell, CellTree, Index, Span, plain, value
+from gui.style.states import StateStack, button, words
+from gui.views.history.chain_panel import ChainPanel
+from gui.views.history.map_model import WORDS
+from gui.views.history.map_words import value_at
+from model import text
+from model.errors import Refused
+from model.history.chain import Blame, Chain, key_parts, key_text
+from model.session import Session
+from model.values.canonical import Value
+
+CHANGE, FIELD, VALUE, SET, WHEN, BY = range(6)
+WIDTHS = (36, 240, 380, 110, 150, 120)
+SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "": ""}
+
+
+class BlameModel(RowsModel[Blame]):
+    """One row a field, as they stand in the document."""
+
+    headers = ("", "Field", "Value", "Last set", "When", "By")
+
+    def key(self, row: Blame) -> Hashable:
+        return row.key
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        match index.column():
+            case 0:
+                return Cell(change=SYMBOLS.get(row.op, ""), accessible=WORDS.get(row.op, "from the start"))
+            case 1:
+                parts = key_parts(row.key)
+                lead, own = "".join(parts[:-1]), parts[-1]
+                lead, own = (lead + ".", own[1:]) if own.startswith(".") else (lead, own)
+                return Cell(spans=(Span(lead, "text3"), Span(own)), mono=True, size=12, tip=key_text(row.key))
+            case 2:
+                if row.now.value is None:
+                    return value(f"{row.now.kind}, {wording.size(row.now.size)}", "text2")
+                return value(text.shown(row.now.value, preferences.zone()))
+            case 3:
+                return value(set_in(row), tip=self.tip(row))
+            case 4:
+                moment = wording.moment(row.version.at)
+                return plain(moment or "no date", "text" if moment else "text3", size=12)
+        return plain(row.version.author or "not known", "text2" if row.version.author else "text3", size=12)
+
+    def tip(self, row: Blame) -> str:
+        """What is not certain about a version."""
+        if row.since is None:
+            return "" if row.op else "As it was from the start"
+        if not row.op:
+            return f"The versions before {wording.version(row.version.v)} are missing; it may be older"
+        return f"Somewhere in {set_in(row)}: the versions between are missing"
+
+
+def set_in(row: Blame) -> str:
+    """``v57``, ``v17–v20`` over a gap, ``v12 or before`` where the beginning is missing."""
+    name = wording.version(row.version.v) or "current"
+    if row.since is None:
+        return name
+    return f"{wording.version(row.since.v)}–{name}" if row.op else f"{name} or before"
+
+
+class _List(CellTree):
+    opened = Signal()
+    copy_asked = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_asked.emit()  # Qt would copy the words shown, which may be cut
+            return
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.opened.emit()
+            return
+        super().keyPressEvent(event)
+
+
+class BlamePanel(ChainPanel):
+    """The list, a line to find fields in it, and the way to the comparison and the map."""
+
+    map_asked = Signal()
+    key = "blame"
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self._chain: Chain | None = None
+        self._all: tuple[Blame, ...] = ()
+        self.model = BlameModel()
+        self.list = _List(row_height=28)
+        self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
+        self.list.setTreePosition(FIELD)  # what the arrows begin at
+        self.list.opened.connect(self.compare)
+        self.list.copy_asked.connect(self._copy)
+        self.list.doubleClicked.connect(self._double)
+        header = self.list.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(CHANGE, QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
+        self.list.selectionModel().currentRowChanged.connect(self._chosen)
+        self.stack = StateStack(self.list)
+        column = boxes.column(self)
+        column.addWidget(self._title_row())
+        column.addWidget(states.hair())
+        column.addWidget(self.stack, 1)
+        self.setFocusProxy(self.list)
+        preferences.signals.changed.connect(self._fill)
+        self.refresh()
+
+    def _title_row(self) -> QWidget:
+        made = QWidget()
+        made.setMinimumHeight(theme.px(44))
+        row = boxes.row(made, 16, 8, gap=10)
+        row.addWidget(words("Blame", "title"))
+        name = words(wording.plain(self.id), "second")
+        name.setFont(theme.mono(12))
+        row.addWidget(name)
+        self.summary = words("", "second")
+        row.addWidget(self.summary, 1)
+        self.search = QLineEdit()
+        self.search.setProperty("small", True)
+        self.search.setPlaceholderText("Field, version or name")
+        self.search.setAccessibleName("Find in the list")
+        self.search.setClearButtonEnabled(True)
+        self.search.setMinimumWidth(theme.px(220))
+        self.search.textChanged.connect(self._fill)
+        row.addWidget(self.search)
+        self.compare_button = button("Compare", self.compare, "small", icon="git-diff")
+        row.addWidget(self.compare_button)
+        row.addWidget(button("Change map", self.map_asked.emit, "small", icon="grid-four"))
+        self.compare_button.setEnabled(False)
+        return made
+
+    # --- reading
+
+    @property
+    def _has_chain(self) -> bool:
+        return self._chain is not None
+
+    def _put(self, chain: Chain) -> None:
+        self._chain = chain
+        identities = {track.key for track in chain.tracks if track.identity}
+        self._all = tuple(row for row in chain.blame() if row.key not in identities)
+        self._fill()
+
+    def _fill(self, *_: object) -> None:
+        if self._chain is None:
+            return
+        wanted = self.search.text().casefold().strip()
+        rows = [row for row in self._all if wanted in _searched(row)] if wanted else list(self._all)
+        refill(self.list, self.model, rows)
+        setters = {row.version.v for row in self._all}
+        said = f"{wording.many(len(self._all), 'field')}, set by {wording.many(len(setters), 'version')}"
+        self.summary.setText(f"{said}; {wording.count(len(rows))} shown" if wanted else said)
+        if rows:
+            self.stack.show_content()
+            if not self.list.currentIndex().isValid():
+                self.list.setCurrentIndex(self.model.index(0, FIELD))
+        elif wanted:
+            self.stack.show_empty("No field matches", "", [("Show all fields", self.search.clear)])
+        else:
+            self.stack.show_empty("This document has no fields", "Its current version is empty or cannot be read.")
+        self._chosen()
+
+    # --- the chosen row
+
+    def _copy(self) -> None:
+        """Put the cell on the clipboard; a value, or a path, whole."""
+        here = self.list.currentIndex()
+        if not 0 <= here.row() < len(self.model.rows):
+            return
+        row = self.model.rows[here.row()]
+        if here.column() == VALUE:
+            session, ns, id = self._session, self.ns, self.id
+            size = row.now.size if row.now.value is not None else None
+            keys = self._chain.keys if self._chain is not None else ()
+            copying.copy(self, size, lambda: _whole(row, session, ns, id, keys))
+        else:
+            said = key_text(row.key) if here.column() == FIELD else self.model.cell(here).text
+            copying.copy(self, 0, lambda: said)
+
+    def _pair(self) -> tuple[int, int] | None:
+        """The ages of the version that set the chosen field and of the one before it."""
+        at = self.list.currentIndex().row()
+        if self._chain is None or not 0 <= at < len(self.model.rows):
+            return None
+        row = self.model.rows[at]
+        if not row.op:
+            return None
+        age = next(i for i, one in enumerate(self._chain.versions) if one is row.version)
+        older = next((i for i in sorted(self._chain.read) if i > age), None)
+        return None if older is None else (older, age)
+
+    def _chosen(self, *_: object) -> None:
+        pair = self._pair()
+        self.compare_button.setEnabled(pair is not None)
+        if pair is None or self._chain is None:
+            self.compare_button.setText("Compare")
+            return
+        older, newer = (wording.version(self._chain.versions[age].v) for age in pair)
+        self.compare_button.setText(f"Compare {older} and {newer}")
+
+    def _double(self, index: QModelIndex) -> None:
+        self.compare()
+
+    def compare(self) -> None:
+        """Ask to compare the version that set the chosen field with the one before it."""
+        pair = self._pair()
+        if pair is not None and self._chain is not None:
+            self.compare_asked.emit(self._chain.versions[pair[0]], self._chain.versions[pair[1]])
+
+
+def _whole(row: Blame, session: Session, ns: str, id: Value, keys: Sequence[str]) -> str:
+    """A field's value; a long one was not kept while the versions were followed and is read again."""
+    found = row.now.value if row.now.value is not None else value_at(session.version(ns, id), row.key, keys)
+    if found is None:
+        raise Refused(f"{key_text(row.key)} is not there any more; refresh the list.")
+    return copied(found)
+
+
+def _searched(row: Blame) -> str:
+    return f"{key_text(row.key)} {set_in(row)} {row.version.author or ''}".casefold()

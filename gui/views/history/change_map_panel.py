@@ -1,0 +1,338 @@
+"""The change map of one document: its fields by its versions, what set each, and what is in force now."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from gui import messages, tasks
+from gui.parts.values.value_pane import ValuePane
+from gui.style import boxes, preferences, states, theme, wording
+from gui.style.cells import Span
+from gui.style.states import StateStack, button, tool, words
+from gui.views.history import map_painter
+from gui.views.history.chain_panel import ChainPanel
+from gui.views.history.map_grid import MapView
+from gui.views.history.map_model import ORDERS, MapModel, Mark, Row
+from gui.views.history.map_painter import version_name
+from gui.views.history.map_parts import Legend, Said
+from gui.views.history.map_words import happened, value_at, values
+from model.errors import Refused
+from model.history.chain import Chain
+from model.session import Session
+from model.values.canonical import Value
+
+
+class ChangeMapPanel(ChainPanel):
+    """Shows a document's chain, and what is known of it so far while older versions arrive.
+
+    ``restore_asked`` carries a version and the key of a field.
+    """
+
+    restore_asked = Signal(object, object)
+    key = "chain"
+    in_parts = True
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self._reading_value: tasks.Task | None = None
+        self.model = MapModel(self)
+        self.view = MapView(self.model)
+        self.grid = self.view.grid
+        content = QWidget()
+        column = boxes.column(content)
+        self.values, self._value_line = ValuePane(), states.hair()
+        self.values.setMaximumHeight(theme.px(240))
+        self.values.hide()
+        self._value_line.hide()
+        self.values.closed.connect(self._close_value)
+        for part, stretch in (
+            (self._legend_row(), 0),
+            (states.hair(), 0),
+            (self.view, 1),
+            (self._value_line, 0),
+            (self.values, 0),
+            (states.hair(), 0),
+            (self._detail_row(), 0),
+        ):
+            column.addWidget(part, stretch)
+        self.stack = StateStack(content)
+        whole = boxes.column(self)
+        whole.addWidget(self._title_row())
+        whole.addWidget(states.hair())
+        whole.addWidget(self.stack, 1)
+        self.setFocusProxy(self.grid)
+        self.grid.moved.connect(self._say)
+        self.grid.opened.connect(self._compare)
+        self.grid.wanted_value.connect(self._show_value)
+        self.grid.zoom_asked.connect(self._zoom)
+        preferences.signals.changed.connect(self._preference)
+        self._say_title()
+        self.refresh()
+
+    # --- parts
+
+    def _title_row(self) -> QWidget:
+        made = QWidget()
+        made.setMinimumHeight(theme.px(44))
+        row = boxes.row(made, 16, 8, gap=10)
+        self.name = Said()
+        row.addWidget(words("Change map", "title"))
+        row.addWidget(self.name, 1)
+        self._order_word = words("Order", "second")
+        row.addWidget(self._order_word)
+        segments, self._orders = boxes.segments(self, [said for _, said in ORDERS], "Order of fields: {}")
+        self.orders = dict(zip((order for order, _ in ORDERS), self._orders.buttons(), strict=True))
+        self._orders.idToggled.connect(self._ordered)
+        row.addLayout(segments)
+        self.zoom_out = tool("magnifying-glass-minus", "Narrower columns (−)", lambda: self._zoom(-1))
+        self.zoom_in = tool("magnifying-glass-plus", "Wider columns (+)", lambda: self._zoom(1))
+        for one_tool in (self.zoom_out, self.zoom_in):
+            one_tool.setProperty("boxed", True)
+            row.addWidget(one_tool)
+        self.save = button("Save picture…", self._save_picture, "small", icon="image")
+        row.addWidget(self.save)
+        self._fit_segments()
+        theme.signals.changed.connect(self._fit_segments)
+        return made
+
+    def _fit_segments(self) -> None:
+        # The checked one is bolder, and Qt asks for the room that the other weight needs.
+        metrics = QFontMetricsF(theme.font(12, 600))
+        for one in self._orders.buttons():
+            one.setMinimumWidth(round(metrics.horizontalAdvance(one.text())) + theme.px(22))
+
+    def _legend_row(self) -> QWidget:
+        made = boxes.ground(QWidget(), "sunken")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
+        row.addWidget(Legend(), 1)
+        self.fold = button("", self._toggle_fold, "small", "quiet")
+        self.fold.setMinimumHeight(0)
+        self.fold.hide()
+        row.addWidget(self.fold)
+        return made
+
+    def _detail_row(self) -> QWidget:
+        made = boxes.ground(QWidget(), "sunken")
+        row = boxes.row(made, 16, 8, gap=10)
+        lines = QVBoxLayout()
+        lines.setSpacing(0)
+        self.first, self.second = Said(), Said()
+        lines.addWidget(self.first)
+        lines.addWidget(self.second)
+        row.addLayout(lines, 1)
+        self.compare = button("Compare", self._compare, icon="git-diff")
+        self.restore = button("Restore this value…", self._restore, icon="arrow-counter-clockwise")
+        row.addWidget(self.compare)
+        row.addWidget(self.restore)
+        return made
+
+    # --- reading
+
+    @property
+    def _has_chain(self) -> bool:
+        return bool(self.model.versions)
+
+    def _put(self, chain: Chain) -> None:
+        fresh = not self._has_chain
+        here = self.grid.currentIndex()
+        key = self.model.rows[here.row()].track.key if here.isValid() else None
+        version = self.model.versions[here.column()] if here.isValid() else None
+        bar = self.grid.horizontalScrollBar()
+        from_end = bar.maximum() - bar.value()
+        self.model.put(chain)
+        self.view.show_newest()
+        if not fresh:
+            bar.setValue(bar.maximum() - from_end)
+        if self.model.rows:
+            rows = self.model.rows
+            newest = max(range(len(rows)), key=lambda i: rows[i].last_column)
+            row = next((i for i, one in enumerate(rows) if one.track.key == key), newest)
+            column = self.model.column_of(version) if version is not None else -1
+            self.grid.go(row, column if column >= 0 else rows[row].last_column)
+        self._say_title()
+        if chain.complete and not self.model.rows:
+            self.stack.show_empty("No field to follow", "The versions that are kept have no content that can be read.")
+        elif chain.complete:
+            self.stack.show_content()
+        elif self.stack.kind != "content":
+            self.stack.show_content()  # what is there can be used while the rest arrives
+            self._say_reading()
+
+    def _cancelled(self) -> None:
+        super()._cancelled()
+        if self._has_chain and not self.model.chain.complete:
+            self.stack.show_part("Reading was stopped; the oldest versions are not in the map", self.refresh)
+
+    # --- saying
+
+    def _preference(self, name: str) -> None:
+        if name == "zone":
+            self.view.redraw()  # years are counted in it
+            self._say()
+
+    def _say_title(self) -> None:
+        summary = self.model.summary() if self.model.versions else ""
+        self.name.put(Span(wording.plain(self.id), "text2"), Span(summary, "text2", sans=True))
+        self.fold.setVisible(bool(self.model.folded))
+        fields = wording.many(self.model.folded, "field")
+        self.fold.setText(f"Fold {fields}" if self.model.unfolded else f"Show {fields} that always change")
+        self.zoom_out.setEnabled(self.grid.sizes.zoom > map_painter.NARROWEST)
+        self.zoom_in.setEnabled(self.grid.sizes.zoom < map_painter.WIDEST)
+        self.save.setEnabled(bool(self.model.rows))
+
+    def say_writable(self) -> None:
+        """Offer to restore, or not, as the connection allows now."""
+        self._say()
+
+    def _current(self) -> tuple[Row, int] | None:
+        here = self.grid.currentIndex()
+        if not here.isValid() or here.row() >= len(self.model.rows):
+            return None
+        return self.model.rows[here.row()], here.column()
+
+    def _say(self) -> None:
+        current = self._current()
+        if current is None:
+            self.first.put()
+            self.second.put()
+            self.compare.setEnabled(False)
+            self.restore.setEnabled(False)
+            return
+        row, column = current
+        mark = row.by_column.get(column)
+        self.first.put(*happened(self.model, row, column))
+        self.second.put(*values(self.model, row, column))
+        self._say_buttons(row, column, mark)
+        if not self.values.isHidden():
+            self._show_value()
+
+    def _say_buttons(self, row: Row, column: int, mark: Mark | None) -> None:
+        pair = self._pair(column, mark)
+        self.compare.setEnabled(pair is not None)
+        if pair is not None:
+            self.compare.setText(f"Compare {version_name(self.model, pair[0])} and {version_name(self.model, pair[1])}")
+        else:
+            self.compare.setText("Compare")
+        why = self._why_not(row, column)
+        self.restore.setEnabled(not why)
+        self.restore.setToolTip(why)
+
+    def _pair(self, column: int, mark: Mark | None) -> tuple[int, int] | None:
+        """The version at the crosshair, or the first behind its gap, and the one before it."""
+        column = mark.column if mark is not None else column
+        before = self.model.before(column)
+        if before is None or not self.model.readable(column):
+            return None
+        return before, column
+
+    def _why_not(self, row: Row, column: int) -> str:
+        """Why the value at the crosshair cannot be restored; "" where it can."""
+        if self._session.read_only:
+            return f"{self._session.name} is open read-only"
+        if not row.track.key or not self.model.readable(column):
+            return "There is no value here"
+        seen = row.seen(column)
+        if seen is None:
+            return f"{row.name} is not there in {version_name(self.model, column)}"
+        setter = row.setter(column)
+        newest = row.marks[-1] if row.marks else None
+        if row.track.now is not None and setter == newest:
+            return "This value is in force now"
+        return ""
+
+    # --- doing
+
+    def _ordered(self, at: int, on: bool) -> None:
+        if on:
+            self._arrange(ORDERS[at][0], self.model.unfolded)
+
+    def _toggle_fold(self) -> None:
+        self._arrange(self.model.order, not self.model.unfolded)
+
+    def _arrange(self, order: str, unfolded: bool) -> None:
+        current = self._current()
+        self.model.arrange(order, unfolded)
+        if self.model.rows:
+            key, column = (current[0].track.key, current[1]) if current else ((), self.model.newest)
+            row = next((i for i, one in enumerate(self.model.rows) if one.track.key == key), 0)
+            self.grid.go(row, column)
+        self._say_title()
+
+    def _zoom(self, by: int) -> None:
+        self.view.zoom(by)
+        self._say_title()
+
+    def _compare(self) -> None:
+        current = self._current()
+        if current is None:
+            return
+        pair = self._pair(current[1], current[0].by_column.get(current[1]))
+        if pair is not None:
+            self.compare_asked.emit(self.model.versions[pair[0]], self.model.versions[pair[1]])
+
+    def _restore(self) -> None:
+        current = self._current()
+        if current is not None and not self._why_not(*current):
+            self.restore_asked.emit(self.model.versions[current[1]], current[0].track.key)
+
+    def _show_value(self) -> None:
+        """The whole value at the crosshair, below."""
+        current = self._current()
+        if current is None:
+            return
+        row, column = current
+        if self._reading_value is not None:
+            self._reading_value.drop()  # of a cell that the crosshair has left
+        title = f"{row.name} in {version_name(self.model, column)}"
+        seen = row.seen(column) if self.model.readable(column) else None
+        if seen is None or seen.value is not None:
+            self._open_value((title, seen.value if seen else None))
+            return
+        session, ns, id, key = self._session, self.ns, self.id, row.track.key
+        v, keys = self.model.versions[column].v, self.model.chain.keys
+
+        def work(_: tasks.Progress) -> tuple[str, Value | None]:
+            return title, value_at(session.version(ns, id, v), key, keys)
+
+        self._reading_value = tasks.run(work, done=self._open_value, failed=self._value_failed, owner=self)
+
+    def _open_value(self, found: tuple[str, Value | None]) -> None:
+        self.values.show_value(*found)
+        self._value_line.show()
+        self.values.show()
+
+    def _value_failed(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    def _close_value(self) -> None:
+        if self._reading_value is not None:
+            self._reading_value.drop()
+        self.values.hide()
+        self._value_line.hide()
+        self.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _save_picture(self) -> None:
+        name = f"change-map-{wording.plain(self.id)[:60]}.png".replace("/", "-")
+        path, _ = QFileDialog.getSaveFileName(self, "Save the whole map as a picture", name, "PNG picture (*.png)")
+        if path:
+            self.save_to(path)
+
+    def save_to(self, path: str) -> None:
+        """Write the whole map as a PNG, and say so."""
+        draw = self.view.picture()
+
+        def work(_: tasks.Progress) -> str:
+            if not draw().save(path):
+                raise Refused(f"{path} cannot be written; choose another place.")
+            return path
+
+        tasks.run(work, done=self._saved, failed=self._not_saved, owner=self, title="Saving the map")
+
+    def _saved(self, path: str) -> None:
+        messages.tell(self, f"The map is saved as {path}")
+
+    def _not_saved(self, error: BaseException) -> None:
+        messages.fail(self, error)

@@ -1,0 +1,177 @@
+"""What stands above the cells of the change map: years, sizes as a step line, and the axis of versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+
+from gui.style import theme, wording
+from gui.views.history.map_model import MapModel
+from gui.views.history.map_painter import AXIS, HEAD, LEFT, RIGHT, Sizes, gap_ground, version_name, year_lines, years
+
+YEARS, TOP, FLOOR = 16, 26, 86  # the middle of the years, the chart's ceiling and floor
+
+
+def ceiling(model: MapModel) -> int:
+    """The size at the chart's top, in bytes: two steps of a power of two that hold the largest version."""
+    largest = max((one.bytes or 0 for one in model.versions), default=0)
+    step = 16
+    while step * 2 < largest:
+        step *= 2
+    return step * 2
+
+
+def head(painter: QPainter, model: MapModel, sizes: Sizes, offset: float, width: float, current: int) -> None:
+    """Draw years, sizes and axis above the cells; ``current`` is the crosshair's column or -1."""
+    first = max(0, int(offset // sizes.column))
+    last = min(len(model.versions) - 1, int((offset + width) // sizes.column))
+    if last < first:
+        return
+    painter.save()
+    painter.translate(-offset, 0)
+    top, floor = theme.px(TOP), theme.px(FLOOR)
+    end = len(model.versions) * sizes.column
+    left, right = max(0.0, offset), min(end, offset + width)
+    for start, stop in model.gaps(first, last):
+        box = QRectF(start * sizes.column, top, (stop + 1 - start) * sizes.column, floor + theme.px(12) - top)
+        gap_ground(painter, box)
+    if current >= 0:
+        band = QRectF(current * sizes.column, top, sizes.column, theme.px(HEAD) - top)
+        painter.fillRect(band, theme.colour("accTint"))
+    for y in (top, (top + floor) / 2, floor):
+        painter.fillRect(QRectF(left, round(y), right - left, 1), theme.colour("border"))
+    _steps(painter, model, sizes, first, last, current)
+    year_lines(painter, model, sizes, first, last, top - theme.px(4), theme.px(HEAD))
+    font = theme.font(12, 600)
+    painter.setFont(font)
+    painter.setPen(theme.colour("text2"))
+    metrics, busy = QFontMetricsF(font), 0.0
+    for column, year in years(model, max(0, first - 8), last):
+        x = column * sizes.column + theme.px(5)
+        if x < busy:
+            continue
+        painter.drawText(QRectF(x, 0, theme.px(60), theme.px(YEARS) * 2), LEFT, str(year))
+        busy = x + metrics.horizontalAdvance(str(year)) + theme.px(2)
+    _axis(painter, model, sizes, first, last, current)
+    painter.restore()
+
+
+def _steps(painter: QPainter, model: MapModel, sizes: Sizes, first: int, last: int, current: int) -> None:
+    top, floor = theme.px(TOP), theme.px(FLOOR)
+    most = ceiling(model)
+    tint = QColor(theme.colour("text"))
+    tint.setAlphaF(0.07)
+    ink = theme.colour("text2")
+    thick = max(1.5, theme.px(16) / 10)
+    before: float | None = None
+    dot: QPointF | None = None
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    lines: list[QRectF] = []
+    for column in range(max(0, first - 1), last + 1):
+        size = model.versions[column].bytes if model.versions[column].state != "missing" else None
+        if size is None:
+            before = None
+            continue
+        y = round(floor - (floor - top) * size / most)
+        x = column * sizes.column
+        painter.fillRect(QRectF(x, y, sizes.column, floor - y), tint)
+        lines.append(QRectF(x, y - thick / 2, sizes.column, thick))
+        if before is not None and before != y:
+            lines.append(QRectF(x - thick / 2, min(before, y) - thick / 2, thick, abs(before - y) + thick))
+        before = y
+        if column == current:
+            dot = QPointF(sizes.middle(column), y)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for box in lines:
+        painter.fillRect(box, ink)
+    if dot is not None:
+        painter.setPen(QPen(theme.colour("surface"), theme.px(2)))
+        painter.setBrush(theme.colour("acc"))
+        painter.drawEllipse(dot, theme.px(5), theme.px(5))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def _axis(painter: QPainter, model: MapModel, sizes: Sizes, first: int, last: int, current: int) -> None:
+    font, y = theme.mono(12), theme.px(AXIS)
+    metrics = QFontMetricsF(font)
+    count = len(model.versions)
+    foot = theme.px(HEAD) - 1
+    for column in range(first, last + 1):
+        one = model.versions[column]
+        if one.state == "missing":
+            continue
+        tall = theme.px(5)
+        token = "err" if one.state == "damaged" else "warn" if one.state == "unproven" else "hatch"
+        wide = theme.px(2) if token == "hatch" else theme.px(4)
+        painter.fillRect(QRectF(round(sizes.middle(column) - wide / 2), foot - tall, wide, tall), theme.colour(token))
+    taken: list[tuple[float, float]] = []
+
+    def say(column: float, words: str, token: str, font: QFont, always: bool = False) -> None:
+        wide = metrics.horizontalAdvance(words)
+        x = column * sizes.column + sizes.column / 2 - wide / 2
+        x = min(max(x, theme.px(2)), max(theme.px(2), count * sizes.column - wide - theme.px(1)))
+        room = theme.px(5)
+        if not always and any(x < b + room and x + wide > a - room for a, b in taken):
+            return
+        taken.append((x, x + wide))
+        painter.setFont(font)
+        painter.setPen(theme.colour(token))
+        painter.drawText(QRectF(x, y - theme.px(10), wide + 2, theme.px(20)), LEFT, words)
+
+    if 0 <= current < count:
+        taken.append(_flag(painter, model, sizes, current, y))
+    for start, stop in model.gaps(first, last):
+        if (stop + 1 - start) * sizes.column >= metrics.horizontalAdvance("gap") + 4:
+            say((start + stop) / 2, "gap", "text2", font)
+    ends = [column for column in (0, count - 1) if first - 8 <= column <= last + 8]
+    for column in [*ends, *_labelled(model, sizes, max(0, first - 8), min(count - 1, last + 8), metrics)]:
+        if model.versions[column].state != "missing":
+            say(column, version_name(model, column), "text2", font)
+
+
+def _labelled(model: MapModel, sizes: Sizes, first: int, last: int, metrics: QFontMetricsF) -> Iterable[int]:
+    """The columns that are named: round numbers, or every so many where versions are no numbers."""
+    room = metrics.horizontalAdvance("v000") + theme.px(14)
+    step = next((s for s in (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500) if s * sizes.column >= room), 1000)
+    for column in range(first, last + 1):
+        name = version_name(model, column)
+        number = int(name[1:]) if name[:1] == "v" and name[1:].isdigit() else column
+        if number % step == 0:
+            yield column
+
+
+def _flag(painter: QPainter, model: MapModel, sizes: Sizes, column: int, y: float) -> tuple[float, float]:
+    font = theme.mono(12, 600)
+    words = version_name(model, column)
+    wide = QFontMetricsF(font).horizontalAdvance(words) + theme.px(14)
+    count = len(model.versions)
+    x = min(max(sizes.middle(column) - wide / 2, 0), max(0, count * sizes.column - wide))
+    box = QRectF(round(x), y - theme.px(9), round(wide), theme.px(18))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(theme.colour("acc"))
+    painter.drawRoundedRect(box, theme.px(4), theme.px(4))
+    painter.setFont(font)
+    painter.setPen(theme.colour("accText"))
+    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), words)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    return box.left(), box.right()
+
+
+def scale(painter: QPainter, model: MapModel, width: float) -> None:
+    """Draw what stands left of the chart: its title, its scale, the column's header."""
+    painter.setFont(theme.font(12, 500))
+    painter.setPen(theme.colour("text2"))
+    left, top, floor = theme.px(16), theme.px(TOP), theme.px(FLOOR)
+    painter.drawText(QRectF(left, top - theme.px(3), width, theme.px(20)), LEFT, "Size")
+    most = ceiling(model)
+    painter.setFont(theme.mono(11))
+    for share, words in ((0.0, wording.size(most)), (0.5, wording.size(most // 2)), (1.0, "0")):
+        words = words.replace(".0 ", " ")
+        y = top + (floor - top) * share
+        painter.drawText(QRectF(0, y - theme.px(9), width - theme.px(8), theme.px(18)), RIGHT, words)
+    painter.setFont(theme.font(11, 600))
+    painter.setPen(theme.colour("text3"))
+    painter.drawText(QRectF(left, theme.px(AXIS) - theme.px(10), width, theme.px(20)), LEFT, "Field")

@@ -1,0 +1,284 @@
+"""A chain as rows and columns: fields down, versions across from old to new, and what stands where they cross.
+
+The model is an item model, so that each cell has an accessible name; how cells look is decided by :mod:`gui.mapink`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
+
+from gui.style import wording
+from gui.style.cells import Index
+from model.history.chain import Chain, Change, Element, Seen, Track, key_parts, key_text
+from model.records import Version
+from model.values.canonical import OBJECT_ID
+
+ORDERS = (("document", "As in the document"), ("last", "Last set"), ("most", "Most changed"))
+WORDS = {"set": "changed", "add": "added", "remove": "removed", "retype": "type only", "reorder": "reordered"}
+DID = {"set": "set", "add": "added", "remove": "removed", "retype": "given another type", "reorder": "reordered"}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A change in its cell. ``first`` is the leftmost column that it may have fallen into, itself where that is sure.
+
+    ``force`` says that nothing has changed since.
+    """
+
+    column: int
+    first: int
+    change: Change
+    force: bool
+
+    @property
+    def op(self) -> str:
+        """The operation's name."""
+        return self.change.op
+
+
+class Row:
+    """One field: its label, where it exists, and its changes by column."""
+
+    def __init__(self, track: Track, count: int, oldest: int, newest: int) -> None:
+        self.track = track
+        self._count, self._oldest, self.newest = count, oldest, newest
+
+    @cached_property
+    def label(self) -> tuple[str, str]:
+        """What leads to the field, muted, and its own name."""
+        parts = key_parts(self.track.key)
+        for at, step in enumerate(self.track.key):
+            if isinstance(step, Element) and step.id.type == OBJECT_ID:
+                parts[at] = f"[…{step.id.data.hex()[-6:]}]"
+        own = parts[-1]
+        lead = "".join(parts[:-1])
+        return (lead + ".", own[1:]) if own.startswith(".") else (lead, own)
+
+    @cached_property
+    def name(self) -> str:
+        """The whole path."""
+        return key_text(self.track.key)
+
+    @cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        """The changes, oldest first."""
+        made = []
+        for at, change in enumerate(self.track.changes):
+            column = self._count - 1 - change.age
+            made.append(Mark(column, column - change.gap, change, at == 0))
+        return tuple(reversed(made))
+
+    @cached_property
+    def by_column(self) -> dict[int, Mark]:
+        """Which change a column shows; a change over a gap shows in all of its columns."""
+        return {column: mark for mark in self.marks for column in range(mark.first, mark.column + 1)}
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """From which column to which the field exists."""
+        made: list[tuple[int, int]] = []
+        end: int | None = self.newest if self.track.now is not None else None
+        for mark in reversed(self.marks):
+            if mark.op == "remove":
+                end = mark.column
+            elif mark.op == "add" and end is not None:
+                made.append((mark.column, end))
+                end = None
+        if end is not None and (self.track.now is not None or self.track.from_start or self.marks):
+            made.append((self._oldest, end))
+        return tuple(reversed(made))
+
+    @property
+    def ring(self) -> int | None:
+        """The column of the ring that says: from the start."""
+        return self._oldest if self.track.from_start else None
+
+    @property
+    def count(self) -> int:
+        """How many versions changed it."""
+        return len(self.track.changes)
+
+    @property
+    def last_column(self) -> int:
+        """The column where it was last set, the oldest where it never was."""
+        return self.marks[-1].column if self.marks else self._oldest
+
+    def seen(self, column: int) -> Seen | None:
+        """The value in force at a column; None where the field is not there."""
+        after = [mark for mark in self.marks if mark.column <= column]
+        if after:
+            return after[-1].change.after
+        if self.marks:
+            return self.marks[0].change.before
+        return self.track.now
+
+    def setter(self, column: int) -> Mark | None:
+        """The change that made the value in force at a column."""
+        found = [mark for mark in self.marks if mark.column <= column]
+        return found[-1] if found else None
+
+
+class MapModel(QAbstractTableModel):
+    """Rows are fields, columns versions, oldest first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.chain = Chain((), (), 0, frozenset(), False)
+        self.versions: list[Version] = []  # oldest first
+        self.rows: list[Row] = []
+        self.order, self.unfolded = "document", False
+        self.folded = 0  # fields that change in every version
+        self.most = 0
+        self.revision = 0  # of what is drawn
+        self._changed: dict[int, list[Row]] | None = None  # the rows that a column changed, once asked for
+
+    # --- filling
+
+    def put(self, chain: Chain) -> None:
+        """Show a chain, whole or so far."""
+        self.beginResetModel()
+        self.chain = chain
+        self.versions = list(reversed(chain.versions))
+        self._fill()
+        self.endResetModel()
+
+    def arrange(self, order: str, unfolded: bool) -> None:
+        """Another order of the rows, or the fields that always change shown as well."""
+        if (order, unfolded) != (self.order, self.unfolded):
+            self.beginResetModel()
+            self.order, self.unfolded = order, unfolded
+            self._fill()
+            self.endResetModel()
+
+    def still(self) -> MapModel:
+        """The same as it is now, which no longer changes; for a picture that is drawn beside the window."""
+        made = MapModel()
+        made.chain, made.versions, made.rows, made.most = self.chain, self.versions, self.rows, self.most
+        made.order, made.unfolded, made.folded = self.order, self.unfolded, self.folded
+        return made
+
+    def _fill(self) -> None:
+        count = len(self.versions)
+        oldest = count - 1 - max(self.chain.read, default=0)
+        newest = count - 1 - self.chain.start
+        shown = [track for track in self.chain.tracks if not track.identity]
+        self.folded = sum(track.every_time for track in shown)
+        rows = [Row(track, count, oldest, newest) for track in shown if self.unfolded or not track.every_time]
+        if self.order == "last":
+            rows.sort(key=lambda row: -row.last_column)
+        elif self.order == "most":
+            rows.sort(key=lambda row: -row.count)
+        self.rows = rows
+        self._changed = None
+        self.most = max((row.count for row in rows), default=0)
+        self.revision += 1
+
+    # --- asking
+
+    @property
+    def newest(self) -> int:
+        """The column of the current version."""
+        return len(self.versions) - 1 - self.chain.start
+
+    def column_of(self, version: Version) -> int:
+        """The column of a version; -1 where it is not shown."""
+        return next((i for i, one in enumerate(self.versions) if one.v == version.v), -1)
+
+    def readable(self, column: int) -> bool:
+        """Whether a version's content took part."""
+        return len(self.versions) - 1 - column in self.chain.read
+
+    def before(self, column: int) -> int | None:
+        """The next older column that took part."""
+        return next((i for i in range(column - 1, -1, -1) if self.readable(i)), None)
+
+    def gaps(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The runs of missing versions that touch some columns."""
+        made: list[tuple[int, int]] = []
+        column = first
+        while column <= last and column < len(self.versions):
+            if self.versions[column].state != "missing":
+                column += 1
+                continue
+            start = end = column
+            while start > 0 and self.versions[start - 1].state == "missing":
+                start -= 1
+            while end + 1 < len(self.versions) and self.versions[end + 1].state == "missing":
+                end += 1
+            made.append((start, end))
+            column = end + 1
+        return made
+
+    def summary(self) -> str:
+        """``60 versions, 57 kept. 30 fields; 2 that change in every version are folded away.``"""
+        missing = sum(one.state == "missing" for one in self.versions)
+        kept = f", {wording.count(len(self.versions) - missing)} kept" if missing else ""
+        said = f"{wording.many(len(self.versions), 'version')}{kept}. {wording.many(len(self.rows), 'field')}"
+        if self.folded and not self.unfolded:
+            verbs = "changes" if self.folded == 1 else "change", "is" if self.folded == 1 else "are"
+            return f"{said}; {wording.count(self.folded)} that {verbs[0]} in every version {verbs[1]} folded away."
+        return f"{said}." if self.chain.complete else f"{said} so far."
+
+    def together(self, row: Row, column: int) -> list[str]:
+        """The other fields shown that the same version changed."""
+        if self._changed is None:
+            self._changed = {}
+            for other in self.rows:
+                for change in other.track.changes:
+                    self._changed.setdefault(len(self.versions) - 1 - change.age, []).append(other)
+        return [other.name for other in self._changed.get(column, ()) if other is not row]
+
+    def words(self, row: int, column: int) -> str:
+        """A cell in words: ``premium.gross, v43, changed, overwritten since``."""
+        one, version = self.rows[row], self.versions[column]
+        name = wording.version(version.v) or "current"
+        mark = one.by_column.get(column)
+        if mark is not None and mark.first < mark.column:
+            since = wording.version(self.versions[mark.first].v)
+            state = f"{WORDS[mark.op]} somewhere in {since}–{wording.version(self.versions[mark.column].v)}"
+        elif mark is not None:
+            state = WORDS[mark.op]
+        elif version.state == "missing":
+            return f"{one.name}, {name}, version missing"
+        elif not self.readable(column):
+            return f"{one.name}, {name}, {version.detail or version.state}"
+        elif one.seen(column) is None:
+            return f"{one.name}, {name}, not there"
+        else:
+            from_start = column == one.ring
+            return f"{one.name}, {name}, {'there from the start' if from_start else 'not changed'}"
+        if mark.op == "remove":
+            return f"{one.name}, {name}, {state}" + ("" if mark.force else ", added again since")
+        return f"{one.name}, {name}, {state}, {'in force now' if mark.force else 'overwritten since'}"
+
+    # --- Qt's side
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.versions)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.AccessibleTextRole and index.isValid():
+            return self.words(index.row(), index.column())
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return None
+        if orientation == Qt.Orientation.Vertical:
+            return self.rows[section].name if section < len(self.rows) else None
+        return wording.version(self.versions[section].v) if section < len(self.versions) else None
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """``a, b, c and 3 more``."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {wording.count(len(names) - most)} more"

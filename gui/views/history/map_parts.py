@@ -1,0 +1,111 @@
+"""Parts of the change map's panel that draw themselves: the legend, and a line in several weights."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from gui.style import symbols, theme, wording
+from gui.style.cells import Span
+from gui.views.history import map_painter
+
+LEGEND = (
+    ("force", "set here, in force now"),
+    ("set", "overwritten since"),
+    ("add", "added"),
+    ("remove", "removed"),
+    ("retype", "type only"),
+    ("gap", "somewhere in a gap"),
+    ("missing", "version missing"),
+)
+
+
+class Legend(QWidget):
+    """What the marks mean, as many as there is room for; a screen reader is told at each cell."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        theme.signals.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(720), theme.px(30))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme.px(120), theme.px(30))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        font = theme.font(11)
+        metrics = QFontMetricsF(font)
+        x, middle = 0.0, self.height() / 2
+        for kind, said in LEGEND:
+            lead = theme.px({"force": 40, "gap": 26}.get(kind, 20))
+            width = lead + metrics.horizontalAdvance(said)
+            if x + width > self.width():
+                break
+            self._sample(painter, kind, x, middle)
+            painter.setFont(font)
+            painter.setPen(theme.colour("text2"))
+            painter.drawText(QRectF(x + lead, 0, width, self.height()), map_painter.LEFT, said)
+            x += width + theme.px(20)
+        painter.end()
+
+    def _sample(self, painter: QPainter, kind: str, x: float, middle: float) -> None:
+        side = theme.px(12)
+        centre = QRectF(x, middle - side / 2, side, side).center()
+        if kind == "gap":
+            map_painter.gap_bar(
+                painter, QRectF(round(x), round(middle - theme.px(5.5)), theme.px(20), theme.px(11)), "set"
+            )
+        elif kind == "missing":
+            symbols.hatch(painter, QRectF(round(x), round(middle - side / 2), side, side), "", 4, "ctl")
+        elif kind == "force":
+            thick = theme.px(2)
+            painter.fillRect(QRectF(x, round(middle - thick / 2), theme.px(32), thick), theme.colour("chg"))
+            map_painter.cell(painter, centre, "set", True, side)
+        else:
+            map_painter.cell(painter, centre, kind, kind in ("add", "retype"), side)
+
+
+class Said(QWidget):
+    """One line of runs of text in several weights, elided at its end."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.spans: tuple[Span, ...] = ()
+        theme.signals.changed.connect(self.update)
+
+    def put(self, *spans: Span) -> None:
+        """Say something else."""
+        self.spans = tuple(span for span in spans if span.text)
+        self.setAccessibleName(self.text)
+        self.setToolTip(wording.tip(self.text))
+        self.update()
+
+    @property
+    def text(self) -> str:
+        """The words alone."""
+        return " ".join(span.text for span in self.spans)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(200), theme.px(20))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme.px(80), theme.px(20))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        x, room = 0.0, float(self.width())
+        for span in self.spans:
+            font = theme.font(12, span.weight or 400) if span.sans else theme.mono(12, span.weight or 400)
+            metrics = QFontMetricsF(font)
+            shown = metrics.elidedText(span.text, Qt.TextElideMode.ElideRight, room - x)
+            painter.setFont(font)
+            painter.setPen(theme.colour(span.token))
+            wide = metrics.horizontalAdvance(shown)
+            painter.drawText(QRectF(x, 0, wide + 2, self.height()), map_painter.LEFT, shown)
+            x += wide + theme.px(8)
+            if x >= room or shown != span.text:
+                break
+        painter.end()

@@ -1,0 +1,476 @@
+"""What to say and ask when a save found another version in the database: side by side first, buttons after.
+
+The prompt writes nothing; it says what was chosen. Overwriting asks a second time, with what would be lost.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
+
+from gui.parts.fields.edit_changes import Change, Changes, around
+from gui.style import boxes, preferences, theme
+from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
+from gui.style.sheet import Sheet
+from gui.style.states import Glyph, button, words
+from gui.style.wording import many, version
+from model import text
+from model.merge import Decision
+from model.session import Conflict
+from model.values import canonical
+from model.values.canonical import Path, Value
+
+WIDTH = 784
+LONGEST = 4000  # characters of a text in which the difference is looked for
+ROWS = 8  # more than these scroll
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+@dataclass(frozen=True)
+class Clash:
+    """One field that the database changed, beside what the edit did to it."""
+
+    theirs: Change
+    mine: Change | None  # the edit's change at, above or below the same place
+    needs_choice: bool
+
+    @property
+    def same(self) -> bool:
+        """Whether both made the same change."""
+        return self.mine is not None and (self.mine.op, self.mine.new) == (self.theirs.op, self.theirs.new)
+
+
+def clashes(conflict: Conflict) -> list[Clash]:
+    """What the database changed, those that need a person first."""
+    base = conflict.base.content
+    if conflict.theirs is None or conflict.theirs.content is None or base is None:
+        return []
+    theirs = Changes(base, conflict.theirs.content, conflict.keys)
+    mine = Changes(base, conflict.mine, conflict.keys)
+    asked = conflict.merge.conflicts if conflict.merge is not None else ()
+    edited, waiting = _ByPlace([own.old_path for own in mine.all]), _ByPlace([one.path for one in asked])
+    added = _Elements(mine.all, asked)
+    moves: dict[Path, int] = {}
+    for i, own in enumerate(mine.all):
+        if own.op == "move":
+            moves.setdefault(own.old_path[:-1], i)
+    found = []
+    for change in theirs.all:
+        near = edited.near(change.old_path)
+        if change.op == "move" and change.old_path[:-1] in moves:
+            near.append(moves[change.old_path[:-1]])
+        beside = [i for i in near if _meet(mine.all[i], change)]
+        at = min(beside, key=lambda i: (mine.all[i].old_path != change.old_path, i), default=None)
+        needs_choice = any(_waits(asked[i], change) for i in waiting.near(change.old_path))
+        if at is None and change.is_element:
+            at, waits = added.beside(change)
+            needs_choice = needs_choice or waits
+        found.append(Clash(change, None if at is None else mine.all[at], needs_choice))
+    return sorted(found, key=lambda clash: not clash.needs_choice)
+
+
+class _Elements:
+    """Which element that the edit added stands against one that the database added: their places do not tell."""
+
+    def __init__(self, mine: Sequence[Change], asked: Sequence[Decision]) -> None:
+        self._mine = {(own.old_path[:-1], own.new): i for i, own in enumerate(mine) if own.is_element}
+        self._asked: dict[tuple[Path, Value], Decision] = {}
+        for decision in asked:
+            if decision.base is None and decision.path and isinstance(decision.path[-1], int):
+                for value in _elements(decision, decision.theirs):
+                    self._asked[decision.path[:-1], value] = decision
+
+    def beside(self, change: Change) -> tuple[int | None, bool]:
+        """The number of the edit's change, if it has one, and whether a choice between both is due."""
+        array, new = change.old_path[:-1], change.new
+        decision = self._asked.get((array, new)) if new is not None else None
+        if decision is None:
+            return self._mine.get((array, new)), False
+        there = (self._mine.get((array, value)) for value in _elements(decision, decision.mine))
+        return next((i for i in there if i is not None), None), True
+
+
+def _elements(decision: Decision, value: Value | None) -> list[Value]:
+    """The elements that a side adds."""
+    if value is None:
+        return []
+    return canonical.items(value) if decision.kind == "inserted" else [value]
+
+
+class _ByPlace:
+    """Which of many paths lie at a path, above or below it, without a look at each: both sides may have thousands."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._at: dict[Path, list[int]] = {}
+        for i, path in enumerate(paths):
+            self._at.setdefault(path, []).append(i)
+        self._sorted = sorted((_steps(path), i) for i, path in enumerate(paths))
+
+    def near(self, path: Path) -> list[int]:
+        """Their numbers."""
+        steps = _steps(path)
+        first, last = (bisect_left(self._sorted, (key, -1)) for key in (steps, (*steps, (2, ""))))
+        below = [i for _, i in self._sorted[first:last]]
+        return [i for depth in range(len(path)) for i in self._at.get(path[:depth], ())] + below
+
+
+def _steps(path: Path) -> tuple[tuple[int, str | int], ...]:
+    """A path that can be sorted among others: names and positions are not compared, and (2, "") is behind them all."""
+    return tuple((int(isinstance(step, str)), step) for step in path)
+
+
+def _meet(a: Change, b: Change) -> bool:
+    """Whether two changes are of the same place, or of one inside the other."""
+    if a.op == b.op == "move" and a.old_path[:-1] == b.old_path[:-1]:
+        return True  # elements of one array, whose order both changed
+    return a.touches(b.old_path) and b.touches(a.old_path)
+
+
+def _waits(decision: Decision, change: Change) -> bool:
+    """Whether a change waits for a decision; one on an order is none on what is ordered."""
+    if decision.kind != "order":
+        return change.touches(decision.path)
+    container = change.old_path[:-1] if change.op == "move" else change.old_path
+    return change.op in ("move", "reorder") and container == decision.path
+
+
+class ClashModel(CellModel):
+    """The prompt's table."""
+
+    headers = ("Changed in the database", "Your edit", "In the database", "")
+
+    def __init__(self, rows: list[Clash], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows = rows
+        self._zone = preferences.zone()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's signature)
+        return 0 if parent.isValid() else len(self.rows)
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
+        there = not parent.isValid() and 0 <= row < len(self.rows)
+        return self.createIndex(row, column) if there else QModelIndex()
+
+    def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
+        return QModelIndex()
+
+    def cell(self, index: Index) -> Cell:
+        clash = self.rows[index.row()]
+        if index.column() == 0:
+            said = text.path_text(clash.theirs.path) or "order of the fields"
+            return Cell(spans=(Span(said),), mono=True, size=12, middle=True, indent=16)
+        if index.column() == 1:
+            return self._mine(clash)
+        if index.column() == 2:
+            return self._side(clash.theirs)
+        if clash.needs_choice:
+            return Cell(badges=(Badge("Both changed", "warn", "warnT", "conflict"),))
+        if clash.mine is not None and clash.same:
+            return Cell(badges=(Badge("Both, the same"),))
+        return Cell(badges=(Badge("Both changed" if clash.mine is not None else "Only the database"),))
+
+    def _mine(self, clash: Clash) -> Cell:
+        if clash.mine is None:
+            return plain("not changed", "text2", size=12)
+        if len(clash.mine.old_path) > len(clash.theirs.old_path):
+            return plain("changed inside", "text2", size=12)
+        return self._side(clash.mine)
+
+    def _side(self, change: Change) -> Cell:
+        if change.op == "remove":
+            return plain("removed", "text2", size=12)
+        if change.op == "reorder":
+            return plain("in another order", "text2", size=12)
+        word = {"add": "added", "move": "moved"}.get(change.op, "")
+        if change.old is not None and change.new is not None and change.old.type != change.new.type:
+            word = change.new.kind
+        spans: tuple[Span, ...] = ()
+        if change.new is not None:
+            spans = (Span(self._worded(change)),)
+        return Cell(spans=(*spans, Span(f"  {word}", "text2", sans=True)) if word else spans, mono=True, size=12)
+
+    def _worded(self, change: Change) -> str:
+        """The new value; a long text by the words that differ, else both sides would begin and end alike."""
+        assert change.new is not None
+        shown = text.shown(change.new, self._zone, LONGEST)
+        if change.old is None or change.old.type != change.new.type or change.new.is_container:
+            return shown[:120]
+        return around(shown, text.shown(change.old, self._zone, LONGEST))
+
+
+class ConflictPrompt(Sheet):
+    """Asks what to do. ``chosen``: review, take, save_new, overwrite, create_again, discard, cancel."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget, conflict: Conflict, ns: str, id: Value) -> None:
+        super().__init__(parent, WIDTH)
+        self.conflict, self.ns, self.id = conflict, ns, id
+        self.rows = clashes(conflict)
+        self.buttons: dict[str, QPushButton] = {}
+        self.table: CellTree | None = None
+        self._first: QPushButton | None = None
+        self._page: QWidget | None = None
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(1, 1, 1, 1)
+        self.setAccessibleName("The document changed")
+        self._ask()
+
+    def first(self) -> QWidget | None:
+        return self._first
+
+    # --- pages
+
+    def _new_page(self, icon: str, token: str, title: str, line: str) -> QVBoxLayout:
+        if self._page is not None:
+            self._column.removeWidget(self._page)
+            self._page.hide()
+            self._page.deleteLater()
+        self.buttons = {}
+        self.table = None
+        self._page = QWidget()
+        column = QVBoxLayout(self._page)
+        column.setContentsMargins(0, 0, 0, theme.px(24))
+        column.setSpacing(0)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(20))
+        head.setSpacing(theme.px(16))
+        glyph = Glyph(icon, token, 22)
+        head.addWidget(glyph, 0, Qt.AlignmentFlag.AlignTop)
+        said = QVBoxLayout()
+        said.setSpacing(theme.px(6))
+        said.addWidget(words(title, "title", wrap=True))
+        self.line = words(line, "body2", wrap=True)
+        said.addWidget(self.line)
+        head.addLayout(said, 1)
+        column.addLayout(head)
+        self._column.addWidget(self._page)
+        self.title = title
+        self.setAccessibleDescription(f"{title}. {line}")
+        return column
+
+    def _list(self, column: QVBoxLayout, rows: list[Clash]) -> None:
+        if not rows:
+            return
+        table = CellTree(row_height=28)
+        model = ClashModel(rows, table)
+        table.as_list(model, "What changed in the database")
+        header = table.header()
+        header.setStretchLastSection(False)
+        for at, width in ((0, 192 + 16), (1, 160), (3, 144 + 16)):
+            table.setColumnWidth(at, theme.px(width))
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        table.setObjectName("inset")
+        table.setFixedHeight(theme.px(28) * (min(len(rows), ROWS) + 1) + 2)
+        self.table = table
+        for line in (True, False):
+            rule = boxes.ground(QWidget(), "hair")
+            rule.setFixedHeight(1)
+            if line:
+                column.addWidget(rule)
+                column.addWidget(table)
+            else:
+                column.addWidget(rule)
+
+    def _text(self, column: QVBoxLayout, sentence: str) -> None:
+        body = words(sentence, "body2", wrap=True)
+        self.body = body
+        body.setContentsMargins(theme.px(24), theme.px(16) if self.table is not None else 0, theme.px(24), theme.px(20))
+        column.addWidget(body)
+
+    def _row(self, column: QVBoxLayout) -> QHBoxLayout:
+        row = boxes.row(x=24, y=0)
+        column.addLayout(row)
+        return row
+
+    def _button(self, row: QHBoxLayout, name: str, label: str, *marks: str) -> QPushButton:
+        made = button(label, lambda: self._choose(name), *marks)
+        self.buttons[name] = made
+        row.addWidget(made)
+        return made
+
+    # --- what is asked
+
+    def _ask(self) -> None:
+        ask = {
+            "deleted": self._deleted,
+            "identical": self._identical,
+            "types": self._types,
+            "aba": self._came_back,
+        }.get(self.conflict.kind, self._changed)
+        ask()
+        self._turned()
+
+    def _turned(self) -> None:
+        """Another page is in front: fit the sheet to it."""
+        if self.isVisible() and self._page is not None and self._first is not None:
+            self._page.show()  # else the layout passes it over until the next event
+            self._place()
+            self._first.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def _moved(self) -> str:
+        was = version(self.conflict.base.v)
+        now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
+        return f"{was} → {now}" if was and now and was != now else ""
+
+    def _said(self, *parts: str) -> str:
+        lead = ", ".join(part for part in parts if part)
+        return f"{lead}. Your edit is kept; nothing was written." if lead else "Your edit is kept; nothing was written."
+
+    def _changed(self) -> None:
+        column = self._new_page(
+            "git-merge",
+            "acc",
+            "This document changed since you opened it",
+            self._said(self._moved(), many(len(self.rows), "field")),
+        )
+        self._list(column, self.rows)
+        self._text(column, _advice(self.rows))
+        self._ways(column)
+
+    def _types(self) -> None:
+        column = self._new_page(
+            "git-merge",
+            "acc",
+            "Only types or order changed since you opened it",
+            self._said(self._moved(), many(len(self.rows), "field")),
+        )
+        self._list(column, self.rows)
+        self._text(
+            column,
+            "The values read the same; they are stored as another type or in another order. " + _advice(self.rows),
+        )
+        self._ways(column)
+
+    def _ways(self, column: QVBoxLayout) -> None:
+        row = self._row(column)
+        self._first = self._button(row, "review", "Review and merge", "main")
+        self._button(row, "take", "Take the database’s")
+        self._button(row, "save_new", "Save as a new document")
+        row.addStretch(1)
+        self._button(row, "ask_overwrite", "Overwrite…", "warnText")
+        self._button(row, "cancel", "Cancel")
+
+    def _deleted(self) -> None:
+        was = version(self.conflict.base.v)
+        column = self._new_page(
+            "trash",
+            "warn",
+            "This document was deleted since you opened it",
+            self._said(f"You opened {was}" if was else ""),
+        )
+        self._text(
+            column, "Create again saves your edit as a new document with the same id. Discard forgets your edit."
+        )
+        row = self._row(column)
+        self._first = self._button(row, "create_again", "Create again", "main")
+        self._button(row, "discard", "Discard")
+        row.addStretch(1)
+        self._button(row, "cancel", "Cancel")
+
+    def _identical(self) -> None:
+        moved = self._moved()
+        column = self._new_page(
+            "check-circle",
+            "acc",
+            "Your edit is already in the database",
+            (f"{moved}. " if moved else "") + "Nothing was written.",
+        )
+        self._text(column, "Someone made the same change meanwhile, so there is nothing left to save.")
+        row = self._row(column)
+        self._first = self._button(row, "take", "Show what is there", "main")
+        row.addStretch(1)
+        self._button(row, "cancel", "Cancel")
+
+    def _came_back(self) -> None:
+        now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
+        column = self._new_page(
+            "git-merge", "acc", "The version moved on, but the content came back", self._said(self._moved())
+        )
+        self._text(
+            column,
+            "Someone changed this document and changed it back. Nobody’s work is lost by saving your edit"
+            + (f" over {now}." if now else "."),
+        )
+        row = self._row(column)
+        self._first = self._button(row, "overwrite", f"Save over {now}" if now else "Save my edit", "main")
+        self._button(row, "review", "Review")
+        self._button(row, "take", "Take the database’s")
+        row.addStretch(1)
+        self._button(row, "cancel", "Cancel")
+
+    def _overwrite(self) -> None:
+        """The second question: what would be lost, by name, with the focus on Cancel."""
+        lost = [clash for clash in self.rows if not clash.same]
+        now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
+        column = self._new_page(
+            "warning",
+            "err",
+            f"Overwrite {now} with your edit?" if now else "Overwrite what is in the database with your edit?",
+            f"{many(len(lost), 'change')} made in the database since you opened it would be lost:"
+            if lost
+            else "Your edit has all that was changed in the database since you opened it; nothing would be lost.",
+        )
+        self._list(column, lost)
+        kept = f"{now} stays in the history where the layout keeps one. " if now else ""
+        self._text(
+            column,
+            f"{kept}Your edit is saved only if the database is still "
+            f"{'at ' + now if now else 'as it is shown here'}; should it move again, you are asked again.",
+        )
+        row = self._row(column)
+        row.addStretch(1)
+        self._first = self._button(row, "back", "Cancel")
+        self._button(row, "overwrite", f"Overwrite {many(len(lost), 'field')}" if lost else "Overwrite", "danger")
+        self._turned()
+
+    def _choose(self, name: str) -> None:
+        if name == "ask_overwrite":
+            self._overwrite()
+        elif name == "back":
+            self._ask()
+        elif name == "cancel":
+            self.reject()
+        else:
+            self.chosen.emit(name)
+            self.accept()
+
+    def reject(self) -> None:
+        self.chosen.emit("cancel")
+        super().reject()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and "back" in self.buttons:
+            self._ask()
+            return
+        super().keyPressEvent(event)
+
+
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
+def _advice(rows: list[Clash]) -> str:
+    asked = sum(clash.needs_choice for clash in rows)
+    touched = sum(clash.mine is not None for clash in rows)
+    alone = "the others merge by themselves and are shown"
+    if asked == 0:
+        how = (
+            f"You changed {_number(touched)} of these fields as well, and it fits together"
+            if touched
+            else ("You changed none of these fields")
+        )
+        return f"{how}. The edits merge by themselves; Review and merge shows the result first."
+    lead = f"You changed {_number(touched)} of these fields as well. Review and merge asks you about"
+    if touched > asked:
+        return f"{lead} {_number(asked)} of them; {alone}."
+    those = "that one" if asked == 1 else f"those {_number(asked)}"
+    return f"{lead} {those}; {alone}." if asked < len(rows) else f"{lead} {those}."
+
+
+__all__ = ["Clash", "ClashModel", "ConflictPrompt", "clashes"]

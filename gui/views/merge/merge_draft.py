@@ -1,0 +1,69 @@
+"""The draft of an edit that is merged: kept, and forgotten, with it. A draft of another edit stays as it is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from gui import tasks
+from gui.parts.draft_saver import Keeper
+from model.errors import Refused
+from model.records import Version
+from model.session import Session
+from model.values.canonical import Value
+
+
+class MergeDraft(QObject):
+    """An edit out of the editor has its draft; one that was to be undone, or restored, gets its own.
+
+    ``kept``: whether the document's draft is this edit, or there was none; ``said`` is that in words. ``changed``:
+    these are known now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session, ns: str, id: Value, base: Version, mine: bytes, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session, self._ns, self._id = session, ns, id
+        self._base, self._mine = base, mine
+        self._keeper = Keeper(session, ns, id, self)
+        self._known = False
+        self.kept, self.said = True, "Your edit is kept as a draft"
+        tasks.run(lambda _: self._is_mine(), done=self._look, failed=self._unreadable, owner=self, key="draft")
+
+    def _is_mine(self) -> bool | None:
+        """Whether the draft on disk is this edit; None where there is none."""
+        there = self._session.drafts.get(self._session.source, self._ns, self._id)
+        return None if there is None else there.content == self._mine
+
+    def _look(self, is_mine: bool | None) -> None:
+        if is_mine is None:
+            self._keeper.keep(self._base, self._mine)
+        self._learn(is_mine is not False, "The draft is of another edit")
+
+    def _unreadable(self, error: BaseException) -> None:
+        self._learn(False, "The draft cannot be read")
+
+    def _learn(self, kept: bool, else_said: str) -> None:
+        self._known, self.kept = True, kept
+        if not kept:
+            self.said = else_said
+        self.changed.emit()
+
+    def flush(self) -> None:
+        """Write now what still waits; the tab closes."""
+        self._keeper.flush()
+
+    def forget(self) -> None:
+        """The edit is saved or discarded."""
+        tasks.drop(self, "draft")  # nothing is to be kept any more
+        if not self._known:
+            try:
+                self.kept = self._is_mine() is not False
+            except Refused:
+                self.kept = False
+        if self.kept:
+            self._keeper.forget()
+            self._keeper.flush()
+
+
+__all__ = ["MergeDraft"]

@@ -1,0 +1,230 @@
+"""The left of the repair centre: the findings by class, the scan's own buttons, and what it did not look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+
+from gui import messages, tasks
+from gui.style import boxes, states, symbols, theme, wording
+from gui.style.states import button, tool, words
+from gui.views.repair.class_tree import ClassModel, ClassTree
+from gui.views.repair.repair_words import not_checked
+from gui.views.repair.scanner import Scanner
+from model.repair.plan import Plan
+from model.session import Session
+
+
+class Tag(QWidget):
+    """A badge as a widget."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text, self._ink, self._ground = "", "typ", "typT"
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.signals.changed.connect(self.update)
+
+    def put(self, text: str, ink: str = "typ", ground: str = "typT") -> None:
+        """Show a word; nothing for ""."""
+        self._text, self._ink, self._ground = text, ink, ground
+        self.setAccessibleName(text)
+        self.setVisible(bool(text))
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(round(symbols.badge_width(self._text)) + 1 if self._text else 0, theme.px(20))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._text:
+            symbols.badge(QPainter(self), 0, self.height() / 2, self._text, self._ink, self._ground)
+
+
+class ClassPane(QWidget):
+    """See the module's docstring."""
+
+    scan_asked = Signal(bool)  # True: go on where it was stopped
+    plan_opened = Signal(object)  # Plan
+    health_asked = Signal()
+
+    def __init__(self, scanner: Scanner, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scanner = scanner
+        self.plan: Plan | None = None
+        """What saving would save: with the ticks and answers of now."""
+        boxes.ground(self, "sidebar")
+        self.setMinimumWidth(theme.px(230))
+        self.model = ClassModel()
+        self.tree = ClassTree(self.model)
+        self.tree.setObjectName("sidebartree")
+        self._count = Tag()
+        self.again = button("Scan again", partial(self.scan_asked.emit, False), "small", icon="arrows-clockwise")
+        self.more = tool("dots-three", "More", self._menu)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), theme.px(6))
+        head.setSpacing(theme.px(8))
+        head.addWidget(words("Findings", "head"))
+        head.addWidget(self._count)
+        head.addStretch(1)
+        head.addWidget(self.again)
+        head.addWidget(self.more)
+        self.done = words("", "second", wrap=True)
+        self.left_out = words("", "second", wrap=True)
+        self.hold = button("Pause", self._hold, "small")
+        self.stop = button("Stop", scanner.stop, "small", "quiet")
+        self.on = button("Go on", partial(self.scan_asked.emit, True), "small")
+        self._run = QWidget()
+        row = QHBoxLayout(self._run)
+        row.setContentsMargins(0, theme.px(4), 0, 0)
+        row.setSpacing(theme.px(8))
+        for part in (self.hold, self.stop, self.on):
+            row.addWidget(part)
+        row.addStretch(1)
+        foot = QVBoxLayout()
+        foot.setContentsMargins(theme.px(16), theme.px(10), theme.px(12), theme.px(12))
+        foot.setSpacing(theme.px(4))
+        foot.addWidget(self.done)
+        foot.addWidget(self.left_out)
+        foot.addWidget(self._run)
+        whole = boxes.column(self)
+        whole.addLayout(head)
+        whole.addWidget(states.hair())
+        whole.addWidget(self.tree, 1)
+        whole.addWidget(states.hair())
+        whole.addLayout(foot)
+        scanner.progressed.connect(self._progress)
+        self.total = 0
+        self.put({})
+        self.end()
+
+    # --- what is known
+
+    def put(self, counts: Mapping[str, int]) -> None:
+        """Show how many findings there are of each class."""
+        self.total = total = sum(counts.values())
+        self._count.put(wording.count(total) if total else "", "warn", "warnT")
+        self.model.put(counts)
+        self.tree.expandAll()
+
+    def begin(self) -> None:
+        """A scan is under way."""
+        self.plan = None
+        self.put({})
+        self.again.setEnabled(False)
+        self.done.setText("Scanning…")
+        self.left_out.setText("")
+        self.left_out.hide()
+        self._buttons()
+
+    def _progress(self, done: int, total: int | None) -> None:
+        of = f" of {wording.count(total)}" if total else ""
+        self.done.setText(f"{wording.count(done)}{of} documents so far")
+
+    def end(self, plan: Plan | None = None) -> None:
+        """No scan is under way; ``plan`` is what came of it, or of a file."""
+        self.plan = plan
+        scanner = self._scanner
+        self.again.setEnabled(True)
+        if plan is not None and plan.note:
+            self.done.setText(f"A plan of {wording.moment(plan.made)}, from {Path(plan.note).name}.")
+        elif scanner.at is not None:
+            at = wording.moment(scanner.at)[-5:]
+            how = "Scanned" if scanner.whole else "Stopped after"
+            self.done.setText(f"{how} {wording.many(scanner.documents, 'document')} in {_span(scanner.seconds)}, {at}")
+        else:
+            self.done.setText("")
+        left = not_checked(plan.unchecked if plan is not None else scanner.unchecked)
+        self.left_out.setText(left)
+        self.left_out.setVisible(bool(left))
+        self._buttons()
+
+    def _buttons(self) -> None:
+        running = self._scanner.running and self.plan is None
+        self.hold.setVisible(running)
+        self.stop.setVisible(running)
+        self.hold.setText("Go on" if self._scanner.held else "Pause")
+        self.on.setVisible(not running and self._scanner.can_go_on)
+        self._run.setVisible(running or self._scanner.can_go_on)
+
+    def _hold(self) -> None:
+        self._scanner.hold(not self._scanner.held)
+        self._buttons()
+
+    # --- files
+
+    def _menu(self) -> None:
+        menu = self.menu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
+
+    def menu(self) -> QMenu:
+        """What else can be done with a scan and its plan."""
+        menu = QMenu(self)
+        menu.addAction("Save the plan…", self._save).setEnabled(self.plan is not None and bool(self.plan.items))
+        menu.addAction("Open a plan…", self._open)
+        menu.addSeparator()
+        menu.addAction("Health: findings over time", self.health_asked.emit)
+        menu.addSeparator()
+        gently = menu.addAction("Scan gently: small batches, with rests")
+        gently.setCheckable(True)
+        gently.setChecked(self._scanner.gently)
+        gently.toggled.connect(self._gently)
+        return menu
+
+    def _gently(self, on: bool) -> None:
+        self._scanner.gently = on
+
+    def _save(self) -> None:
+        plan = self.plan
+        path, _ = QFileDialog.getSaveFileName(self, "Save the plan", "repair-plan.json", "Plans (*.json)")
+        if path and plan is not None:
+            tasks.run(
+                lambda _: plan.save(path), done=partial(self._kept, "The plan", path), failed=self._failed, owner=self
+            )
+
+    def _open(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, "Open a plan", "", "Plans (*.json);;All files (*)")
+        if path:
+            self.load(path)
+
+    def load(self, path: str) -> None:
+        """Read a plan from a file; it takes the place of the findings."""
+        session = self._scanner.session
+        tasks.run(lambda _: session.repairs.load(path), done=self.plan_opened.emit, failed=self._failed, owner=self)
+
+    def save_report(
+        self, session: Session, plan: Plan, results: Sequence[tuple[int, str, str]], applied: bool, run: str
+    ) -> None:
+        """Ask for a file and write the report into it."""
+        kinds = "A page (*.html);;JSON (*.json)"
+        path, _ = QFileDialog.getSaveFileName(self, "Save the report", "repair-report.html", kinds)
+        if path:
+            self.write_report(path, session, plan, results, applied, run)
+
+    def write_report(
+        self, path: str, session: Session, plan: Plan, results: Sequence[tuple[int, str, str]], applied: bool, run: str
+    ) -> None:
+        """Write the report as a page, or as JSON where the file's name ends so."""
+        make = session.repairs.report_json if path.endswith(".json") else session.repairs.report_html
+
+        def work(_: tasks.Progress) -> None:
+            session.repairs.keep_report(path, make(plan, results, applied, run))
+
+        tasks.run(work, done=partial(self._kept, "The report", path), failed=self._failed, owner=self)
+
+    def _kept(self, what: str, path: str, _: object) -> None:
+        messages.tell(self, f"{what} is in {path}")
+
+    def _failed(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 1:
+        return "under a second"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,171 @@
+"""The two lists of the health page: how each class went over the scans, and the scans themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
+
+from gui.paging import RowsModel
+from gui.style import theme, wording
+from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, plain, value
+from gui.views.repair.repair_words import badge, class_of
+from model.health import Counted, Course, step_text, steps, told
+
+CLASS, BARS, FIRST, BEFORE, LAST, CHANGE = range(6)
+SHOWN = 24
+"""Scans that are drawn; what came before them is in the list of scans."""
+_PITCH, _BAR = 10, 7
+
+
+class CoursesModel(RowsModel[Course]):
+    """A row for each class that was ever found in a place."""
+
+    headers = ("Class", "Over the scans", "First", "Before", "Now", "Since the first scan")
+    right_headers = frozenset({FIRST, BEFORE, LAST})
+
+    def key(self, row: Course) -> Hashable:
+        return row.code
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        found = class_of(row.code)
+        ink, ground = badge(found)
+        match index.column():
+            case 0:
+                said = f"{row.code}, {found.name}: {spoken(row)}"
+                tip = f"{found.meaning} {found.today}".strip()
+                mark = Badge(row.code, ink, ground)
+                return Cell(
+                    spans=(Span(found.name),), badges=(mark,), badges_left=True, accessible=said, tip=tip, indent=8
+                )
+            case 1:
+                return Cell(accessible=spoken(row), tip=spoken(row))
+            case 2:
+                return value(wording.count(row.first) if row.known else "", "text2", right=True)
+            case 3:
+                return value(wording.count(row.known[-2]) if len(row.known) > 1 else "", "text2", right=True)
+            case 4:
+                return value(wording.count(row.last) if row.known else "", right=True)
+        return _change(row)
+
+
+def _change(row: Course) -> Cell:
+    by = row.last - row.first
+    if len(row.known) < 2:
+        return plain("One scan so far" if row.known else "", "text2")
+    if not row.last:
+        gone = "Gone" if row.first else "None now; there were some between"
+        return Cell(spans=(Span(gone),), tick=True)
+    if by > 0:
+        said = "New" if not row.first else f"{wording.count(by)} more"
+        return Cell(badges=(Badge(said, "warn", "warnT"),))
+    return plain(f"{wording.count(-by)} fewer" if by else "The same", "text" if by else "text2")
+
+
+def spoken(row: Course) -> str:
+    """A course as a sentence, for who cannot see the bars: ``15, 15, 1 findings in the last 3 scans``."""
+    said = ", ".join("not known" if count is None else wording.count(count) for count in row.counts[-SHOWN:])
+    shown = min(len(row.counts), SHOWN)
+    if shown == 1:
+        return f"{said} in one scan"
+    return f"{said} in the last {shown} scans, oldest first"
+
+
+class BarsDelegate(CellDelegate):
+    """Cells as everywhere, and bars in the column of courses."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        model = index.model()
+        if index.column() == BARS and isinstance(model, CoursesModel):
+            row = model.rows[index.row()]
+            painter.save()
+            bars(painter, QRectF(option.rect), row.counts, badge(class_of(row.code))[0])
+            painter.restore()
+
+
+def bars(painter: QPainter, rect: QRectF, counts: Sequence[int | None], ink: str) -> None:
+    """A bar a scan, old to new, the last in ink; flat: that scan found none, a slash: it was stopped."""
+    pitch, width = theme.px(_PITCH), theme.px(_BAR)
+    room = rect.adjusted(theme.px(8), theme.px(5), -theme.px(8), -theme.px(5))
+    counts = counts[-max(1, min(SHOWN, int((room.width() + pitch - width) // pitch))) :]
+    most = max((count for count in counts if count is not None), default=0)
+    base = round(room.bottom())
+    last = max((at for at, count in enumerate(counts) if count is not None), default=-1)
+    for at, count in enumerate(counts):
+        x = round(room.left()) + at * pitch
+        if count is None:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme.colour("ctl"), 1))
+            painter.drawLine(QPointF(x, base), QPointF(x + width, base - width))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            continue
+        # Even one of very many can be seen.
+        high = max(theme.px(3), round(room.height() * count / most)) if count else theme.px(2)
+        token = ("acc" if not count else ink) if at == last else "ctl"
+        painter.fillRect(QRectF(x, base - high, width, high), theme.colour(token))
+
+
+class CourseList(CellTree):
+    """The view of the classes."""
+
+    WIDTHS = (290, 258, 72, 72, 72, 200)
+    NARROW = (226, 258, 62, 66, 62, 180)
+
+    def __init__(self, model: CoursesModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent, delegate=BarsDelegate(None, 28))
+        self.itemDelegate().setParent(self)
+        self.as_list(model, "Findings by class, over the scans")
+        self.narrow_below(1000, self.NARROW, self.WIDTHS)
+
+
+class ScansModel(RowsModel[tuple[Counted, Counted | None]]):
+    """Scans, newest first, each with the one that it is compared with."""
+
+    headers = ("When", "Documents", "Took", "Findings", "By class, and the change since the scan before")
+    right_headers = frozenset({1, 2, 3})
+
+    def key(self, row: tuple[Counted, Counted | None]) -> Hashable:
+        return row[0].at, row[0].subject
+
+    def cell(self, index: Index) -> Cell:
+        scan, before = self.rows[index.row()]
+        match index.column():
+            case 0:
+                return plain(wording.moment(scan.at), indent=8)
+            case 1:
+                return value(wording.count(scan.documents), "text2", right=True)
+            case 2:
+                return value(took(scan.seconds), "text2", right=True)
+            case 3:
+                return value(wording.count(scan.findings), right=True)
+        said = told(scan, before) or "Nothing found"
+        left = f"{wording.count(scan.unchecked)} not checked" if scan.unchecked else ""
+        spans = [Span("Nothing found", "text2")] if not steps(scan, before) else []
+        for step in steps(scan, before):
+            moved = step[1] != step[2]
+            spans += [Span(", ", "text2")] if spans else []
+            spans += [Span(step_text(*step), "text" if moved else "text2", weight=600 if moved else 0)]
+        spans += [Span(f"    {left}", "text2")] if left else []
+        stopped = () if scan.whole else (Badge("Stopped", "warn", "warnT"),)
+        words = ", ".join(filter(None, ("stopped before its end" if stopped else "", said, left)))
+        tip = words if scan.whole else f"{words}. What a stopped scan has not seen is not known, so it is not compared."
+        return Cell(spans=tuple(spans), badges=stopped, badges_left=True, accessible=words, tip=tip)
+
+
+class ScanList(CellTree):
+    """The view of the scans."""
+
+    def __init__(self, model: ScansModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent, row_height=28)
+        self.as_list(model, "Scans, newest first", (160, 100, 80, 84, 400))
+
+
+def took(seconds: float) -> str:
+    """``0.4 s``, ``12 s``, ``3 min``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

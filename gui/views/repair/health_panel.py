@@ -1,0 +1,200 @@
+"""The health of a place: its findings by class over the scans that were made from here, and the scans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+
+from gui import messages, tasks
+from gui.paging import refill
+from gui.style import boxes, states, theme, wording
+from gui.style.states import StateStack, button, words
+from gui.views.repair.health_lists import CourseList, CoursesModel, ScanList, ScansModel
+from gui.views.repair.scanner import Scanner
+from model.health import Counted, compared, courses, subject
+from model.session import Session
+from model.values.canonical import Value
+
+EVERYWHERE = "All databases"
+
+
+class HealthPanel(QWidget):
+    """Shows what was kept of the scans of one place, and makes another."""
+
+    place_changed = Signal()
+    repairs_asked = Signal()
+
+    def __init__(
+        self, session: Session, place: str = "", ids: Sequence[Value] | None = None, production: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._session, self.place, self._ids, self._production = session, place, ids, production
+        self.scanner: Scanner | None = None
+        boxes.ground(self, "surface")
+        self.classes, self.scans = CoursesModel(), ScansModel()
+        self.class_list, self.scan_list = CourseList(self.classes), ScanList(self.scans)
+        self._sound = StateStack(self.class_list)
+        split = boxes.split(self._sound, self._lower(), sizes=(400, 330))
+        self.states = StateStack(split)
+        column = boxes.column(self)
+        column.addLayout(self._title_row())
+        column.addWidget(states.hair())
+        column.addWidget(self.states, 1)
+        self.setFocusProxy(self.class_list)
+
+    def _title_row(self) -> QHBoxLayout:
+        row, self.said = boxes.titled("Health")
+        self.places = QComboBox()
+        self.places.setAccessibleName("Where")
+        self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.places.setMaximumWidth(theme.px(280))
+        self.places.activated.connect(self._place_chosen)
+        row.addWidget(self.places)
+        row.addWidget(button("Look at the findings", self.repairs_asked.emit, "small", "quiet", icon="wrench"))
+        self.again = button("Scan now", self.scan, "small", icon="arrows-clockwise")
+        row.addWidget(self.again)
+        return row
+
+    def _lower(self) -> QWidget:
+        made = QWidget()
+        column = boxes.column(made)
+        head = boxes.row(y=8)
+        head.addWidget(words("Scans", "head"))
+        self._how_many = words("", "second")
+        head.addWidget(self._how_many, 1)
+        column.addLayout(head)
+        column.addWidget(states.hair())
+        column.addWidget(self.scan_list, 1)
+        return made
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()  # a scan may have been made beside it
+
+    # --- reading
+
+    @property
+    def _subject(self) -> tuple[str, str]:
+        return subject([self.place] if self.place else [], self._ids)
+
+    def refresh(self) -> None:
+        """Read again what was kept."""
+        if self.scanning:
+            return
+        health = self._session.health
+        self.states.show_loading("Reading what was kept of the scans")
+        tasks.run(lambda _: health.scans(), done=self._shown, failed=self._failed, owner=self, key="health")
+
+    def _failed(self, error: BaseException) -> None:
+        self.states.show_failed(error, self.refresh)
+
+    def _shown(self, every: list[Counted]) -> None:
+        place, ids = self._subject
+        self._fill_places({scan.place for scan in every if not scan.ids} | {place})
+        mine = [scan for scan in every if scan.subject == (place, ids)]
+        self.said.setText(_verdict(mine))
+        if not mine:
+            self._show_none()
+            return
+        found = courses(mine[::-1])
+        refill(self.class_list, self.classes, found)
+        refill(self.scan_list, self.scans, compared(mine))
+        self._how_many.setText(self._kept(len(mine)))
+        self.states.show_content()
+        if found:
+            self._sound.show_content()
+            if not self.class_list.selectionModel().hasSelection():
+                self.class_list.setCurrentIndex(self.classes.index(0, 0))
+        else:
+            self._sound.show_empty(
+                "Nothing was ever found here",
+                f"{wording.many(len(mine), 'scan')} looked, and each document was as its layout wants it.",
+                icon="check-circle",
+            )
+
+    def _kept(self, count: int) -> str:
+        where = "on this computer" if self._session.health.kept else "as long as this connection is open"
+        return f"{wording.count(count)}, kept {where}: counts alone, no document"
+
+    def _show_none(self) -> None:
+        here = self._words()
+        until = (
+            "" if self._session.health.kept
+            else " These data are in memory, so it is remembered until they are closed."
+        )  # fmt: skip
+        self.states.show_empty(
+            f"No scan of {here} was made from here yet",
+            f"Each scan leaves its counts by class here, so that the next one shows whether a fix worked.{until}",
+            [("Scan now", self.scan)],
+        )
+
+    def _words(self) -> str:
+        if self._ids is not None:
+            return ", ".join(wording.plain(id) for id in self._ids[:3])
+        return self.place or EVERYWHERE.lower()
+
+    def _fill_places(self, found: set[str]) -> None:
+        """Where else there were scans; the choice is only there where there is one."""
+        self.places.clear()
+        for each in sorted(found):
+            self.places.addItem(each or EVERYWHERE, each)
+        self.places.setCurrentIndex(self.places.findData(self.place))
+        self.places.setVisible(self._ids is None and len(found) > 1)
+        self.places.setToolTip("Where the scans looked")
+
+    def _place_chosen(self, at: int) -> None:
+        self.place = str(self.places.itemData(at))
+        self.place_changed.emit()
+        self.refresh()
+
+    # --- scanning
+
+    @property
+    def scanning(self) -> bool:
+        """Whether a scan is under way."""
+        return self.scanner is not None and self.scanner.running
+
+    def scan(self) -> None:
+        """Make another scan of this place."""
+        if self.scanning:
+            return
+        places = [self.place] if self.place else []
+        self.scanner = Scanner(self._session, places, self._ids, gently=self._production)
+        self.scanner.progressed.connect(self.states.progress)
+        self.scanner.ended.connect(self._scanned)
+        self.scanner.failed.connect(self._scan_failed)
+        self.again.setEnabled(False)
+        self.scanner.begin()
+        self.states.show_loading("Looking for damage", self.scanner.stop)
+
+    def _scanned(self) -> None:
+        self.again.setEnabled(True)
+        self.scanner = None
+        self.refresh()
+
+    def _scan_failed(self, error: BaseException) -> None:
+        self._scanned()
+        messages.fail(self, error)
+
+    def leave(self) -> None:
+        """Stop what is under way."""
+        if self.scanner is not None:
+            self.scanner.stop()
+
+
+def _verdict(scans: Sequence[Counted]) -> str:
+    """In one sentence whether it became better; scans come newest first."""
+    whole = [scan for scan in scans if scan.whole]
+    if not whole:
+        return "The scans were stopped before their end, so nothing can be compared yet." if scans else ""
+    last, first = whole[0], whole[-1]
+    now = f"{wording.many(last.findings, 'finding')} on {wording.moment(last.at)}"
+    if len(whole) == 1:
+        return f"{now}. Scan again after a fix, and this page shows what it changed."
+    by = last.findings - first.findings
+    change = f"{wording.count(abs(by))} {'more' if by > 0 else 'fewer'} than" if by else "as many as"
+    return f"{now}, {change} in the first of {len(whole)} scans, on {wording.moment(first.at)}."

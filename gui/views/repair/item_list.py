@@ -1,0 +1,187 @@
+"""The plan's items of the chosen classes: a tick each, what was found, and what a dry run or the repair said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHeaderView
+
+from gui.paging import RowsModel
+from gui.style import wording
+from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
+from gui.views.repair.repair_words import ENDS, VERBS, VERDICTS, badge, class_of, done_word
+from model.records import Kind, Outcome
+from model.repair import DryItem
+from model.repair.plan import Item, Plan
+
+TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
+WIDTHS = (40, 112, 250, 150, 90)
+NARROW = (36, 92, 152, 134, 64)  # the same in a window of 1024
+
+
+class ItemsModel(RowsModel[Item]):
+    """Items of a plan; :attr:`plan` is the whole of it, with ticks and answers."""
+
+    right_headers = frozenset({SIZE})
+    ticked_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan: Plan | None = None
+        self.codes: tuple[str, ...] = ()
+        self.dry: dict[int, DryItem] = {}
+        self.ends: dict[int, Outcome] = {}
+
+    @property
+    def headers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The last one says whether the rows were done already."""
+        return ("", "_id", "What was found", "Written", "Size", "Result" if self.ends else "Dry run")
+
+    def key(self, row: Item) -> Hashable:
+        return row.no
+
+    def put(self, plan: Plan | None, codes: Sequence[str]) -> None:
+        """Show the items of some classes."""
+        self.plan, self.codes = plan, tuple(codes)
+        self.fill([item for item in plan.items if item.finding.code in codes] if plan is not None else [])
+
+    def change(self, plan: Plan) -> None:
+        """Show the same items with other ticks or answers."""
+        self.plan = plan
+        self.rows = [plan.item(row.no) for row in self.rows]
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, SAID))
+        self.ticked_changed.emit()
+
+    def can_tick(self, row: Item) -> bool:
+        """Whether a person may have it done or left."""
+        dry = self.dry.get(row.no)
+        doable = dry is None or dry.verdict in ("would", "asks")
+        return row.repair is not None and row.no not in self.ends and doable
+
+    def is_ticked(self, row: Item) -> bool:
+        """Whether it is going to be done."""
+        return row.ticked and self.can_tick(row)
+
+    def ticked(self) -> list[Item]:
+        """What is going to be done, in the order shown."""
+        return [row for row in self.rows if self.is_ticked(row)]
+
+    def tick(self, rows: Sequence[Item], on: bool) -> None:
+        """Tick or untick."""
+        plan = self.plan
+        if plan is None or not rows:
+            return
+        changed = {row.no: plan.with_ticked(row.no, on).item(row.no) for row in rows}
+        self.change(replace(plan, items=tuple(changed.get(item.no, item) for item in plan.items)))
+
+    def left_out(self, row: Item) -> bool:
+        """Whether it is left alone for its youth, and no person has said otherwise."""
+        return row.waits or (row.repair is not None and row.do == "no" and row.finding.young)
+
+    def said(self, row: Item) -> tuple[str, str, str]:
+        """Icon, colour and words for what would happen to an item, or did."""
+        end = self.ends.get(row.no)
+        if end is not None:
+            # In one word what was done; the sentence is in the tooltip and in the preview.
+            known = VERBS.get(row.repair or "") if end.kind == "applied" else None
+            return (*ENDS[end.kind], known[2].capitalize() if known is not None else end.detail)
+        dry = self.dry.get(row.no)
+        if self.left_out(row):
+            return (*VERDICTS["young"], "Younger than the grace period: left out")
+        if row.repair is None:
+            return "info", "text2", row.advice or "There is no repair for it"
+        if row.asks:
+            return (*VERDICTS["asks"], "Needs an answer below")
+        if dry is None:
+            return "", "", ""
+        # What a repair would do in two words; the rest of the sentence is in the tooltip and in the preview.
+        words = dry.text.partition(":")[0] if dry.verdict == "would" else dry.text
+        return (*VERDICTS[dry.verdict], words)
+
+    def counts(self) -> str:
+        """How the items shown would end, or did, in a line."""
+        numbers = {row.no for row in self.rows}
+        ends = Counter(end.kind for no, end in self.ends.items() if no in numbers)
+        repairs = [str(row.repair) for row in self.rows if row.repair]
+        done = done_word(repairs) if repairs else "repaired"
+        if ends:
+            named: dict[Kind, str] = {
+                "applied": done,
+                "skipped": "skipped",
+                "conflict": "changed meanwhile",
+                "refused": "refused",
+                "unknown": "not known",
+            }
+            return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])
+        left_out = {row.no for row in self.rows if self.left_out(row)}
+        verdicts = Counter(dry.verdict for no, dry in self.dry.items() if no in numbers - left_out)
+        young = len(left_out)
+        person = sum(1 for row in self.rows if row.repair is None and not row.waits)
+        parts = [
+            f"{wording.count(verdicts['would'])} would be {done}" if repairs else "",
+            f"{wording.count(young)} left out, too young" if young else "",
+            f"{wording.count(verdicts['asks'])} wait for an answer" if verdicts["asks"] else "",
+            f"{wording.count(verdicts['changed'])} changed since the scan" if repairs else "",
+            f"{wording.count(verdicts['refused'])} would be refused" if repairs else "",
+            f"{wording.count(person)} for a person to see to" if person else "",
+        ]
+        return "     ".join(part for part in parts if part)
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        finding = row.finding
+        match index.column():
+            case 0:
+                on = self.is_ticked(row)
+                state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
+                can = self.can_tick(row)
+                said = ("ticked" if on else "not ticked") if can else "cannot be ticked"
+                return Cell(check=state if can else None, accessible=said)
+            case 1:
+                return value("" if finding.id is None else wording.plain(finding.id), middle=True)
+            case 2:
+                ink, ground = badge(class_of(finding.code))
+                badges = (Badge(finding.code, ink, ground),) if len(self.codes) > 1 else ()
+                tip = f"{finding.ns}: {finding.detail}"
+                return Cell(spans=(Span(finding.detail),), badges=badges, badges_left=True, tip=tip)
+            case 3:
+                return plain(wording.moment(finding.at), "text2")
+            case 4:
+                size = len(finding.evidence[-1].raw) if finding.evidence else None
+                return value("" if size is None else wording.size(size), "text2", right=True)
+        icon, token, words = self.said(row)
+        dry, end = self.dry.get(row.no), self.ends.get(row.no)
+        tip = end.detail if end is not None else dry.text if dry is not None and not row.asks else words
+        return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, tip=tip)
+
+
+class ItemList(CellTree):
+    """The view. Space ticks; a press on the box does too."""
+
+    def __init__(self, model: ItemsModel) -> None:
+        super().__init__(row_height=28)
+        self._items = model
+        self.as_list(model, "What was found")
+        self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
+        self.clicked.connect(self._clicked)
+        self.narrow_below(900, NARROW, WIDTHS)
+        self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if index.column() == TICK:
+            self._toggle([index])
+
+    def _toggle(self, indexes: list[QModelIndex]) -> None:
+        rows = [row for index in indexes if (row := self._items.at(index)) is not None and self._items.can_tick(row)]
+        self._items.tick(rows, on=not all(self._items.is_ticked(row) or row.do != "no" for row in rows))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space:
+            self._toggle(self.selectionModel().selectedRows(0) or [self.currentIndex().siblingAtColumn(0)])
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,221 @@
+"""One item from near: stored documents before and after, the fields at stake, the writes as they would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QStackedWidget, QWidget
+
+from gui import copying, tasks
+from gui.paging import RowsModel
+from gui.parts.differences.diff_grouping import Plan as DiffPlan
+from gui.parts.differences.diff_grouping import plan as planned
+from gui.parts.differences.diff_model import DiffModel
+from gui.parts.differences.diff_table import DiffTable, SidesDelegate
+from gui.style import boxes, states, theme, wording
+from gui.style.cells import Cell, CellTree, Index, value
+from gui.style.states import OneLine, button, tool, words
+from gui.views.repair.repair_words import digest
+from model.diff import diff
+from model.errors import Unreadable
+from model.records import Outcome
+from model.repair import DryItem
+from model.repair.plan import Item
+from model.values.canonical import without
+
+
+@dataclass(frozen=True)
+class _Line:
+    op: str  # add, remove, replace, or "" where nothing changes
+    place: str
+    before: str
+    after: str
+
+
+class _LinesModel(RowsModel[_Line]):
+    """Collection, before, after: a row for each stored document that the item is about."""
+
+    headers = ("", "Collection", "Before", "After")
+
+    def key(self, row: _Line) -> Hashable:
+        return row
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        tint = {"add": "addT", "remove": "remT", "replace": "chgT", "": ""}[row.op]
+        match index.column():
+            case 0:
+                return Cell(change=row.op)
+            case 1:
+                return value(row.place, tip=row.place)
+        shown = row.before if index.column() == 2 else row.after
+        if not shown:
+            return Cell(hatch=True, accessible="not there")
+        return value(shown, "text" if row.op else "text2", ground=tint, tip=shown)
+
+
+class Preview(QWidget):
+    """See the module's docstring; ``stepped`` asks for the item above (-1) or below (1)."""
+
+    stepped = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._dry: DryItem | None = None
+        self.lines = _LinesModel()
+        self.fields = DiffModel()
+        self.code = QPlainTextEdit()
+        self.code.setReadOnly(True)
+        self.code.setObjectName("plainjson")
+        self.code.setAccessibleName("The writes of this item")
+        self.code.setFont(theme.mono(11))
+        self._which = OneLine("second", middle=True)  # an id, which may be long
+        self._which.setFont(theme.mono(12))
+        self._of = words("", "second")
+        self.up = tool("arrow-up", "The item above", self._up)
+        self.down = tool("arrow-down", "The item below", self._down)
+        self.writes = button("Writes", self._switch, "small", "quiet")
+        self.copy = button("Copy as PyMongo", self._copy_pymongo, "small", icon="copy")
+        self.copy_shell = button("Copy as mongosh", self._copy_shell, "small", "quiet")
+        head = boxes.row(y=6)
+        head.addWidget(words("Preview", "head"))
+        head.addWidget(self._which, 1)
+        for part in (self._of, self.up, self.down, self.writes, self.copy_shell, self.copy):
+            head.addWidget(part)
+        documents = QWidget()
+        column = boxes.column(documents)
+        self.table = CellTree()
+        self.table.setItemDelegate(SidesDelegate(self.table))
+        self.table.as_list(self.lines, "Stored documents before and after", (40, 176))
+        self.table.setSelectionMode(CellTree.SelectionMode.NoSelection)
+        self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for at in (2, 3):
+            self.table.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
+        self.at_stake = DiffTable(self.fields)
+        self.at_stake.setAccessibleName("The fields at stake")
+        self._same = words("", "second", wrap=True)
+        self._note = ""  # how it ended, or what a person can do where there is no repair
+        self._same.setContentsMargins(theme.px(56), theme.px(4), theme.px(16), theme.px(8))
+        column.addWidget(self.table)
+        column.addWidget(self.at_stake, 1)
+        column.addWidget(self._same)
+        column.addStretch(0)  # where there are no fields to show, what there is stands at the top
+        self._pages = QStackedWidget()
+        self._pages.addWidget(documents)
+        self._pages.addWidget(self.code)
+        whole = boxes.column(self)
+        whole.addLayout(head)
+        whole.addWidget(states.hair())
+        whole.addWidget(self._pages, 1)
+        self.put(None, None, 0, 0)
+
+    def put(
+        self, item: Item | None, dry: DryItem | None, at: int, of: int, own: Collection[str] = ("_id",),
+        end: Outcome | None = None,
+    ) -> None:  # fmt: skip
+        """Show an item; ``dry`` is what its dry run said, as soon as that is known, ``end`` how it ended.
+
+        ``own`` are the fields that a layout keeps for itself: two copies of one content differ in them rightly.
+        """
+        self._dry = dry
+        sending = dry.sending if dry is not None and dry.changes else None
+        self._which.setText("" if item is None or item.finding.id is None else wording.plain(item.finding.id))
+        self._of.setText(f"{at + 1} of {of}" if of else "")
+        self.up.setEnabled(at > 0)
+        self.down.setEnabled(at + 1 < of)
+        for part in (self.copy, self.copy_shell, self.writes):
+            part.setEnabled(sending is not None)
+        self.code.setPlainText("" if sending is None else f"{sending.short_pymongo}\n\n# {sending.explanation}")
+        if sending is None:
+            self._show_writes(False)
+        rows = [] if item is None else _lines(item, dry)
+        self.lines.fill(rows)
+        self.table.setFixedHeight(theme.px(28) + max(1, min(len(rows), 5)) * theme.px(24))
+        pair = None if item is None else _pair(item, dry, own)
+        self.fields.show(None, ("", ""), True)
+        self.at_stake.setVisible(pair is not None)
+        self._note = end.detail if end is not None else item.advice if item is not None else ""
+        self._say(self._note if pair is None else "")  # beside fields there is no room to spare; the row has a tooltip
+        tasks.drop(self, "fields")  # of the item before
+        if pair is None:
+            return
+        a, b, titles = pair
+
+        def work(progress: tasks.Progress) -> tuple[DiffPlan, tuple[str, str]]:
+            return planned(a, b, diff(a, b), progress), titles
+
+        tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="fields")
+
+    def _compared(self, found: tuple[DiffPlan, tuple[str, str]]) -> None:
+        self.fields.show(*found, True)
+        if not found[0].changes:
+            self.at_stake.hide()
+            self._say(f"Both hold the same content. {self._note}".strip())
+
+    def _not_compared(self, error: BaseException) -> None:
+        self._say(tasks.describe(error)[0])
+
+    def _say(self, sentence: str) -> None:
+        self._same.setText(sentence)
+        self._same.setVisible(bool(sentence))
+
+    def _up(self) -> None:
+        self.stepped.emit(-1)
+
+    def _down(self) -> None:
+        self.stepped.emit(1)
+
+    def _switch(self) -> None:
+        self._show_writes(self._pages.currentWidget() is not self.code)
+
+    def _show_writes(self, on: bool) -> None:
+        self._pages.setCurrentIndex(1 if on else 0)
+        self.writes.setText("Documents" if on else "Writes")
+
+    def _copy_pymongo(self) -> None:
+        if self._dry is not None:
+            copying.put(self._dry.sending.pymongo)
+
+    def _copy_shell(self) -> None:
+        if self._dry is not None:
+            copying.put(self._dry.sending.mongosh)
+
+
+def _place(ns: str) -> str:
+    return ns.partition(".")[2]
+
+
+def _lines(item: Item, dry: DryItem | None) -> list[_Line]:
+    """What stays as it is first, then what changes."""
+    changes = dry.changes if dry is not None else ()
+    touched = {raw for change in changes for raw in (change.before, change.after) if raw is not None}
+    rows = []
+    for each in item.finding.evidence:
+        if each.raw not in touched:
+            name = wording.version(each.v) if each.v is not None else each.name
+            said = f"{name}   {'unchanged' if changes else digest(each.raw)}"
+            rows.append(_Line("", _place(each.ns), said, said))
+    for change in changes:
+        op = "add" if change.before is None else "remove" if change.after is None else "replace"
+        label = f"{change.label}   " if change.label else ""
+        before = f"{label}{digest(change.before)}" if change.before is not None else ""
+        after = f"{label}{digest(change.after)}" if change.after is not None else ""
+        rows.append(_Line(op, _place(change.ns), before, after))
+    return rows
+
+
+def _pair(item: Item, dry: DryItem | None, own: Collection[str]) -> tuple[bytes, bytes, tuple[str, str]] | None:
+    """The two documents whose fields are worth a look, with what they are called."""
+    for change in dry.changes if dry is not None else ():
+        if change.before is not None and change.after is not None:
+            return change.before, change.after, ("Before", "After")
+    seen = item.finding.evidence
+    if len(seen) < 2:
+        return None
+    a, b = seen[0], seen[-1]
+    try:
+        return without(a.raw, own), without(b.raw, own), (a.name, b.name)
+    except Unreadable:
+        return None

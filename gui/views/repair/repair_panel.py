@@ -1,0 +1,505 @@
+"""The repair centre: scan, findings by class, the plan to tick, its dry run, and doing it with a way back."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui import messages, tasks
+from gui.style import boxes, icons, states, theme, wording
+from gui.style.states import StateStack
+from gui.views.repair.class_pane import ClassPane
+from gui.views.repair.item_list import ItemList, ItemsModel
+from gui.views.repair.item_preview import Preview
+from gui.views.repair.question_bar import QuestionBar
+from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
+from gui.views.repair.repair_words import REMOVING, badge, class_of, verb
+from gui.views.repair.scanner import Scanner
+from model.errors import Refused
+from model.records import Outcome
+from model.repair import DryItem
+from model.repair.plan import Item, Plan
+from model.session import Session
+from model.values.canonical import Value
+
+MANY = 100  # from so many items on their number must be typed
+LEFT = 305
+OWN = ("id", "archive_id", "version", "token", "hash", "current")
+
+
+class RepairPanel(QWidget):
+    """Looks for damage in some places of a source, or works on a plan that somebody made."""
+
+    repaired = Signal(object)  # the collections that were written to
+    closed = Signal()
+    changed = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        places: Sequence[str] = (),
+        ids: Sequence[Value] | None = None,
+        production: bool = False,
+        plan: Plan | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self.production = session, production
+        self.scanner = Scanner(session, places, ids, gently=production)
+        self.plan: Plan | None = None
+        self.run = ""
+        self.dry_at: dt.datetime | None = None
+        self._task: tasks.Task | None = None
+        self._codes: tuple[str, ...] = ()
+        self._fields: dict[str, Mapping[str, str]] = {}  # of each collection: role -> field name
+        boxes.ground(self, "surface")
+        self.model = ItemsModel()
+        self.model.ticked_changed.connect(self._said)
+        self.list = ItemList(self.model)
+        self.list.selectionModel().currentRowChanged.connect(self._chosen)
+        self.preview = Preview()
+        self.preview.stepped.connect(self._step)
+        self.question = QuestionBar()
+        self.question.answered.connect(self._answered)
+        self.pane = ClassPane(self.scanner)
+        self.pane.tree.chosen.connect(self.choose)
+        self.pane.scan_asked.connect(self.scan)
+        self.pane.plan_opened.connect(self.put_plan)
+        self._assemble()
+        self._wire()
+        if plan is not None:
+            self.put_plan(plan)
+        else:
+            self.scan()
+
+    # --- its parts
+
+    def _assemble(self) -> None:
+        title, ticks, report = TitleRow(), TicksRow(self._tick_all), ReportRow(self._save_report)
+        foot = Foot(self._cancel, self.dry_run, self._ask)
+        self._title, self._tag, self._meaning = title.title, title.tag, title.meaning
+        self._all, self._guard = ticks.all, ticks.guard
+        self._report_head, self._report_time, self.report, self.save = (
+            report.head,
+            report.time,
+            report.report,
+            report.save,
+        )
+        self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
+        upper = QWidget()
+        inner = boxes.column(upper)
+        inner.addWidget(self.list, 1)
+        inner.addWidget(ticks)
+        inner.addWidget(self.question)
+        split = boxes.split(upper, self.preview, sizes=(300, 330))
+        content = QWidget()
+        column = boxes.column(content)
+        column.addLayout(title)
+        column.addWidget(states.hair())
+        column.addWidget(split, 1)
+        column.addWidget(states.hair())
+        column.addLayout(report)
+        column.addWidget(foot)
+        self.states = StateStack(content)
+        row = boxes.split(self.pane, self.states, across=True)
+        row.setStretchFactor(1, 1)
+        row.setSizes([theme.px(LEFT), theme.px(1080)])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(row)
+        self.setFocusProxy(self.pane.tree)
+
+    def _wire(self) -> None:
+        self.scanner.found.connect(self._found)
+        self.scanner.progressed.connect(self.states.progress)
+        self.scanner.ended.connect(self._scanned)
+        self.scanner.failed.connect(self._scan_failed)
+
+    # --- scanning
+
+    def scan(self, go_on: bool = False) -> None:
+        """Look for damage anew, or go on where it was stopped."""
+        self.plan = None
+        self.run = ""
+        self.model.dry, self.model.ends = {}, {}
+        self.model.put(None, ())
+        self.scanner.begin(go_on)
+        self.pane.begin()
+        self.states.show_loading("Looking for damage", self.scanner.stop)
+        self.changed.emit()
+
+    def _found(self) -> None:
+        self.pane.put(Counter(each.code for each in self.scanner.findings))
+
+    def _scanned(self) -> None:
+        session, scanner = self._session, self.scanner
+        findings, unchecked = list(scanner.findings), list(scanner.unchecked)
+
+        def work(_: tasks.Progress) -> tuple[Plan, dict[str, Mapping[str, str]]]:
+            known = {ns: session.info(ns).fields for ns in {each.ns for each in findings}}
+            return session.repairs.plan(findings, unchecked), known
+
+        tasks.run(
+            work,
+            done=self._planned,
+            failed=self._scan_failed,
+            owner=self,
+            key="plan",
+        )
+
+    def _scan_failed(self, error: BaseException) -> None:
+        self.pane.end()
+        self.states.show_failed(error, self.scan, "The scan did not come to its end")
+        self.changed.emit()
+
+    def _planned(self, found: tuple[Plan, dict[str, Mapping[str, str]]]) -> None:
+        plan, self._fields = found
+        for item in plan.items:
+            if item.ticked and item.finding.young:  # its writer may still be at work: a person may tick it
+                plan = plan.with_ticked(item.no, False)
+        self.put_plan(plan)
+
+    # --- the plan
+
+    def put_plan(self, plan: Plan) -> None:
+        """Work on a plan: the one of the scan, or one from a file."""
+        self.plan = plan
+        self.run = ""
+        self._note.setText(NOTHING_YET)
+        self.model.dry, self.model.ends = {}, {}
+        counts = Counter(item.finding.code for item in plan.items)
+        self.pane.put(counts)
+        self.pane.end(plan)
+        self.changed.emit()
+        if not plan.items:
+            self.model.put(plan, ())
+            self._show_sound()
+            return
+        self.states.show_content()
+        there = [code for code in self._codes if counts[code]]
+        self._codes = ()
+        self.pane.tree.choose(tuple(there))
+        if self.isAncestorOf(self.window().focusWidget() or self.window()):
+            self.cancel.setFocus()  # before something is done for good, the key at hand is the one that leaves
+
+    def _show_sound(self) -> None:
+        scanner = self.scanner
+        if not scanner.whole:
+            self.states.show_empty(
+                "Nothing was found so far",
+                "The scan was stopped before its end.",
+                [("Go on", partial(self.scan, True)), ("Scan again", self.scan)],
+            )
+            return
+        self.states.show_empty(
+            "Nothing is wrong here",
+            f"{wording.many(scanner.documents, 'document was', 'documents were')} looked at, and each is as its layout "
+            "wants it.",
+            [("Scan again", self.scan)],
+            icon="check-circle",
+        )
+
+    def choose(self, codes: tuple[str, ...]) -> None:
+        """Show the items of some classes and what each would do."""
+        if self.plan is None or codes == self._codes:
+            return
+        self._codes = codes
+        first = class_of(codes[0])
+        one = len(codes) == 1
+        self._title.setText(first.name if one else first.group)
+        self._tag.put(first.code if one else "", *badge(first))
+        self._meaning.setText(
+            f"{first.meaning} {first.today}" if one else f"{wording.many(len(codes), 'class', 'classes')} of findings."
+        )
+        self.list.clearSelection()
+        self.list.setCurrentIndex(QModelIndex())
+        self.model.put(self.plan, codes)
+        self.list.setColumnHidden(4, not any(item.finding.evidence for item in self.model.rows))
+        if self.model.rows:
+            self.list.setCurrentIndex(self.model.index(0, 0))
+        self._said()
+        self.dry_run(anew=False)
+
+    def dry_run(self, anew: bool = True) -> None:
+        """Prepare every item shown as applying it would, and write nothing."""
+        plan = self.plan
+        if plan is None or self.busy:
+            return
+        if anew:
+            for item in self.model.rows:
+                self.model.dry.pop(item.no, None)
+        wanted = [
+            i.no for i in self.model.rows if i.repair and i.no not in self.model.dry and i.no not in self.model.ends
+        ]
+        if not wanted:
+            self._said()
+            return
+        session = self._session
+
+        def work(progress: tasks.Progress) -> None:
+            for dry in session.repairs.dry_run(plan, progress, only=wanted):
+                progress.put(dry)
+
+        self._task = tasks.run(
+            work,
+            done=self._dried,
+            failed=self._dry_failed,
+            cancelled=self._said,
+            partial=self._one_dried,
+            owner=self,
+            key="dry",
+            title="Dry run",
+        )
+
+    def _one_dried(self, dry: DryItem) -> None:
+        self.model.dry[dry.no] = dry
+        at = self.model.row_of(dry.no)
+        if at >= 0:
+            self.model.touch(at)
+            if at == self.list.currentIndex().row():
+                self._look()
+
+    def _dried(self, _: object = None) -> None:
+        self.dry_at = dt.datetime.now(dt.UTC)
+        self._said()
+
+    def _dry_failed(self, error: BaseException) -> None:
+        self._said()
+        messages.fail(self, error)
+
+    # --- one item
+
+    @property
+    def item(self) -> Item | None:
+        """The item that is looked at."""
+        return self.model.at(self.list.currentIndex())
+
+    def _chosen(self, _: QModelIndex, __: QModelIndex) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        item = self.item
+        dry = self.model.dry.get(item.no) if item is not None else None
+        own = self._own(item.finding.ns) if item is not None else ()
+        end = self.model.ends.get(item.no) if item is not None else None
+        self.preview.put(item, dry, self.list.currentIndex().row(), len(self.model.rows), own, end)
+        asks = item is not None and bool(item.question) and item.do != "no" and item.no not in self.model.ends
+        self.question.put(item if asks else None, len(self._alike(item)) if item is not None else 0)
+
+    def _own(self, ns: str) -> set[str]:
+        """The fields that the layout of a collection keeps for itself."""
+        fields = self._fields.get(ns, {})
+        return {"_id", *(fields[role] for role in OWN if role in fields)}
+
+    def _alike(self, item: Item) -> list[Item]:
+        names = [choice.name for choice in item.choices]
+        return [
+            row
+            for row in self.model.rows
+            if row.repair == item.repair and row.asks and row.do != "no" and [c.name for c in row.choices] == names
+        ]
+
+    def _answered(self, answer: str | None, for_all: bool) -> None:
+        item, plan = self.item, self.plan
+        if item is None or plan is None:
+            return
+        try:
+            for each in self._alike(item) if for_all else [item]:
+                plan = plan.with_answer(each.no, answer)
+                self.model.dry.pop(each.no, None)
+        except Refused as refusal:
+            self.question.refuse(refusal)
+            return
+        self.plan = plan
+        self.model.change(plan)
+        self._look()
+        self.dry_run(anew=False)
+
+    def _step(self, by: int) -> None:
+        at = self.list.currentIndex().row() + by
+        if 0 <= at < len(self.model.rows):
+            self.list.setCurrentIndex(self.model.index(at, 0))
+
+    # --- ticks and report
+
+    def _tick_all(self) -> None:
+        able = [row for row in self.model.rows if self.model.can_tick(row)]
+        self.model.tick(able, on=any(row.do == "no" for row in able))
+
+    def _said(self) -> None:
+        self.plan = self.pane.plan = self.model.plan or self.plan
+        rows, ticked = self.model.rows, self.model.ticked()
+        able = [row for row in rows if self.model.can_tick(row)]
+        self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'finding')} ticked")
+        self._all.setIcon(icons.tick(len(ticked), len(rows)))
+        self._all.setEnabled(bool(able))
+        self._all.setToolTip("Tick all that can be repaired" if len(ticked) < len(able) else "Untick all")
+        repairs = [str(row.repair) for row in ticked]
+        removes = bool(repairs) and set(repairs) <= REMOVING
+        self._guard.setText(
+            "Each is copied to quarantine, then removed only if it is still exactly what the scan saw."
+            if removes
+            else "Each is one guarded write: only if everything is still exactly what the scan saw."
+            if repairs
+            else ""
+        )
+        self._report_head.setText("Report" if self.model.ends else "Dry run report")
+        at = self.dry_at if rows and (self.model.dry or self.model.ends) else None
+        self._report_time.setText(wording.moment(at)[-5:])
+        self.report.setText(self.model.counts())
+        self.save.setEnabled(bool(rows))
+        why = self._why_not(ticked)
+        self.go.setText(verb(repairs) if repairs else "Repair")
+        if self.go.property("danger") != removes:
+            self.go.setProperty("danger", removes)
+            self.go.setProperty("main", not removes)
+            self.go.style().unpolish(self.go)
+            self.go.style().polish(self.go)
+        self.go.setIcon(icons.icon("trash", "accText") if removes else QIcon())
+        self.go.setEnabled(not why and not self.busy)
+        self.go.setToolTip(why)
+        self.again.setEnabled(bool(rows) and not self.busy)
+        self.cancel.setText("Stop" if self.busy else "Close" if self.model.ends else "Cancel")
+        self.changed.emit()
+
+    def say_writable(self) -> None:
+        """Offer to repair, or not, as the connection allows now."""
+        self._said()
+
+    def _why_not(self, ticked: Sequence[Item]) -> str:
+        if self._session.read_only:
+            return f"{self._session.name} is open read-only; to repair, allow writes."
+        return "" if ticked else "Nothing is ticked."
+
+    def _save_report(self) -> None:
+        plan = self.model.plan
+        if plan is None:
+            return
+        results: list[tuple[int, str, str]] = []
+        for item in plan.items:
+            end, dry = self.model.ends.get(item.no), self.model.dry.get(item.no)
+            if end is not None:
+                results.append((item.no, end.kind, end.detail))
+            elif dry is not None:
+                results.append((item.no, dry.verdict, dry.text))
+        self.pane.save_report(self._session, plan, results, bool(self.model.ends), self.run)
+
+    # --- doing it
+
+    @property
+    def busy(self) -> bool:
+        """Whether a repair is under way."""
+        return self._task is not None and self._task.running and self._task.key == "apply"
+
+    def _ask(self) -> None:
+        ticked = self.model.ticked()
+        if not ticked:
+            return
+        what = verb([str(item.repair) for item in ticked])
+        typed = self._session.name if self.production else str(len(ticked)) if len(ticked) >= MANY else None
+        if typed is None:
+            self.apply()  # the list, its dry run and the way back are all in sight
+            return
+        marked = f"{self._session.name} is marked as production. " if self.production else ""
+        messages.confirm(
+            self,
+            f"{what}?",
+            f"{marked}Each is one guarded write that looks again at what the scan saw; what changed since is skipped. "
+            "What goes is kept first, and undo stays in the journal.",
+            what,
+            self.apply,
+            danger=True,
+            typed=typed,
+        )
+
+    def apply(self) -> None:
+        """Do what is ticked among the items shown."""
+        plan, session = self.model.plan, self._session
+        if plan is None or self.busy:
+            return
+        mine = {item.no for item in self.model.ticked()}
+        only = replace(plan, items=tuple(item if item.no in mine else replace(item, do="no") for item in plan.items))
+        running = session.repairs.apply
+        found: list[str] = []
+
+        def work(progress: tasks.Progress) -> None:
+            run = running(only, progress, confirmed=True)
+            found.append(run.id)
+            for no, outcome in run:
+                if no in mine:
+                    progress.put((no, outcome))
+
+        self._task = tasks.run(
+            work,
+            done=partial(self._ended, found),
+            failed=partial(self._broke, found),
+            cancelled=partial(self._ended, found),
+            partial=self._one_ended,
+            owner=self,
+            key="apply",
+            title=verb([str(item.repair) for item in self.model.ticked()]),
+        )
+        self._task.finished.connect(self._said)
+        self._said()
+
+    def _one_ended(self, part: tuple[int, Outcome]) -> None:
+        no, outcome = part
+        self.model.ends[no] = outcome
+        at = self.model.row_of(no)
+        if at >= 0:
+            self.model.touch(at)
+        self.report.setText(self.model.counts())
+
+    def _ended(self, run: list[str], _: object = None) -> None:
+        self.run = run[0] if run else self.run
+        self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
+        self._note.setText("Each write stands in the journal with its way back. Scan again to see what is left.")
+        self._look()
+        self._said()
+        ends = [end for no, end in self.model.ends.items()]
+        done = [end for end in ends if end.kind == "applied"]
+        if done:
+            undo = partial(self.undo, self.run)
+            messages.tell(self, f"{wording.many(len(done), 'finding')} repaired", undo)
+            self.repaired.emit({end.ns for end in done})
+        unknown = sum(1 for end in ends if end.kind == "unknown")
+        if unknown:
+            messages.doubt(self, f"It is not known whether {wording.many(unknown, 'repair')} arrived.", self.scan)
+
+    def _broke(self, run: list[str], error: BaseException) -> None:
+        self._ended(run)
+        messages.fail(self, error)
+
+    def undo(self, run: str) -> None:
+        """Take back what a run wrote."""
+        session = self._session
+
+        def work(progress: tasks.Progress) -> list[Outcome]:
+            return list(session.repairs.undo(run, progress))
+
+        tasks.run(work, done=self._undone, failed=self._undo_failed, owner=self, title="Undoing the repair")
+
+    def _undone(self, ends: list[Outcome]) -> None:
+        back = sum(end.kind == "applied" for end in ends)
+        messages.tell(self, f"{wording.many(back, 'write')} taken back")
+        for end in ends:
+            if end.kind != "applied":
+                messages.fail(self, end.detail)
+        self.repaired.emit({end.ns for end in ends})
+        self.scan()
+
+    def _undo_failed(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    def _cancel(self) -> None:
+        if self.busy and self._task is not None:
+            self._task.cancel()
+        else:
+            self.closed.emit()

@@ -1,0 +1,79 @@
+"""The rows around the list of the repair centre: what is in front, what is ticked, what would happen, the buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from gui.style import boxes, theme
+from gui.style.states import button, words
+from gui.views.repair.class_pane import Tag
+
+NOTHING_YET = "Nothing has been written yet. Undo stays in the journal."
+
+
+class TitleRow(QVBoxLayout):
+    """The class in front and what it means."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title, self.tag, self.meaning = words("", "title"), Tag(), words("", "second", wrap=True)
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(10))
+        row.addWidget(self.title)
+        row.addWidget(self.tag)
+        row.addStretch(1)
+        self.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
+        self.setSpacing(theme.px(4))
+        self.addLayout(row)
+        self.addWidget(self.meaning)
+
+
+class TicksRow(QWidget):
+    """How many are ticked, and how each is guarded."""
+
+    def __init__(self, tick_all: Callable[[], object]) -> None:
+        super().__init__()
+        boxes.ground(self, "toolrow")
+        self.all, self.guard = button("", tick_all, "quiet", "small"), words("", "second")
+        self.all.setIconSize(QSize(theme.px(20), theme.px(16)))  # as in `button`: wider than the box
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
+        row.setSpacing(theme.px(8))
+        row.addWidget(self.all)
+        row.addStretch(1)
+        row.addWidget(self.guard)
+
+
+class ReportRow(QHBoxLayout):
+    """What would happen, or did, and when that was found out."""
+
+    def __init__(self, save: Callable[[], object]) -> None:
+        super().__init__()
+        self.head, self.time, self.report = words("", "head"), words("", "second"), words("", wrap=True)
+        self.save = button("Save report…", save, "quiet", "small")
+        self.setContentsMargins(theme.px(16), theme.px(9), theme.px(8), theme.px(9))
+        self.setSpacing(theme.px(8))
+        self.addWidget(self.head)
+        self.addWidget(self.time)
+        self.addSpacing(theme.px(8))
+        self.addWidget(self.report, 1)
+        self.addWidget(self.save)
+
+
+class Foot(QWidget):
+    """The buttons."""
+
+    def __init__(self, cancel: Callable[[], object], again: Callable[[], object], go: Callable[[], object]) -> None:
+        super().__init__()
+        boxes.ground(self, "toolrow")
+        self.note = words(NOTHING_YET, "second", wrap=True)
+        self.cancel = button("Cancel", cancel)
+        self.again = button("Dry run again", again, icon="play")
+        self.go = button("Repair", go, "main")
+        row = boxes.row(self, gap=12)
+        row.addWidget(self.note, 1)
+        for part in (self.cancel, self.again, self.go):
+            row.addWidget(part)

@@ -1,0 +1,109 @@
+"""How findings and repairs are worded in the window: verbs for buttons, verdicts, what was not looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gui.style import wording
+from model import text
+from model.errors import Unreadable
+from model.findings import BLOCKS, CLASSES, DOUBT, FindingClass, Unchecked
+from model.values.canonical import Value, fields
+
+VERBS = {
+    "remove-phantom": ("Remove", "phantom version", "removed"),
+    "remove-duplicate": ("Remove", "duplicate version", "removed"),
+    "remove-residue": ("Remove", "archived copy", "removed"),
+    "save-as-version": ("Save", "archived copy", "saved"),
+    "set-current-flag": ("Set", "current flag", "set"),
+    "rebuild-prev": ("Rebuild", "prev array", "rebuilt"),
+    "move-to-archive": ("Move", "history", "moved"),
+    "convert-version": ("Convert", "version", "converted"),
+    "restore-document": ("Restore", "document", "restored"),
+    "archive-current": ("Archive", "current version", "archived"),
+    "rebuild-hash": ("Rebuild", "hash", "rebuilt"),
+    "raise-counter": ("Raise", "counter", "raised"),
+    "remove-repeats": ("Shorten", "list", "shortened"),
+    "finish-token": ("Finish", "token", "finished"),
+    "take-out-token": ("Take out", "token", "taken out"),
+    "set-counter": ("Set", "counter", "set"),
+}
+_PLURALS = {"copy": "copies", "history": "histories", "hash": "hashes"}
+REMOVING = frozenset(("remove-phantom", "remove-duplicate", "remove-residue"))
+
+VERDICTS = {
+    "would": ("check", "acc"),
+    "young": ("minus", "text2"),
+    "changed": ("warning", "warn"),
+    "refused": ("warning-circle", "err"),
+    "asks": ("question", "warn"),
+    "nothing": ("minus", "text2"),
+}
+ENDS = {
+    "applied": ("check-circle", "acc"),
+    "skipped": ("minus", "text2"),
+    "refused": ("warning-circle", "err"),
+    "conflict": ("warning", "warn"),
+    "unknown": ("question", "warn"),
+}
+
+
+def verb(repairs: Sequence[str]) -> str:
+    """The words on the last button: ``Remove 14 phantom versions``, ``Repair 3 findings`` where kinds are mixed."""
+    count = len(repairs)
+    kinds = set(repairs)
+    if len(kinds) == 1 and (known := VERBS.get(next(iter(kinds)))) is not None:
+        first, noun, _ = known
+        head, _, last = noun.rpartition(" ")
+        many = f"{head} {_PLURALS.get(last, last + 's')}".strip()
+        return f"{first} {wording.many(count, noun, many)}"
+    return f"Repair {wording.many(count, 'finding')}"
+
+
+def done_word(repairs: Sequence[str]) -> str:
+    """``removed``, or ``repaired`` where kinds are mixed."""
+    kinds = set(repairs)
+    known = VERBS.get(next(iter(kinds))) if len(kinds) == 1 else None
+    return known[2] if known is not None else "repaired"
+
+
+def badge(found: FindingClass) -> tuple[str, str]:
+    """Ink and ground of a class's badge, by what it does to people."""
+    if found.group == BLOCKS:
+        return "err", "errT"
+    if found.group == DOUBT:
+        return "warn", "warnT"
+    return "typ", "typT"
+
+
+def not_checked(unchecked: Sequence[Unchecked]) -> str:
+    """What was not looked at, in one sentence; "" where everything was."""
+    documents = Counter(each.ns for each in unchecked if each.id is not None)
+    parts = [f"{wording.many(count, 'document')} of {ns}" for ns, count in documents.items()]
+    parts += [f"{each.ns} ({each.why.rstrip('.')})" for each in unchecked if each.id is None]
+    if not parts:
+        return ""
+    most = parts[:4] + ([f"{len(parts) - 4} more"] if len(parts) > 4 else [])
+    return f"Not checked: {'; '.join(most)}."
+
+
+def digest(raw: bytes | None) -> str:
+    """A stored document in a few words: ``{ docId: "K-204120", … 24 fields }``."""
+    if raw is None:
+        return ""
+    try:
+        found: list[tuple[str, Value]] = fields(raw)
+    except Unreadable:
+        return f"{wording.size(len(raw))} that do not decode"
+    named = next(((n, v) for n, v in found if n != "_id" and not v.is_container), None) or (found[0] if found else None)
+    if named is None:
+        return "{ }"
+    name, value = named
+    more = f", … {wording.many(len(found), 'field')}" if len(found) > 1 else ""
+    return f"{{ {name}: {text.shown(value, limit=24)}{more} }}"
+
+
+def class_of(code: str) -> FindingClass:
+    """The class of a code; an unknown one, from a newer plan, has its code for a name."""
+    return CLASSES.get(code) or FindingClass(code, code, "", "", "")

@@ -1,0 +1,476 @@
+"""The versions of one document: a strip from old to new or a list from new to old, and which two are compared.
+
+Versions are read in a task and arrive in chunks, newest first. What is shown stays until something newer is there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QFontMetricsF
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import copying, tasks
+from gui.parts.values.value_pane import StoredDialog
+from gui.parts.versions_model import HistoryModel, name_of
+from gui.style import boxes, icons, preferences, states, theme, wording
+from gui.views.timeline.strip import HEIGHT, Strip
+from gui.views.timeline.version_list import DocumentName, Legend, VersionList
+from model.records import Version
+from model.session import Session
+from model.values.canonical import Value
+
+UNBOUNDED = (1 << 24) - 1  # Qt's own word for no maximum
+CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which what has been read is handed on
+
+
+class _Note(QWidget):
+    """What stands in place of the strip: icon, sentence, help, at most two buttons, in little height."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._glyph = states.Glyph(size=20)
+        self.title, self.help = states.words("", "head", wrap=True), states.words("", "second", wrap=True)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(theme.px(8))
+        column = QVBoxLayout()
+        column.setSpacing(theme.px(4))
+        column.addWidget(self.title)
+        column.addWidget(self.help)
+        column.addSpacing(theme.px(2))
+        column.addLayout(self._buttons)
+        column.addStretch(1)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(6))
+        row.setSpacing(theme.px(10))
+        row.addWidget(self._glyph, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(column, 1)
+
+    def put(self, icon: str, token: str, title: str, help: str = "", choices: Sequence[states.Choice] = ()) -> None:
+        """Show a state."""
+        self._glyph.set(icon, token)
+        self.title.setText(title)
+        self.help.setText(help)
+        self.help.setVisible(bool(help))
+        while (item := self._buttons.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for at, (label, call) in enumerate(choices):
+            self._buttons.addWidget(states.button(label, call, "small", *(() if at == 0 else ("quiet",))))
+        self._buttons.addStretch(1)
+
+
+class TimelinePanel(QWidget):
+    """Shows the history of one document and lets two versions be chosen.
+
+    ``compared`` carries the two versions, A then B; A is None where there is only one version. ``loaded`` carries all
+    versions, newest first, once they have been read. ``restore_asked`` carries id, version number and None.
+    ``cleared`` says that none of a document's versions is shown: they could not be read, or there are none.
+    ``form_changed`` says whether the list is shown now, which wants more height than the strip.
+    """
+
+    compared = Signal(object, object)
+    loaded = Signal(object)
+    restore_asked = Signal(object, object, object)
+    cleared = Signal()
+    form_changed = Signal(bool)
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._ns = session, ns
+        self.id: Value | None = None
+        self._shown_id: Value | None = None
+        self._wanted: tuple[Value | None, Value | None] | None = None
+        self._task: tasks.Task | None = None
+        self._waiting: list[Version] = []
+        self._quietly = self._keep = False
+        self._told: tuple[Version | None, Version | None] = (None, None)
+        self.model = HistoryModel(self)
+        boxes.ground(self, "surface")
+        self._build()
+        self.model.chosen.connect(self._tell)
+        preferences.signals.changed.connect(self._preference)
+        self._empty()
+
+    def _build(self) -> None:
+        self.strip, self.list, self._note = Strip(self.model), VersionList(self.model), _Note()
+        forms = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        self._stack = QStackedLayout(forms)
+        for page in (self.strip, self.list, self._note):
+            self._stack.addWidget(page)
+        for form in (self.strip, self.list):
+            form.a_asked.connect(self._set_a)
+            form.b_asked.connect(self._set_b)
+            form.menu_asked.connect(self._menu)
+        column = boxes.column(self)
+        column.addWidget(self._header())
+        column.addWidget(forms, 1)
+        self.setFocusProxy(self.strip)
+
+    def _header(self) -> QWidget:
+        header = QWidget()
+        header.setObjectName("timelineHeader")
+        row = boxes.row(header, 16, 7, gap=10)
+        self._name = DocumentName()
+        self._summary = states.words("", "second")
+        self._legend = Legend(self.model)
+        self._busy = states.words("", "second")
+        self._stop = states.button("Stop", self._stopped, "small", "quiet")
+        self._busy.hide()
+        self._stop.hide()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(states.PATIENCE)
+        self._timer.timeout.connect(self._say_busy)
+        row.addWidget(self._name)
+        row.addWidget(self._summary)
+        row.addWidget(self._legend, 1)
+        row.addWidget(self._busy)
+        row.addWidget(self._stop)
+        segments, group = boxes.segments(self, ("By version", "By time"))
+        self.by_version, self.by_time = group.buttons()
+        self._fit_segments()
+        theme.signals.changed.connect(self._fit_segments)
+        self.by_time.toggled.connect(self.strip.set_by_time)
+        row.addLayout(segments)
+        self.as_list = QToolButton()
+        self.as_list.setCheckable(True)
+        self.as_list.setProperty("boxed", True)
+        self.as_list.setIcon(icons.icon("list-bullets"))
+        self.as_list.setIconSize(QSize(theme.px(16), theme.px(16)))
+        self.as_list.setFixedSize(theme.px(26), theme.px(26))
+        self.as_list.setToolTip("Show as a list, newest first")
+        self.as_list.setAccessibleName("Show versions as a list")
+        self.as_list.toggled.connect(self._show_form)
+        self.as_list.toggled.connect(self.form_changed)
+        row.addWidget(self.as_list)
+        self._last_tool: QWidget = self.as_list
+        self._tools = row
+        return header
+
+    def _fit_segments(self) -> None:
+        # The checked one is bolder, and Qt asks for the room that the other weight needs.
+        metrics = QFontMetricsF(theme.font(12, 600))
+        for made in (self.by_version, self.by_time):
+            made.setMinimumWidth(round(metrics.horizontalAdvance(made.text())) + theme.px(24))
+
+    def add_tool(self, button: QWidget) -> None:
+        """Put a further button at the right end of the header."""
+        self._tools.addWidget(button)
+        self.setTabOrder(self._last_tool, button)
+        self._last_tool = button
+
+    # --- reading
+
+    def show_document(self, id: Value | None, keep: bool = False) -> None:
+        """Read a document's versions; with ``keep`` the chosen two and the place stay if it is the same document."""
+        same = id is not None and id == self._shown_id
+        self._wanted, self._keep = None, keep and same
+        self.id = id
+        if id is None:
+            self._end()
+            if self._task is not None:
+                self._task.drop()
+                self._task = None
+            self._shown_id = None
+            self.model.reset([])
+            self._empty()
+            return
+        self._waiting, self._quietly = [], same
+        session, ns = self._session, self._ns
+
+        def work(progress: tasks.Progress) -> int:
+            batch: list[Version] = []
+            total, due = 0, time.monotonic() + PAUSE
+            for one in session.history(ns, id, progress):
+                batch.append(one)
+                total += 1
+                if len(batch) >= CHUNK or time.monotonic() > due:
+                    progress.put((id, batch))
+                    batch, due = [], time.monotonic() + PAUSE
+            progress.put((id, batch))
+            return total
+
+        self._timer.start()
+        self._task = tasks.run(
+            work,
+            done=self._done,
+            failed=self._failed,
+            cancelled=self._cancelled,
+            partial=self._arrived,
+            owner=self,
+            title=f"Reading versions of {wording.plain(id)}",
+            key="history",
+        )
+
+    def set_ab(self, v_a: Value | None, v_b: Value | None) -> None:
+        """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do."""
+        a, b = self.model.row_of(v_a), self.model.row_of(v_b)
+        elsewhere = self.id != self._shown_id or self._quietly  # what is shown is about to be replaced
+        if self._task is not None and (elsewhere or a is None or b is None):
+            self._wanted = (v_a, v_b)
+            return
+        self.model.choose(self.model.a if a is None else a, self.model.b if b is None else b)
+
+    @property
+    def shown_id(self) -> Value | None:
+        """The document whose versions are on show; another may have been asked for."""
+        return self._shown_id
+
+    def chosen(self) -> tuple[Version | None, Version | None]:
+        """The versions under the flags."""
+        return self.model.version_at(self.model.a), self.model.version_at(self.model.b)
+
+    def _arrived(self, part: tuple[Value, list[Version]]) -> None:
+        _, versions = part
+        if self._quietly:  # the same document again: what is shown stays whole until everything is there
+            self._waiting.extend(versions)
+            self._say_busy_again()
+            return
+        if not versions:
+            return
+        if self.id != self._shown_id:
+            self._begin(versions)
+        else:
+            self.model.extend(versions)
+            self._choose()
+        self._say()
+
+    def _begin(self, versions: Sequence[Version]) -> None:
+        self._shown_id = self.id
+        self._told = (None, None)
+        self.model.reset(versions)
+        self._choose()
+        self._show_form()
+
+    def _replace(self, versions: Sequence[Version]) -> None:
+        """Show the same document as it is now, from the same place."""
+        a, b = self.chosen()
+        if self._keep and self._wanted is None and b is not None:
+            self._wanted = (a.v if a is not None else None, b.v)
+        bar = self.strip.horizontalScrollBar()
+        place = bar.maximum() - bar.value()
+        current = self.strip.currentIndex().row()
+        self._begin(versions)
+        bar.setValue(bar.maximum() - place)
+        if self._keep and 0 <= current < len(self.model.marks):
+            self.strip.setCurrentIndex(self.model.index(current, 0))
+
+    def _choose(self) -> None:
+        """The versions asked for, else the newest and the one before it."""
+        model = self.model
+        if self._wanted is not None:
+            a, b = (model.row_of(v) for v in self._wanted)
+            done = self._task is None
+            if b is not None and (a is not None or done):
+                self._wanted = None if a is not None else self._wanted
+                model.choose(model.before(b) if a is None else a, b)
+                return
+            if not done:
+                return
+        if model.b is None:
+            current = model.current()
+            b = model.row_of(current.v) if current else model.before(-1)
+            model.choose(model.a, b)
+        if model.a is None and model.b is not None:
+            model.choose(model.before(model.b), model.b)
+
+    def _done(self, total: int) -> None:
+        self._task = None
+        self._end()
+        if self._quietly:
+            self._replace(self._waiting)
+            self._waiting = []
+        elif not total:
+            self.model.reset([])
+            self._shown_id = self.id
+        self._choose()
+        self._wanted = None
+        self._say()
+        if not self.model.marks:
+            self.cleared.emit()
+            self._note.put("tray", "text2", "No version of this document is there", "It may have been deleted.")
+            self._stack.setCurrentWidget(self._note)
+        _, b = self.chosen()
+        if b is not None and self._told != self.chosen():
+            self._tell()
+        self.loaded.emit(list(self.model.versions))
+
+    def _failed(self, error: BaseException) -> None:
+        self._task = None
+        self._end()
+        sentence, details = tasks.describe(error)
+        name = self._show_none()
+        copy: Callable[[], object] = lambda: copying.put(details)  # noqa: E731 (a choice wants a callable)
+        choices = [("Try again", self._again), ("Copy details", copy)]
+        self._note.put("warning-circle", "err", f"The versions of {name} could not be read", sentence, choices)
+        self._stack.setCurrentWidget(self._note)
+
+    def _show_none(self) -> str:
+        """Show no versions, for none could be read; returns the document's name."""
+        name = wording.plain(self.id) if self.id is not None else "this document"
+        self._shown_id = None
+        self.model.reset([])
+        self.cleared.emit()
+        self._name.put(name)
+        self._summary.setText("")
+        self._legend.quiet(True)
+        return name
+
+    def _cancelled(self) -> None:
+        self._task = None
+        self._end()
+        if self.id == self._shown_id and self.model.marks:
+            self._choose()
+            self._say()
+            self._summary.setText(f"{self.model.summary()}; reading was stopped")
+            self.loaded.emit(list(self.model.versions))
+            return
+        self._show_none()
+        self._note.put("hourglass", "text2", "Reading was stopped", "", [("Read again", self._again)])
+        self._stack.setCurrentWidget(self._note)
+
+    def _again(self) -> None:
+        self.show_document(self.id)
+
+    def _stopped(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _end(self) -> None:
+        self._timer.stop()
+        self._busy.hide()
+        self._stop.hide()
+        self._legend.quiet(False)
+
+    # --- saying
+
+    def _say_busy(self) -> None:
+        self._legend.quiet(True)
+        self._busy.show()
+        self._stop.show()
+        self._say_busy_again()
+
+    def _say_busy_again(self) -> None:
+        if self._busy.isHidden() or self.id is None:
+            return
+        seen = len(self._waiting) if self._quietly else len(self.model.versions) if self.id == self._shown_id else 0
+        name = wording.plain(self.id)
+        so_far = f": {wording.count(seen)} so far" if seen else ""
+        self._busy.setText(f"Reading versions of {name}{so_far}")
+
+    def _say(self) -> None:
+        if self.id is not None:
+            self._name.put(wording.plain(self.id))
+        self._summary.setText(self.model.summary())
+        self._summary.setToolTip(self.model.note)
+        self._legend.update()
+        self.list.fit()
+        self._say_busy_again()
+
+    def _empty(self) -> None:
+        self._name.put("")
+        self._summary.setText("")
+        self._legend.quiet(True)
+        help = "Choose one above to see its versions."
+        self._note.put("clock-counter-clockwise", "text2", "No document is chosen", help)
+        self._show_form()
+        self._stack.setCurrentWidget(self._note)
+
+    def _show_form(self) -> None:
+        on, some = self.as_list.isChecked(), bool(self.model.marks)
+        self.by_version.setEnabled(some and not on)
+        self.by_time.setEnabled(some and not on)
+        self.as_list.setEnabled(some)
+        form = self.list if on else self.strip
+        self.setFocusProxy(form)
+        self._fit_height()
+        if self._shown_id is not None and self.model.marks:
+            self._stack.setCurrentWidget(form)
+            self._legend.quiet(False)
+
+    def _preference(self, name: str) -> None:
+        if name == "zone":
+            self.model.refresh()
+            self.strip.viewport().update()
+
+    # --- choosing
+
+    def _set_a(self, row: int) -> None:
+        self.model.choose(row, self.model.b)
+
+    def _set_b(self, row: int) -> None:
+        self.model.choose(self.model.a, row)
+
+    def _tell(self) -> None:
+        a, b = self.chosen()
+        alone = a is None and self._task is not None  # the one before it may still arrive
+        if b is not None and not alone and (a, b) != self._told:
+            self._told = (a, b)
+            self.compared.emit(a, b)
+
+    def _menu(self, row: int, where: QPoint) -> None:
+        menu = self.menu(row)
+        if menu is not None:
+            menu.popup(where)
+
+    def menu(self, row: int) -> QMenu | None:
+        """What can be done with the version at a row; None for a gap."""
+        one, id = self.model.version_at(row), self._shown_id
+        if one is None or id is None:
+            return None
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        name, current = name_of(one), self.model.current()
+        target = self.model.row_of(current.v) if current else None
+
+        def add(words: str, call: Callable[[], object], enabled: bool = True, why: str = "") -> QAction:
+            action = menu.addAction(words)
+            action.triggered.connect(lambda: call())
+            action.setEnabled(enabled)
+            action.setToolTip(why)
+            return action
+
+        menu.setToolTipsVisible(True)
+        add(f"Set {name} as A", lambda: self._set_a(row))
+        add(f"Set {name} as B", lambda: self._set_b(row))
+        add("Compare with current", lambda: self.model.choose(row, target), target is not None and target != row)
+        menu.addSeparator()
+        why = "This connection is read-only." if self._session.read_only else "This is the current version."
+        may = not self._session.read_only and not one.current and one.v is not None
+        add(f"Restore {name}…", lambda: self.restore_asked.emit(id, one.v, None), may, "" if may else why)
+        add("Show as stored…", lambda: self._show_stored(id, one))
+        add("Copy hash", lambda: copying.put(one.hash or ""), bool(one.hash))
+        return menu
+
+    def _show_stored(self, id: Value, one: Version) -> None:
+        title = f"{wording.plain(id)}, {name_of(one)}, as stored"
+        dialog = StoredDialog(title, self)
+        session, ns, v = self._session, self._ns, one.v
+
+        def work(progress: tasks.Progress) -> bytes | None:
+            return session.version(ns, id, v).raw
+
+        tasks.run(work, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title="Reading a version")
+        dialog.open()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_height()
+
+    def _fit_height(self) -> None:
+        """The strip has one height, what is beyond it would stay empty; the list is as high as it may be."""
+        least = theme.px(40 + HEIGHT)
+        self.setMinimumHeight(least)
+        self.setMaximumHeight(UNBOUNDED if self.as_list.isChecked() else least)

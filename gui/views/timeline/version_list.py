@@ -1,0 +1,196 @@
+"""The parts beside the strip: the legend, the list form of the versions, and the document's name in the header."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
+
+from gui.parts.versions_model import AUTHOR, CHANGED, MARK, VERSION, HistoryModel
+from gui.style import symbols, theme, wording
+from gui.style.cells import CellDelegate, CellTree
+from gui.views.timeline import strip_geometry
+
+WIDTHS = (40, 170, 150, 120, 220, 90, 90, 90)
+
+
+class Legend(QWidget):
+    """What the shapes on the strip mean: only those that occur, as many as there is room for."""
+
+    def __init__(self, model: HistoryModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._quiet = False
+        self.setMinimumHeight(theme.px(26))
+        theme.signals.changed.connect(self.update)
+
+    def quiet(self, on: bool) -> None:
+        """Leave the room empty while something else is said beside it."""
+        self._quiet = on
+        self.update()
+
+    def entries(self) -> list[tuple[str, str]]:
+        """Kind and word of each shape that occurs."""
+        kinds = self._model.kinds
+        places, conditions = {place for place, _ in kinds}, {state for _, state in kinds}
+        made: list[tuple[str, str]]
+        made = [(place, place) for place in ("document", "archive", "prev", "delta") if place in places]
+        made += [(state, state) for state in ("unproven", "missing", "damaged") if state in conditions]
+        return [*made, ("count", "fields changed")] if self._model.counted else made
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(420), theme.px(26))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        metrics = QFontMetricsF(theme.font(11))
+        x, y = float(theme.px(8)), self.height() / 2
+        for kind, words in [] if self._quiet else self.entries():
+            lead = theme.px(28 if kind == "count" else 20)
+            width = lead + metrics.horizontalAdvance(words) + theme.px(2)
+            if x + width > self.width():
+                break
+            self._symbol(painter, x, y, kind)
+            painter.setFont(theme.font(11))
+            painter.setPen(theme.colour("text2"))
+            box = QRectF(x + lead, 0, width, self.height())
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), words)
+            x += width + theme.px(16)
+        painter.end()
+
+    def _symbol(self, painter: QPainter, x: float, y: float, kind: str) -> None:
+        middle = QRectF(x, y - theme.px(8), theme.px(16), theme.px(16)).center()
+        if kind == "count":
+            strip_geometry.pill(painter, middle + QPointF(theme.px(4), 0), "n", theme.mono(10), False, "ctl")
+        elif kind == "missing":
+            symbols.hatch(
+                painter, QRectF(x + theme.px(2), y - theme.px(6), theme.px(12), theme.px(12)), step=4, token="ctl"
+            )
+        elif kind == "document":
+            painter.save()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour("acc"))
+            painter.drawEllipse(middle, theme.px(5), theme.px(5))
+            painter.restore()
+        else:
+            place = next((k for k, s in self._model.kinds if s == kind), kind)
+            state = kind if kind in ("damaged", "unproven") else "present"
+            symbols.version_mark(painter, middle, place, state, False, False, 5)
+
+
+class _MarkDelegate(CellDelegate):
+    """Draws a version's mark in the first column of the list form."""
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().paint(painter, option, index)
+        model = index.model()
+        if index.column() != MARK or not isinstance(model, HistoryModel):
+            return
+        mark = model.marks[index.row()]
+        box = QRectF(option.rect)
+        if mark.missing:
+            side = theme.px(12)
+            symbols.hatch(painter, QRectF(box.center().x() - side / 2, box.center().y() - side / 2, side, side), step=4)
+            return
+        one, chosen = mark.newest, index.row() in (model.a, model.b)
+        symbols.version_mark(painter, box.center(), one.stored, one.state, one.current, chosen, 4.5)
+
+
+class VersionList(CellTree):
+    """The list form, newest first. Signals as the strip's."""
+
+    a_asked = Signal(int)
+    b_asked = Signal(int)
+    menu_asked = Signal(int, QPoint)
+
+    def __init__(self, model: HistoryModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setItemDelegate(_MarkDelegate(self))
+        self._history = model
+        self.as_list(model, "Versions, newest first", WIDTHS)
+        model.chosen.connect(self.viewport().update)
+        header = self.header()
+        header.setStretchLastSection(True)
+        header.setSectionResizeMode(MARK, QHeaderView.ResizeMode.Fixed)
+
+    def fit(self) -> None:
+        """Show the columns that say something."""
+        self.setColumnHidden(AUTHOR, not self._history.authors)
+        self.setColumnHidden(CHANGED, not self._history.counted)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        if index.isValid():
+            where = self.visualRect(index).center() if by_key else event.pos()
+            self.menu_asked.emit(index.row(), self.viewport().mapToGlobal(where))
+
+    def _take(self, row: int, modifiers: Qt.KeyboardModifier) -> None:
+        other = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        if self._history.version_at(row) is not None:
+            (self.a_asked if modifiers & other else self.b_asked).emit(row)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and index.isValid():
+            self._take(index.row(), event.modifiers())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if self.currentIndex().column() == MARK or not self.currentIndex().isValid():
+            row = self.currentIndex().row() if self.currentIndex().isValid() else self._history.b or 0
+            self.setCurrentIndex(self._history.index(row, VERSION))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        row = self.currentIndex().row()
+        if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:
+            self._take(row, event.modifiers())
+        elif event.key() in (Qt.Key.Key_A, Qt.Key.Key_B) and not event.modifiers() and row >= 0:
+            keys = Qt.KeyboardModifier
+            self._take(row, keys.ShiftModifier if event.key() == Qt.Key.Key_A else keys.NoModifier)
+        else:
+            super().keyPressEvent(event)
+
+
+class DocumentName(QWidget):
+    """A document's id: fixed width, cut in the middle where there is no room for all of it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = ""
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        theme.signals.changed.connect(self.updateGeometry)
+
+    def put(self, text: str) -> None:
+        """Show an id."""
+        self._text = text
+        self.setToolTip(wording.tip(text))
+        self.setAccessibleName(text)
+        self.setVisible(bool(text))
+        self.updateGeometry()
+        self.update()
+
+    @property
+    def text(self) -> str:
+        """The whole id."""
+        return self._text
+
+    def sizeHint(self) -> QSize:
+        width = QFontMetricsF(theme.mono(12, 600)).horizontalAdvance(self._text) + 2
+        return QSize(min(theme.px(320), round(width)), theme.px(26))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(theme.px(90), self.sizeHint().width()), theme.px(26))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        font = theme.mono(12, 600)
+        painter.setFont(font)
+        painter.setPen(theme.colour("text"))
+        shown = QFontMetricsF(font).elidedText(self._text, Qt.TextElideMode.ElideMiddle, self.width())
+        painter.drawText(QRectF(self.rect()), int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
+        painter.end()

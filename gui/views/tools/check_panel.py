@@ -1,0 +1,156 @@
+"""What a server really guarantees: each promise with what was measured and what to do, worst first to the eye."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.style import boxes, theme, wording
+from gui.style.states import Glyph, StateStack, button, words
+from model.session import Guarantee, Session
+
+MARKS = {
+    "safe": ("check-circle", "acc", "Holds"),
+    "unsafe": ("warning-circle", "err", "Unsafe"),
+    "limited": ("info", "warn", "Limited"),
+    "unknown": ("question", "warn", "Not measured"),
+}
+
+
+class CheckPanel(QWidget):
+    """Runs the whole check on request and shows it; nothing is measured without a press."""
+
+    measured = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.found: list[Guarantee] = []
+        self._task: tasks.Task | None = None
+        self._had_focus = False
+        self.run = button("Measure", self.refresh, "small", icon="play")
+        self._summary = words("", "second", wrap=True)
+        head = boxes.ground(QWidget(), "sunken")
+        row = QHBoxLayout(head)
+        row.setContentsMargins(theme.px(16), theme.px(12), theme.px(16), theme.px(12))
+        column = QVBoxLayout()
+        column.setSpacing(theme.px(2))
+        column.addWidget(words("What this server guarantees", "title"))
+        column.addWidget(self._summary)
+        row.addLayout(column, 1)
+        row.addWidget(self.run, 0, Qt.AlignmentFlag.AlignTop)
+        self._rows = QWidget()
+        self._rows.setObjectName("surface")
+        self._rows.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._grid = QGridLayout(self._rows)
+        self._grid.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
+        self._grid.setHorizontalSpacing(theme.px(12))
+        self._grid.setVerticalSpacing(theme.px(4))
+        self._grid.setColumnStretch(3, 1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._rows)
+        self.states = StateStack(scroll)
+        self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        whole = boxes.column(self)
+        whole.addWidget(head)
+        whole.addWidget(self.states, 1)
+        self.setFocusProxy(self.run)
+        self._idle()
+
+    def _idle(self) -> None:
+        known = self._session.measured
+        if self.found:
+            bad = sum(1 for each in self.found if each.verdict == "unsafe")
+            said = f"{wording.many(bad, 'promise')} broken" if bad else "Nothing unsafe was found"
+            self._summary.setText(f"{said} in {self._session.source}, measured just now.")
+        elif known is None:
+            self._summary.setText(f"{self._session.source} was not measured yet.")
+        else:
+            said = "A broken promise was found" if known.unsafe else "Nothing unsafe was found"
+            self._summary.setText(
+                f"{said} in {self._session.source} when it was measured on {wording.moment(known.at)}."
+            )
+        if not self.found:
+            self.states.show_empty(
+                "Nothing is measured without your word",
+                "The check writes into a scratch database of its own and drops it at the end: eight writers at once, "
+                "every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.",
+                [("Measure", self.refresh)],
+                icon="hard-drives",
+            )
+
+    def refresh(self) -> None:
+        """Measure everything anew."""
+        session = self._session
+        self.found = []
+        self._had_focus = self.run.hasFocus()  # a button that is disabled hands it on, to the one that allows writes
+        self.run.setEnabled(False)
+        if self._had_focus:
+            self.states.setFocus()
+
+        def work(progress: tasks.Progress) -> None:
+            for each in session.check(False, progress):
+                progress.put(each)
+
+        self._task = tasks.run(
+            work,
+            done=self._done,
+            failed=self._failed,
+            cancelled=self._stopped,
+            partial=self._add,
+            owner=self,
+            key="check",
+            title=f"Measuring {session.name}",
+        )
+        self._task.progressed.connect(self.states.progress)
+        self.states.show_loading(f"Measuring {session.name}", self._task.cancel)
+
+    def _add(self, found: Guarantee) -> None:
+        if not self.found:
+            self._clear()
+        at = len(self.found) * 2
+        self.found.append(found)
+        icon, token, said = MARKS[found.verdict]
+        top = Qt.AlignmentFlag.AlignTop
+        self._grid.addWidget(Glyph(icon, token), at, 0, top)
+        self._grid.addWidget(words(said, "strong"), at, 1, top)
+        self._grid.addWidget(words(found.title), at, 2, top)
+        detail = words(found.detail, wrap=True)
+        detail.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        detail.setAccessibleName(f"{found.title}: {said}. {found.detail} {found.advice}")
+        self._grid.addWidget(detail, at, 3)
+        advice = words(found.advice, "second", wrap=True)
+        advice.setContentsMargins(0, 0, 0, theme.px(12))
+        self._grid.addWidget(advice, at + 1, 3)
+        self._grid.setRowStretch(at, 0)
+        self._grid.setRowStretch(at + 2, 1)
+        self.states.show_content()
+
+    def _clear(self) -> None:
+        while (item := self._grid.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+
+    def _ready(self) -> None:
+        self.run.setEnabled(True)
+        if self._had_focus and self.states.hasFocus():
+            self.run.setFocus()
+
+    def _done(self, _: None) -> None:
+        self._ready()
+        self._idle()
+        self.measured.emit()
+
+    def _failed(self, error: BaseException) -> None:
+        self._ready()
+        self.states.show_failed(error, self.refresh, "The server could not be measured")
+
+    def _stopped(self) -> None:
+        self._ready()
+        self.found = []
+        self._idle()

@@ -1,0 +1,147 @@
+"""Edits that were begun and not saved: kept on this computer, each tied to the version it began from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, tasks
+from gui.paging import RowsModel, refill
+from gui.style import boxes, states, wording
+from gui.style.cells import Cell, CellTree, Index, plain, value
+from gui.style.states import StateStack, button
+from model.diff import changed_fields
+from model.records import Draft
+from model.session import Session
+
+WIDTHS = (220, 240, 100, 120, 160)
+
+
+class DraftsModel(RowsModel[tuple[Draft, int]]):
+    """Drafts, newest first, each with how many fields it changes."""
+
+    headers = ("Document", "Collection", "From", "Changes", "Kept", "Source")
+
+    def key(self, row: tuple[Draft, int]) -> Hashable:
+        return row[0].source, row[0].ns, row[0].id
+
+    def cell(self, index: Index) -> Cell:
+        draft, changes = self.rows[index.row()]
+        match index.column():
+            case 0:
+                return value(wording.plain(draft.id), middle=True, indent=8)
+            case 1:
+                return plain(draft.ns, "text2", middle=True)
+            case 2:
+                return value(wording.version(draft.base_v))
+            case 3:
+                return plain(wording.many(changes, "field"))
+            case 4:
+                return plain(wording.moment(draft.kept_at))
+        return plain(draft.source, "text2", middle=True)
+
+
+class DraftsPanel(QWidget):
+    """See the module's docstring."""
+
+    open_asked = Signal(object)  # Draft
+    discarded = Signal(object)  # Draft
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        boxes.ground(self, "surface")
+        self.model = DraftsModel()
+        self.list = CellTree(row_height=28)
+        self.list.as_list(self.model, "Drafts", WIDTHS)
+        self.list.activated.connect(self._activated)
+        self.list.selectionModel().currentRowChanged.connect(self._chosen)
+        column = boxes.column(self)
+        row, _ = boxes.titled("Drafts", "Edits that are not saved. They stay when a tab or the window is closed.")
+        self.discard = button("Discard…", self._ask, "small", icon="trash")
+        row.addWidget(self.discard)
+        self.open = button("Go on editing", self._open, "small")
+        row.addWidget(self.open)
+        column.addLayout(row)
+        column.addWidget(states.hair())
+        self.states = StateStack(self.list)
+        column.addWidget(self.states, 1)
+        self.setFocusProxy(self.list)
+        self._chosen(QModelIndex())
+        self.refresh()
+
+    @property
+    def draft(self) -> Draft | None:
+        """The chosen draft."""
+        row = self.model.at(self.list.currentIndex())
+        return None if row is None else row[0]
+
+    def refresh(self) -> None:
+        """Read the drafts again."""
+        session = self._session
+
+        def work(progress: tasks.Progress) -> list[tuple[Draft, int]]:
+            rows = []
+            for at, draft in enumerate(session.drafts.all()):
+                progress(at, None)
+                rows.append((draft, changed_fields(draft.base_content, draft.content)))
+            return rows
+
+        self.states.show_loading("Reading the drafts")
+        tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="drafts")
+
+    def _shown(self, rows: list[tuple[Draft, int]]) -> None:
+        refill(self.list, self.model, rows)
+        if not rows:
+            self.states.show_empty("There are no drafts", "An edit that you do not save at once is kept here.")
+            return
+        self.states.show_content()
+        if not self.list.selectionModel().hasSelection():
+            self.list.setCurrentIndex(self.model.index(0, 0))
+
+    def _failed(self, error: BaseException) -> None:
+        self.states.show_failed(error, self.refresh)
+
+    def _chosen(self, _: QModelIndex) -> None:
+        draft = self.draft
+        here = draft is not None and draft.source == self._session.source
+        self.open.setEnabled(here)
+        self.open.setToolTip("" if here or draft is None else f"It belongs to {draft.source}; open that first.")
+        self.discard.setEnabled(draft is not None)
+
+    def _activated(self, _: QModelIndex) -> None:
+        self._open()
+
+    def _open(self) -> None:
+        if self.draft is not None and self.open.isEnabled():
+            self.open_asked.emit(self.draft)
+
+    def _ask(self) -> None:
+        draft = self.draft
+        if draft is not None:
+            messages.confirm(
+                self,
+                f"Discard your edit of {wording.plain(draft.id)}?",
+                "What you changed is forgotten. The document in the database is not touched.",
+                "Discard 1 draft",
+                self._discard,
+                danger=True,
+            )
+
+    def _discard(self) -> None:
+        draft = self.draft
+        if draft is None:
+            return
+        session = self._session
+        tasks.run(
+            lambda _: session.drafts.discard(draft.source, draft.ns, draft.id),
+            done=self._gone,
+            failed=self._failed,
+            owner=self,
+        )
+        self.discarded.emit(draft)
+
+    def _gone(self, _: object) -> None:
+        self.refresh()

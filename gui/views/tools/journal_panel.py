@@ -1,0 +1,311 @@
+"""The journal: every write that left this computer, what it changed, how it ended, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+
+from gui import copying, messages, tasks
+from gui.paging import RowsModel, refill
+from gui.parts.differences import diff_grouping
+from gui.parts.differences.diff_model import DiffModel
+from gui.parts.differences.diff_table import DiffTable
+from gui.style import boxes, states, wording
+from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
+from gui.style.states import StateStack, button, words
+from model import text
+from model.diff import diff
+from model.errors import Refused
+from model.records import Entry, Outcome
+from model.session import Session
+from model.values.canonical import EMPTY
+
+PAGE = 200
+WIDTHS = (72, 150, 90, 190, 190, 130, 150)
+NARROW = (56, 134, 72, 110, 150, 96, 160)  # the same in a window of 1024, so that the last column says something
+_ENDS = {
+    "applied": Badge("Applied", "text2", "typT"),
+    "refused": Badge("Refused", "err", "errT", "conflict"),
+    "conflict": Badge("Conflict", "warn", "warnT", "conflict"),
+    "unknown": Badge("Not known", "warn", "warnT", "conflict"),
+    "begun": Badge("Not known", "warn", "warnT", "conflict"),
+    "skipped": Badge("Skipped", "typ", "typT"),
+}
+
+
+class EntriesModel(RowsModel[Entry]):
+    """Entries, newest first; further ones are fetched as they are scrolled to."""
+
+    headers = ("Entry", "When", "What", "Document", "Collection", "Version", "How it ended", "Detail")
+
+    def key(self, row: Entry) -> Hashable:
+        return row.id
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        match index.column():
+            case 0:
+                return value(row.id, "text2", indent=8)
+            case 1:
+                return plain(wording.moment(row.at))
+            case 2:
+                return plain(row.action.capitalize())
+            case 3:
+                return value(_document(row), middle=True)
+            case 4:
+                return plain(row.ns, "text2", middle=True)
+            case 5:
+                return value(_versions(row))
+            case 6:
+                undone = (Badge(f"Undone by {row.undone_by}", "typ", "typT"),) if row.undone_by else ()
+                return Cell(badges=(_ENDS[row.kind], *undone))
+        return Cell(spans=(Span(row.detail, "text2"),))
+
+
+class JournalPanel(QWidget):
+    """The journal of one source, or of everything written from here."""
+
+    undone = Signal(object)  # Outcome
+    conflict_found = Signal(object, object)  # Entry, Conflict: the undo has to be merged
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        boxes.ground(self, "surface")
+        self.model = EntriesModel()
+        self.model.wanted.connect(self._more)
+        self.list = CellTree(row_height=28)
+        self.list.as_list(self.model, "Journal")
+        self.list.narrow_below(1080, NARROW, WIDTHS)
+        self.list.selectionModel().currentRowChanged.connect(self._chosen)
+        self.changes = DiffModel(self)
+        self.tree = DiffTable(self.changes)
+        self.tree.setAccessibleName("What this write changed")
+        column = boxes.column(self)
+        column.addLayout(self._title_row())
+        column.addWidget(states.hair())
+        split = boxes.split(self.list, self._detail(), sizes=(360, 300))
+        self.states = StateStack(split)
+        column.addWidget(self.states, 1)
+        self.setFocusProxy(self.list)
+        self.refresh()
+
+    def _title_row(self) -> QHBoxLayout:
+        row, _ = boxes.titled(
+            "Journal", "Every write from this computer: noted before it is sent, with its outcome after."
+        )
+        self.everywhere = QCheckBox("All sources")
+        self.everywhere.setToolTip(f"Also what was written to other sources than {self._session.name}")
+        self.everywhere.toggled.connect(self.refresh)
+        row.addWidget(self.everywhere)
+        row.addWidget(button("Refresh", self.refresh, "small", icon="arrows-clockwise"))
+        return row
+
+    def _detail(self) -> QWidget:
+        made = QWidget()
+        column = boxes.column(made)
+        tools = boxes.ground(QWidget(), "toolrow")
+        head = boxes.row(tools, 16, 6)
+        self._what = words("", "head")
+        head.addWidget(self._what)
+        self._detail_text = words("", "second", wrap=True)
+        head.addWidget(self._detail_text, 1)
+        self.copy = button("Copy as JSON", self._copy, "quiet", "small", icon="copy")
+        head.addWidget(self.copy)
+        self.check = button("Check again", self._look_again, "small")
+        head.addWidget(self.check)
+        self.undo = button("Undo this write", self._undo, "small", icon="arrow-counter-clockwise")
+        head.addWidget(self.undo)
+        column.addWidget(tools)
+        column.addWidget(states.hair())
+        self._inner = StateStack(self.tree)
+        column.addWidget(self._inner, 1)
+        return made
+
+    # --- reading
+
+    @property
+    def entry(self) -> Entry | None:
+        """The chosen entry."""
+        return self.model.at(self.list.currentIndex())
+
+    def refresh(self, _: object = None) -> None:
+        """Read the newest entries again; the chosen one stays chosen."""
+        session, source = self._session, None if self.everywhere.isChecked() else self._session.source
+
+        def work(_: tasks.Progress) -> list[Entry]:
+            return session.journal.entries(PAGE, source)
+
+        self.states.show_loading("Reading the journal")
+        tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="entries")
+
+    def _shown(self, entries: list[Entry]) -> None:
+        refill(self.list, self.model, entries, more=len(entries) == PAGE)
+        if not entries:
+            help = "What you save, restore, finish or undo is listed here, each with its way back."
+            choices = [] if self.everywhere.isChecked() else [("Show all sources", self.everywhere.toggle)]
+            self.states.show_empty(f"Nothing was written to {self._session.name} from here", help, choices)
+            return
+        self.states.show_content()
+        if not self.list.selectionModel().hasSelection():
+            self.list.setCurrentIndex(self.model.index(0, 0))
+        else:
+            self._chosen(self.list.currentIndex())
+
+    def _more(self) -> None:
+        session, source = self._session, None if self.everywhere.isChecked() else self._session.source
+        last = self.model.rows[-1].id
+
+        def work(_: tasks.Progress) -> list[Entry]:
+            return session.journal.entries(PAGE, source, last)
+
+        tasks.run(work, done=self._added, failed=self._failed, owner=self, key="entries")
+
+    def _added(self, entries: list[Entry]) -> None:
+        self.model.add(entries, more=len(entries) == PAGE)
+
+    def _failed(self, error: BaseException) -> None:
+        self.states.show_failed(error, self.refresh)
+
+    # --- the chosen entry
+
+    def _chosen(self, now: QModelIndex) -> None:
+        entry = self.model.at(now)
+        self.copy.setEnabled(entry is not None)
+        self.check.setVisible(entry is not None and entry.kind in ("begun", "unknown"))
+        self.say_writable()
+        tasks.drop(self, "compare")  # of the entry before, whose rows would stand under this one's name
+        if entry is None:
+            return
+        self._what.setText(f"{entry.action.capitalize()} of {_document(entry)}")
+        self._detail_text.setText(entry.detail)
+        if entry.before is None and entry.after is None:
+            self._inner.show_empty("This write kept no content", entry.detail)
+            return
+
+        def work(progress: tasks.Progress) -> diff_grouping.Plan:
+            a = EMPTY if entry.before is None else text.from_text(entry.before)
+            b = EMPTY if entry.after is None else text.from_text(entry.after)
+            return diff_grouping.plan(a, b, diff(a, b), progress)
+
+        self._inner.show_loading("Comparing")
+        tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
+
+    def say_writable(self) -> None:
+        """Offer to undo, or not, as the entry and the connection allow now."""
+        entry = self.entry
+        why = "" if entry is None else self._why_not(entry)
+        self.undo.setEnabled(entry is not None and not why)
+        self.undo.setToolTip(why)
+
+    def _compared(self, plan: diff_grouping.Plan) -> None:
+        entry = self.entry
+        if entry is None:
+            return
+        before = "before" if entry.before is not None else "was not there"
+        after = "after" if entry.after is not None else "not there any more"
+        named = tuple(
+            " ".join(filter(None, (word, _version(v))))
+            for word, v in ((before, entry.version_before), (after, entry.version_after))
+        )
+        self.changes.show(plan, (named[0], named[1]), True)
+        self._inner.show_content()
+
+    def _not_compared(self, error: BaseException) -> None:
+        self._inner.show_failed(error)
+
+    def _why_not(self, entry: Entry) -> str:
+        if entry.why_not or not entry.undoable:
+            return entry.why_not
+        if entry.source != self._session.source:
+            return f"It was written to {entry.source}; open that to undo it."
+        return f"{self._session.name} is open read-only." if self._session.read_only else ""
+
+    def _copy(self) -> None:
+        if self.entry is not None:
+            parts = (self.entry.before or "null", self.entry.after or "null")
+            copying.put('{"before": %s, "after": %s}' % parts)  # noqa: UP031 (braces)
+
+    # --- the way back
+
+    def _undo(self) -> None:
+        entry = self.entry
+        if entry is None:
+            return
+        session, id = self._session, entry.id
+        tasks.run(
+            lambda _: session.undo(id),
+            done=partial(self._undo_ended, entry),  # another may be chosen by then
+            failed=self._undo_failed,
+            owner=self,
+            title="Undoing",
+            key="undo",
+        )
+
+    def _undo_ended(self, entry: Entry, outcome: Outcome) -> None:
+        if outcome.kind == "applied":
+            messages.tell(self, f"Undone: {outcome.detail}")
+        elif outcome.kind == "unknown":
+            messages.doubt(self, outcome.detail, partial(self._look_again_at, entry), outcome.token or "")
+        elif outcome.kind == "conflict" and entry.before is not None and entry.after is not None:
+            messages.note(self, outcome.detail, [("Review and merge", partial(self._merge, entry))])
+        else:
+            messages.fail(self, outcome.detail)
+        self.undone.emit(outcome)
+        self.refresh()
+
+    def _undo_failed(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    def _merge(self, entry: Entry) -> None:
+        session = self._session
+
+        def work(_: tasks.Progress) -> object:
+            return session.undo_conflict(entry.id)
+
+        def found(conflict: object) -> None:
+            self.conflict_found.emit(entry, conflict)
+
+        tasks.run(work, done=found, failed=self._undo_failed, owner=self, title="Merging", key="undo")
+
+    def _look_again(self) -> None:
+        if self.entry is not None:
+            self._look_again_at(self.entry)
+
+    def _look_again_at(self, entry: Entry) -> None:
+        session, id = self._session, entry.id
+        tasks.run(
+            lambda _: session.look_again(id),
+            done=partial(self._looked, entry),
+            failed=self._undo_failed,
+            owner=self,
+            title="Checking",
+        )
+
+    def _looked(self, entry: Entry, outcome: Outcome) -> None:
+        if outcome.kind == "unknown":
+            messages.doubt(self, outcome.detail, partial(self._look_again_at, entry), outcome.token or "")
+        else:
+            messages.tell(self, outcome.detail)
+        self.refresh()
+
+
+def _document(entry: Entry) -> str:
+    if not entry.document:
+        return "the collection"
+    try:
+        return wording.plain(text.value_from_text(entry.document))
+    except Refused:
+        return entry.document
+
+
+def _version(shown: str | None) -> str:
+    return "" if shown is None else wording.version(text.value_from_text(shown))
+
+
+def _versions(entry: Entry) -> str:
+    before, after = _version(entry.version_before), _version(entry.version_after)
+    return f"{before} → {after}" if before and after else before or after

@@ -1,0 +1,336 @@
+"""Moving a collection to another layout: what it would do, doing it, comparing both, and what to put into a profile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import copying, messages, tasks
+from gui.paging import RowsModel
+from gui.style import boxes, states, theme, wording
+from gui.style.cells import Cell, CellTree, Index, Span, value
+from gui.style.states import StateStack, button, words
+from model.migration import Checked, Migration
+from model.records import Outcome
+from model.session import Session
+from model.values.canonical import Value
+
+MOST = 1000  # documents that are listed; the others are counted
+_ICONS = {
+    "applied": ("check", "acc"),
+    "skipped": ("minus", "text2"),
+    "refused": ("warning-circle", "err"),
+    "conflict": ("warning", "warn"),
+    "unknown": ("question", "warn"),
+}
+
+
+class OutcomesModel(RowsModel[Outcome]):
+    """Documents and what becomes of each."""
+
+    headers = ("Document", "What happens")
+
+    def key(self, row: Outcome) -> Hashable:
+        return row.id
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        if index.column() == 0:
+            return value("" if row.id is None else wording.plain(row.id), middle=True, indent=8)
+        icon, token = _ICONS[row.kind]
+        return Cell(spans=(Span(row.detail),), icon=icon, icon_token=token, tip=row.detail)
+
+
+class MigratePanel(QWidget):
+    """One collection; nothing is written before "Copy and verify"."""
+
+    moved = Signal()
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self.ns = session, ns
+        self._task: tasks.Task | None = None
+        self._counts: Counter[str] = Counter()
+        self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
+        boxes.ground(self, "surface")
+        self.layout_choice = QComboBox()
+        self.layout_choice.setAccessibleName("The new layout")
+        now = session.info(ns).layout
+        for name, about in session.histories.items():
+            if name != now:
+                self.layout_choice.addItem(f"{name}: {about}", name)
+        self.target = QLineEdit()
+        self.target.setAccessibleName("The new collection")
+        self.newest = QCheckBox("Take the newest version only; earlier ones stay where they are")
+        self.dry = button("Dry run", self.try_it, icon="play")
+        self.go = button("Copy and verify", self.copy, "main")
+        self.back = button("Take back…", self._ask_back, "quiet")
+        self.model = OutcomesModel()
+        self.list = CellTree(row_height=28)
+        self.list.as_list(self.model, "Documents", (220,))
+        self.toml = QPlainTextEdit()
+        self.toml.setReadOnly(True)
+        self.toml.setObjectName("plainjson")
+        self.toml.setFont(theme.mono(11))
+        self.toml.setAccessibleName("What to put into a profile")
+        self.report = words("Nothing has been written yet.", wrap=True)
+        self._assemble(now)
+        self.layout_choice.currentIndexChanged.connect(self._chosen)
+        self.target.textChanged.connect(self._other)
+        self.newest.toggled.connect(self._other)
+        self._chosen()
+        self.report.setText("Nothing has been written yet.")
+
+    def _assemble(self, now: str) -> None:
+        head = QVBoxLayout()
+        head.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
+        head.setSpacing(theme.px(8))
+        head.addWidget(words(f"Move {self.ns} to another layout", "title"))
+        head.addWidget(
+            words(
+                f"Its layout is {now} now. Every document's whole history is copied beside it and compared byte for "
+                "byte. The old collection stays as it is; people may go on writing, and copying again brings it over.",
+                "second",
+                wrap=True,
+            )
+        )
+        for field in (self.layout_choice, self.target):
+            field.setMaximumWidth(theme.px(460))
+        form = QFormLayout()
+        form.setSpacing(theme.px(8))
+        form.addRow("Layout", self.layout_choice)
+        form.addRow("New collection", self.target)
+        form.addRow("", self.newest)
+        head.addLayout(form)
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        for part in (self.dry, self.go, self.back):
+            row.addWidget(part)
+        row.addStretch(1)
+        head.addLayout(row)
+        below = QWidget()
+        column = boxes.column(below)
+        title = QHBoxLayout()
+        title.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
+        title.addWidget(words("In a profile", "head"))
+        title.addStretch(1)
+        title.addWidget(button("Copy", self._copy_toml, "small", icon="copy"))
+        column.addLayout(title)
+        column.addWidget(self.toml)
+        split = boxes.split(self.list, below, sizes=(330, 200))
+        self.states = StateStack(split)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
+        foot.addWidget(self.report)
+        whole = boxes.column(self)
+        whole.addLayout(head)
+        whole.addWidget(states.hair())
+        whole.addWidget(self.states, 1)
+        whole.addWidget(states.hair())
+        whole.addLayout(foot)
+        self.setFocusProxy(self.layout_choice)
+
+    # --- what is asked for
+
+    def _chosen(self, *_: object) -> None:
+        name = str(self.layout_choice.currentData())
+        self.newest.setVisible(name in ("hashed", "plain"))
+        self.target.setText(f"{self.ns}_{name}")
+        self._other()
+
+    def _other(self, *_: object) -> None:
+        """What is asked for is another now: what was found out of the one before does not hold."""
+        self.model.fill([])
+        self.report.setText("")
+        self._show_toml()
+        self._ready()
+
+    def _making(self) -> Callable[[], Migration]:
+        """What is asked for now, to be made in a task, which must not look at the window."""
+        session, ns, name = self._session, self.ns, str(self.layout_choice.currentData())
+        target, newest = self.target.text().strip(), not self.newest.isHidden() and self.newest.isChecked()
+        return lambda: session.migration(ns, name, target, None, newest)
+
+    @property
+    def _misnamed(self) -> str:
+        """Why the new collection's name will not do; "" where it will."""
+        database, _, collection = self.target.text().strip().partition(".")
+        return "" if database and collection else "Name the new collection as database.collection."
+
+    def _show_toml(self) -> None:
+        if self._misnamed:
+            tasks.drop(self, "toml")
+            self.toml.clear()
+            return
+        make = self._making()
+
+        def work(_: tasks.Progress) -> str:
+            return make().toml
+
+        tasks.run(work, done=self.toml.setPlainText, failed=self._no_toml, owner=self, key="toml")
+
+    def _no_toml(self, error: BaseException) -> None:
+        self.toml.setPlainText(tasks.describe(error)[0])
+
+    def say_writable(self) -> None:
+        """Offer to copy, or not, as the connection allows now."""
+        self._ready()
+
+    def _ready(self) -> None:
+        busy = self._task is not None and self._task.running
+        why = f"{self._session.name} is open read-only; to copy, allow writes." if self._session.read_only else ""
+        why = self._misnamed or why
+        self.dry.setEnabled(not busy and not self._misnamed)
+        self.dry.setToolTip(self._misnamed)
+        for part in (self.go, self.back):
+            part.setEnabled(not busy and not why)
+            part.setToolTip(why)
+        for field in (self.layout_choice, self.target, self.newest):
+            field.setEnabled(not busy)
+
+    # --- doing it
+
+    def try_it(self) -> None:
+        """Say for each document what copying would do."""
+        stopped = "Stopped. Nothing has been written."
+        self._run("Looking at what would be copied", lambda m, p: m.dry_run(p), self._tried, stopped)
+
+    def copy(self) -> None:
+        """Copy until nothing is left to do, then compare."""
+        make, stopped = self._making(), "Stopped. Copying again goes on where it ended."
+        self._run(f"Moving {self.ns}", lambda m, p: m.run(p), partial(self._copied, make), stopped)
+
+    def _run(
+        self,
+        title: str,
+        what: Callable[[Migration, tasks.Progress], Iterator[Outcome]],
+        done: Callable[[object], None],
+        stopped: str,
+    ) -> None:
+        make = self._making()
+        self._counts.clear()
+        self.report.setText("")
+        self.model.fill([])
+        self._show_toml()
+
+        def work(progress: tasks.Progress) -> None:
+            last = {}
+            for outcome in what(make(), progress):
+                last[outcome.id] = outcome
+            progress.put(list(last.values()))
+
+        self._task = tasks.run(
+            work,
+            done=done,
+            failed=partial(self._failed, partial(self._run, title, what, done, stopped), title),
+            cancelled=partial(self._stopped, stopped),
+            partial=self._found,
+            owner=self,
+            key="move",
+            title=title,
+        )
+        self._task.progressed.connect(self.states.progress)
+        self._task.finished.connect(self._ready)
+        self.states.show_loading(title, self._task.cancel)
+        self._ready()
+
+    def stop(self) -> None:
+        """Stop what is being done; the tab closes."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _found(self, rows: list[Outcome]) -> None:
+        self._counts = Counter(each.kind for each in rows)
+        self._stay = {each.id for each in rows if each.kind == "refused"}
+        order = ("refused", "conflict", "unknown", "applied", "skipped")
+        self.model.fill(sorted(rows, key=lambda each: order.index(each.kind))[:MOST])
+
+    def _tried(self, _: object) -> None:
+        self.states.show_content()
+        left = self._counts["refused"]
+        said = f"Dry run: {wording.many(self._counts['applied'], 'document')} would be copied"
+        said += f", {wording.count(self._counts['skipped'])} are there already" if self._counts["skipped"] else ""
+        said += f", {wording.count(left)} cannot be held and would stay" if left else ""
+        self.report.setText(f"{said}. Nothing has been written.")
+
+    def _copied(self, make: Callable[[], Migration], _: object) -> None:
+        self.states.show_content()
+        title = f"Comparing {self.ns}"
+
+        def work(progress: tasks.Progress) -> list[Checked]:
+            return list(make().verify(progress))
+
+        self._task = tasks.run(
+            work,
+            done=self._verified,
+            failed=partial(self._failed, partial(self._copied, make, None), title),
+            cancelled=partial(self._stopped, "Stopped. Everything is copied, and not all of it is compared."),
+            owner=self,
+            key="move",
+            title=title,
+        )
+        self.states.show_loading(title, self._task.cancel)
+        self._task.progressed.connect(self.states.progress)
+        self._task.finished.connect(self._ready)
+        self._ready()
+
+    def _verified(self, found: list[Checked]) -> None:
+        self.states.show_content()
+        equal = [each for each in found if each.versions and not each.wrong]
+        wrong = [each.wrong for each in found if each.wrong and each.id not in self._stay]
+        stay = sum(bool(each.wrong) and each.id in self._stay for each in found)
+        versions = sum(each.versions for each in equal)
+        said = f"{wording.many(versions, 'version')} of {wording.many(len(equal), 'document')} are equal in both places"
+        said += f", {wording.many(stay, 'document')} cannot be held and stay" if stay else ""
+        if wrong:
+            said += f"; {wording.count(len(wrong))} are not: {wrong[0].rstrip('.')}"
+        elif not stay:
+            messages.tell(self, f"{self.ns} is in {self.target.text()} too, every version equal")
+        self.report.setText(f"{said}. The old collection stays as it is.")
+        self.moved.emit()
+
+    def _failed(self, again: Callable[[], None], title: str, error: BaseException) -> None:
+        self.states.show_failed(error, again, f"{title} did not come to its end")
+
+    def _stopped(self, said: str) -> None:
+        self.states.show_content()
+        self.report.setText(said)
+
+    def _ask_back(self) -> None:
+        messages.confirm(
+            self,
+            f"Take {self.target.text()} back?",
+            "What the migration has put there is removed where it is still exactly that; what somebody changed stays.",
+            "Take back",
+            partial(
+                self._run,
+                f"Taking back {self.target.text()}",
+                lambda m, p: m.take_back(p),
+                self._taken,
+                "Stopped. Taking back again goes on where it ended.",
+            ),
+            danger=True,
+        )
+
+    def _taken(self, _: object) -> None:
+        self.states.show_content()
+        kept = self._counts["conflict"] + self._counts["refused"]
+        said = f"{wording.many(self._counts['applied'], 'document')} taken back"
+        self.report.setText(f"{said}{f', {wording.count(kept)} stay' if kept else ''}.")
+        self.moved.emit()
+
+    def _copy_toml(self) -> None:
+        copying.put(self.toml.toPlainText())

@@ -1,0 +1,393 @@
+"""Pending tokens: what finishing or dropping each would do, the write beforehand, then one guarded write a token.
+
+Old tokens are ticked; one inside the grace period is ticked by hand only, and touched only once a name or number has
+been typed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, QSize, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
+
+from gui import copying, messages, tasks
+from gui.paging import refill
+from gui.style import boxes, icons, states, theme, wording
+from gui.style.states import StateStack, button, words
+from gui.views.tools.token_list import AGES, STATES, Filter, TokensModel, TokenTree, is_old
+from gui.views.tools.token_preview import TokenPreview, What
+from gui.views.tools.token_question import OlderThan, consequences, to_type
+from model import text
+from model.records import Outcome, PendingToken
+from model.session import Session
+
+_VERBS: dict[str, str] = {"finish": "Finish", "drop": "Drop"}
+_DONE: dict[str, str] = {"finish": "finished", "drop": "dropped"}
+
+
+class PendingPanel(QWidget):
+    """The clean-up of counters that are raised in two steps; ``ns`` None is every collection of the source."""
+
+    finished = Signal(object)  # the collections that were written to
+    closed = Signal()
+
+    def __init__(self, session: Session, ns: str | None = None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self.ns = session, ns
+        self._task: tasks.Task | None = None
+        self._doing: What = "finish"
+        self._production = False
+        self._done_so_far: tuple[int, int | None] = (0, None)
+        self.tokens: list[PendingToken] = []  # all that were found; the list shows those that its filters take
+        boxes.ground(self, "surface")
+        self.model = TokensModel()
+        self.model.ticked_changed.connect(self._said)
+        self.list = TokenTree(self.model)
+        self.list.selectionModel().currentRowChanged.connect(self._chosen)
+        self.preview = TokenPreview(session)
+        column = boxes.column(self)
+        column.addLayout(self._title_row())
+        column.addWidget(states.hair())
+        upper = QWidget()
+        inner = boxes.column(upper)
+        inner.addWidget(self._filter_row())
+        inner.addWidget(states.hair())
+        inner.addWidget(self.list, 1)
+        inner.addWidget(self._ticks_row())
+        split = boxes.split(upper, self.preview, sizes=(340, 260))
+        self.states = StateStack(split)
+        column.addWidget(self.states, 1)
+        column.addWidget(states.hair())
+        column.addLayout(self._report_row())
+        column.addWidget(self._foot())
+        self.setFocusProxy(self.list)
+        self.refresh()
+
+    # --- its parts
+
+    def _title_row(self) -> QHBoxLayout:
+        row, _ = boxes.titled(
+            "Pending tokens",
+            "Step one was written and step two never was, so the counter is behind by what these tokens stand for.",
+        )
+        self._again = button("Scan again", self.refresh, "small", icon="arrows-clockwise")
+        row.addWidget(self._again)
+        return row
+
+    def _filter_row(self) -> QWidget:
+        made = boxes.ground(QWidget(), "toolrow")
+        row = boxes.row(made, 16, 5)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Document, token or owner")
+        self.search.setAccessibleName("Show tokens with these words")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._filter_changed)
+        row.addWidget(self.search, 1)
+        self.ages, self.kinds, self.places = QComboBox(), QComboBox(), QComboBox()
+        for name, hours in AGES:
+            self.ages.addItem(name, hours)
+        self.kinds.addItems(STATES)
+        for box, said in (
+            (self.ages, "How old the tokens shown are"),
+            (self.kinds, "What can be done about the tokens shown"),
+            (self.places, "Of which collection the tokens shown are"),
+        ):
+            box.setAccessibleName(said)
+            box.currentIndexChanged.connect(self._filter_changed)
+            row.addWidget(box)
+        self.places.hide()
+        return made
+
+    def _ticks_row(self) -> QWidget:
+        made = boxes.ground(QWidget(), "toolrow")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
+        row.setSpacing(theme.px(8))
+        self._all = button("", self._tick_all, "quiet", "small")
+        self._all.setIconSize(QSize(theme.px(20), theme.px(16)))
+        row.addWidget(self._all)
+        row.addStretch(1)
+        row.addWidget(words("Each is written only if it is still pending and was not applied.", "second"))
+        return made
+
+    def _report_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(theme.px(16), theme.px(9), theme.px(16), theme.px(9))
+        self.report = words("", wrap=True)
+        row.addWidget(self.report, 1)
+        self._save = button("Copy report", self._copy_report, "quiet", "small")
+        row.addWidget(self._save)
+        return row
+
+    def _foot(self) -> QWidget:
+        made = boxes.ground(QWidget(), "toolrow")
+        row = boxes.row(made)
+        self._note = words("Nothing has been written yet. What is written stands in the journal.", "second", wrap=True)
+        row.addWidget(self._note, 1)
+        self.cancel = button("Close", self._cancel)
+        row.addWidget(self.cancel)
+        self.drop = button("Drop…", partial(self._ask, "drop"))
+        row.addWidget(self.drop)
+        self.older = button("Finish all older than…", self._ask_age)
+        row.addWidget(self.older)
+        self.go = button("Finish", partial(self._ask, "finish"), "main")
+        row.addWidget(self.go)
+        return made
+
+    def set_production(self, production: bool) -> None:
+        """Ask for a name or number to be typed before anything is written."""
+        self._production = production
+
+    # --- reading
+
+    def refresh(self) -> None:
+        """Look for tokens again; ticks and place stay."""
+        session, ns = self._session, self.ns
+
+        def work(progress: tasks.Progress) -> list[PendingToken]:
+            return list(session.pending(ns, None, progress))
+
+        self.states.show_loading("Looking for pending tokens", self._stop)
+        self._task = tasks.run(
+            work, done=self._shown, failed=self._failed, owner=self, cancelled=self._stopped, key="tokens",
+            title="Looking for pending tokens",
+        )  # fmt: skip
+        self._task.progressed.connect(self.states.progress)
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _stopped(self) -> None:
+        self.states.show_content()
+
+    def _failed(self, error: BaseException) -> None:
+        self.states.show_failed(error, self.refresh)
+
+    def _shown(self, tokens: list[PendingToken]) -> None:
+        self.model.now = dt.datetime.now(dt.UTC)
+        self.model.ends, self.model.dropped = {}, set()
+        self.tokens = tokens
+        places = sorted({token.ns for token in tokens})
+        self.model.whole_ns = len({ns.partition(".")[0] for ns in places}) > 1
+        kept = self.places.currentData()
+        self.places.blockSignals(True)
+        self.places.clear()
+        self.places.addItem("All collections", "")
+        for ns in places:
+            self.places.addItem(ns, ns)
+        self.places.setCurrentIndex(max(0, self.places.findData(kept)))
+        self.places.blockSignals(False)
+        self.places.setVisible(len(places) > 1)
+        self._filter_changed()
+
+    @property
+    def _filter(self) -> Filter:
+        hours = self.ages.currentData()
+        age = None if hours is None else dt.timedelta(hours=hours)
+        return Filter(age, self.kinds.currentIndex(), self.places.currentData() or "", self.search.text())
+
+    def _filter_changed(self, _: object = None) -> None:
+        wanted = self._filter
+        shown = [token for token in self.tokens if wanted.takes(token, self.model.now)]
+        refill(self.list, self.model, shown)
+        if shown:
+            self.states.show_content()
+            if not self.list.currentIndex().isValid():
+                self.list.setCurrentIndex(self.model.index(0, 0))
+        elif not self.tokens:
+            self.states.show_empty(
+                "No token is pending",
+                "Every counter has been raised by the step that follows its token.",
+                [],
+                icon="check-circle",
+            )
+        else:
+            none = "No token is that old" if wanted == Filter(wanted.age) else "No token matches these filters"
+            said = f"{wording.many(len(self.tokens), 'token')} {'is' if len(self.tokens) == 1 else 'are'} pending."
+            self.states.show_empty(none, said, [("Show all tokens", self._show_all)], icon="funnel")
+        self._said()
+
+    def _show_all(self) -> None:
+        for box in (self.ages, self.kinds, self.places):
+            box.setCurrentIndex(0)
+        self.search.clear()
+
+    # --- the chosen token
+
+    def _chosen(self, now: QModelIndex) -> None:
+        self.preview.show_token(self.model.at(now))
+
+    # --- ticks and report
+
+    def _tick_all(self) -> None:
+        old = [row for row in self.model.rows if self.model.can_tick(row) and is_old(row)]
+        on = not all(self.model.is_ticked(row) for row in old)
+        # Young tokens are ticked one by one, and unticked with all others.
+        self.model.tick(old if on else self.model.rows, on)
+
+    def say_writable(self) -> None:
+        """Offer to finish and drop, or not, as the connection allows now."""
+        self._said()
+
+    def _said(self) -> None:
+        ticked, rows = self.model.ticked(), self.model.rows
+        old = sum(self.model.can_tick(row) and is_old(row) for row in rows)
+        self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'token')} ticked")
+        self._all.setIcon(icons.tick(len(ticked), old))
+        self._all.setEnabled(old > 0 or bool(ticked))
+        self._all.setToolTip("Tick all that are old enough" if len(ticked) < old else "Untick all")
+        self.report.setText(self._report())
+        count = wording.many(len(ticked), "token")
+        self.go.setText(f"Finish {count}" if ticked else "Finish")
+        self.drop.setText(f"Drop {count}…" if ticked else "Drop…")
+        why = ""
+        if self._session.read_only:
+            why = f"{self._session.name} is open read-only; to finish or drop tokens, allow writes."
+        elif not ticked:
+            why = "No token is ticked."
+        for one in (self.go, self.drop):
+            one.setEnabled(not why and not self._busy())
+            one.setToolTip(why)
+        self.older.setEnabled(not self._session.read_only and bool(self.tokens) and not self._busy())
+        self.older.setToolTip(why if self._session.read_only else "")
+
+    def _report(self) -> str:
+        if self._busy():
+            done, total = self._done_so_far
+            return f"{_VERBS[self._doing]}ing {wording.count(done)} of {wording.count(total or 0)}"
+        ends: Counter[str] = Counter(end.kind for end in self.model.ends.values())
+        if ends:
+            dropped = sum(end.kind == "applied" and key in self.model.dropped for key, end in self.model.ends.items())
+            counts = {"finished": ends["applied"] - dropped, "dropped": dropped, "skipped": ends["skipped"],
+                      "changed meanwhile": ends["conflict"], "refused": ends["refused"],
+                      "not known": ends["unknown"]}  # fmt: skip
+            return "Report:  " + "    ".join(f"{wording.count(n)} {word}" for word, n in counts.items() if n)
+        rows = self.model.rows
+        left = sum(not is_old(row) and not self.model.is_ticked(row) for row in rows)
+        asks = sum(bool(row.problem) for row in rows)
+        return (
+            f"Dry run:  {wording.count(len(self.model.ticked()))} would be finished    "
+            f"{wording.count(left)} left out, too young    {wording.count(asks)} need a person"
+        )
+
+    def _copy_report(self) -> None:
+        lines = [self.report.text()]
+        for row in self.model.rows:
+            token = text.shown(row.token)
+            lines.append(f"{row.ns}  {wording.plain(row.id)}  {token}  {self.model.verdict(row)[2]}")
+        copying.put("\n".join(lines))
+        messages.copied(self, "The report is in the clipboard.")
+
+    # --- writing
+
+    def _busy(self) -> bool:
+        return self._task is not None and self._task.running and self._task.key == "write"
+
+    def _ask_age(self) -> None:
+        asked = OlderThan(self, self.tokens, self.model.can_tick)
+        asked.agreed.connect(self._ask_older)
+        asked.open()
+
+    def _ask_older(self, tokens: Sequence[PendingToken]) -> None:
+        self._show_all()
+        self.model.tick(self.tokens, False)
+        self.model.tick(tokens, True)
+        self._ask("finish")
+
+    def _ask(self, what: What) -> None:
+        ticked = self.model.ticked()
+        if not ticked:
+            return
+        count, young = wording.many(len(ticked), "token"), [row for row in ticked if not is_old(row)]
+        messages.confirm(
+            self,
+            f"{_VERBS[what]} {count}?",
+            consequences(what, ticked),
+            f"{_VERBS[what]} {count}",
+            partial(self._write, what, ticked, bool(young)),
+            danger=what == "drop" or bool(young),
+            typed=to_type(ticked, self._production),
+        )
+
+    def _write(self, what: What, ticked: Sequence[PendingToken], confirmed: bool) -> None:
+        session = self._session
+        send = session.finish if what == "finish" else session.drop
+
+        def work(progress: tasks.Progress) -> None:
+            for token, outcome in zip(ticked, send(ticked, progress, confirmed), strict=True):
+                progress.put((token, outcome, what))
+
+        self._doing, self._done_so_far = what, (0, len(ticked))
+        self._task = tasks.run(
+            work, done=self._ended, failed=self._broke, owner=self, cancelled=self._ended, partial=self._one_ended,
+            key="write", title=f"{_VERBS[what]}ing {wording.many(len(ticked), 'token')}",
+        )  # fmt: skip
+        self._task.progressed.connect(self._progressed)
+        self.cancel.setText("Stop")
+        self._said()
+
+    def _progressed(self, done: int, total: int | None) -> None:
+        self._done_so_far = (done, total)
+        self.report.setText(self._report())
+
+    def _one_ended(self, part: tuple[PendingToken, Outcome, What]) -> None:
+        token, outcome, what = part
+        key = self.model.key(token)
+        self.model.ends[key] = outcome
+        if what == "drop":
+            self.model.dropped.add(key)
+        if (at := self.model.row_of(key)) >= 0:
+            self.model.touch(at)
+        self._said()
+
+    def _ended(self, _: object = None) -> None:
+        self.cancel.setText("Close")
+        self._said()
+        ends = list(self.model.ends.values())
+        done = [end for end in ends if end.kind == "applied"]
+        self._note.setText("What was written stands in the journal, each token with its way back.")
+        if done:
+            entries = [end.entry for end in done if end.entry is not None]
+            undo = partial(self._undo, entries) if entries else None
+            messages.tell(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
+            self.finished.emit({end.ns for end in done})
+        unknown = [end for end in ends if end.kind == "unknown"]
+        if unknown:
+            count = wording.many(len(unknown), "token")
+            messages.doubt(self, f"It is not known whether {count} was {_DONE[self._doing]}.", self.refresh)
+
+    def _broke(self, error: BaseException) -> None:
+        self._ended()
+        messages.fail(self, error)
+
+    def _undo(self, entries: list[str]) -> None:
+        session = self._session
+
+        def work(progress: tasks.Progress) -> list[Outcome]:
+            ended = []
+            for at, entry in enumerate(reversed(entries)):
+                progress(at, len(entries))
+                ended.append(session.undo(entry))
+            return ended
+
+        tasks.run(work, done=self._undone, failed=self._broke, owner=self, title="Undoing")
+
+    def _undone(self, ended: list[Outcome]) -> None:
+        back = sum(end.kind == "applied" for end in ended)
+        messages.tell(self, f"{wording.many(back, 'token')} pending again.")
+        for end in ended:
+            if end.kind != "applied":
+                messages.fail(self, end.detail)
+        self.refresh()
+        self.finished.emit({end.ns for end in ended})
+
+    def _cancel(self) -> None:
+        if self._busy() and self._task is not None:
+            self._task.cancel()
+        else:
+            self.closed.emit()

@@ -1,0 +1,200 @@
+"""The list of pending tokens: its filters, its ticks, what each would come to, and the fields that change with it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHeaderView
+
+from gui.paging import RowsModel
+from gui.style import wording
+from gui.style.cells import Cell, CellTree, Index, Span, plain, value
+from model import text
+from model.records import Outcome, PendingToken
+
+AGES = (("All tokens", None), ("Older than 1 h", 1), ("Older than 24 h", 24), ("Older than 7 days", 168))
+WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
+NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # the same in a window of 1024, so that the last column says something
+STATES = ("All states", "Can be finished", "Inside the grace period", "Counted already", "Need a person")
+_ENDS = {
+    "applied": ("check", "acc", "Finished"),
+    "skipped": ("minus", "text2", "Skipped"),
+    "refused": ("warning-circle", "err", "Refused"),
+    "conflict": ("warning", "warn", "Changed meanwhile"),
+    "unknown": ("question", "warn", "Not known"),
+}
+
+
+class TokensModel(RowsModel[PendingToken]):
+    """Tokens with a tick each; only those that can be finished can be ticked."""
+
+    headers = ("", "Document", "Collection", "Token", "Owner", "Age", "Amount", "Counter", "Dry run")
+    right_headers = frozenset({5, 6, 7})
+    ticked_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: dict[Hashable, bool] = {}  # what a person ticked or unticked; young tokens only so
+        self.ends: dict[Hashable, Outcome] = {}
+        self.dropped: set[Hashable] = set()
+        self.whole_ns = False  # several databases may have a collection of one name
+        self.now = dt.datetime.now(dt.UTC)
+
+    def key(self, row: PendingToken) -> Hashable:
+        return row.ns, row.id, row.token
+
+    def can_tick(self, row: PendingToken) -> bool:
+        """Without a question that only a person can answer, and not dealt with yet."""
+        return not row.problem and self.key(row) not in self.ends
+
+    def is_ticked(self, row: PendingToken) -> bool:
+        """Whether it would be dealt with: old ones unless unticked, young ones only where ticked."""
+        return self.can_tick(row) and self.said.get(self.key(row), is_old(row))
+
+    def ticked(self) -> list[PendingToken]:
+        """What would be dealt with, in the order shown."""
+        return [row for row in self.rows if self.is_ticked(row)]
+
+    def tick(self, rows: Sequence[PendingToken], on: bool) -> None:
+        """Tick or untick."""
+        for row in rows:
+            self.said[self.key(row)] = on
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.headers) - 1))
+        self.ticked_changed.emit()
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        dim = "text" if self.is_ticked(row) else "text3"
+        match index.column():
+            case 0:
+                state = Qt.CheckState.Checked if self.is_ticked(row) else Qt.CheckState.Unchecked
+                said = "ticked" if self.is_ticked(row) else "not ticked"
+                return Cell(check=state if self.can_tick(row) else None, accessible=said)
+            case 1:
+                return value(wording.plain(row.id), middle=True)
+            case 2:
+                return plain(row.ns if self.whole_ns else row.ns.partition(".")[2], "text2", middle=True, tip=row.ns)
+            case 3:
+                return value(text.shown(row.token), dim, middle=True)
+            case 4:
+                return plain(row.owner or "not known", "text2" if row.owner else "text3")
+            case 5:
+                return plain(wording.age(row.at, self.now), dim, right=True)
+            case 6:
+                return value(f"{row.amount:+d}", dim, right=True)
+            case 7:
+                return value("missing" if row.counter is None else text.shown(row.counter), dim, right=True)
+        icon, token, said = self.verdict(row)
+        return Cell(spans=(Span(said, "text2"),), icon=icon, icon_token=token, tip=said)
+
+    def verdict(self, row: PendingToken) -> tuple[str, str, str]:
+        """Icon, colour and words for what would happen to a token, or did."""
+        end = self.ends.get(self.key(row))
+        if end is not None:
+            icon, token, said = _ENDS[end.kind]
+            if end.kind == "applied":
+                return icon, token, "Dropped" if self.key(row) in self.dropped and not row.applied else said
+            return icon, token, f"{said}: {end.detail}"
+        if row.problem:
+            return "warning", "warn", row.problem
+        if row.applied:
+            return "check", "acc", "Counted already: only taken out of the list"
+        if not row.stale and not self.is_ticked(row):
+            return "minus", "text2", "Inside the grace period: left out" if row.at else "Age not known: left out"
+        before = "0" if row.counter is None else text.shown(row.counter)
+        after = "" if row.after is None else text.shown(row.after)
+        if row.stale:
+            return "check", "acc", f"Would make {row.field} {before} → {after}"
+        return "warning", "warn", f"Young; would make {row.field} {before} → {after}"
+
+
+class PreviewModel(RowsModel[tuple[str, str, str, str]]):
+    """The fields that a token touches: as they are, once it is finished, once it is dropped."""
+
+    headers = ("Field", "Now", "Finished", "Dropped")
+
+    def key(self, row: tuple[str, str, str, str]) -> Hashable:
+        return row
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        said, now = row[index.column()], row[1]
+        if index.column() == 0:
+            return value(said)
+        if index.column() == 1 or said == now:
+            return value(said or "not there", "text" if said else "text3")
+        ground = "remT" if not said else "chgT" if now else "addT"
+        return value(said, ground=ground) if said else Cell(hatch=True, accessible="not there")
+
+
+def touched(token: PendingToken, fields: Mapping[str, str], keeps: bool) -> list[tuple[str, str, str, str]]:
+    """The rows of the preview: field, now, finished, dropped; "" is not there.
+
+    ``fields`` names the lists; ``keeps`` says whether finished tokens are noted in one.
+    """
+    shown = text.shown(token.token)
+    counted = shown if token.applied else ""
+    now = "" if token.counter is None else text.shown(token.counter)
+    done = now if token.applied or token.after is None else text.shown(token.after)
+    rows = [(fields.get("pending", "pending"), shown, "", "")]
+    if keeps or counted:
+        rows.append((fields.get("applied", "applied"), counted, shown, counted))
+    return [*rows, (token.field, now, done, now)]
+
+
+def is_old(token: PendingToken) -> bool:
+    """Whether a token may be dealt with without a word: old, or counted already."""
+    return token.stale or token.applied
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which tokens are listed."""
+
+    age: dt.timedelta | None = None
+    state: int = 0  # a place in STATES
+    ns: str = ""
+    words: str = ""
+
+    def takes(self, token: PendingToken, now: dt.datetime) -> bool:
+        """Whether a token is listed."""
+        if self.age is not None and (token.at is None or now - token.at < self.age):
+            return False
+        if self.ns and token.ns != self.ns:
+            return False
+        young = not is_old(token)
+        states = (True, not young and not token.problem, young, token.applied, bool(token.problem))
+        said = f"{wording.plain(token.id)} {text.shown(token.token)} {token.owner or ''}".lower()
+        return states[self.state] and all(word in said for word in self.words.lower().split())
+
+
+class TokenTree(CellTree):
+    """The list itself: Space and a click on the tick tick."""
+
+    def __init__(self, model: TokensModel) -> None:
+        super().__init__(row_height=28)
+        self._tokens = model
+        self.as_list(model, "Pending tokens")
+        self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
+        self.clicked.connect(self._clicked)
+        self.narrow_below(1080, NARROW, WIDTHS)
+        self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if index.column() == 0:
+            self._toggle([index])
+
+    def _toggle(self, indexes: list[QModelIndex]) -> None:
+        rows = [row for index in indexes if (row := self._tokens.at(index)) is not None and self._tokens.can_tick(row)]
+        self._tokens.tick(rows, on=not all(self._tokens.is_ticked(row) for row in rows))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space:
+            self._toggle(self.selectionModel().selectedRows(0) or [self.currentIndex().siblingAtColumn(0)])
+        else:
+            super().keyPressEvent(event)

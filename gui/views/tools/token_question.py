@@ -1,0 +1,116 @@
+"""What is asked before tokens are finished or dropped: how old they must be, and a word where mistakes are dear."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from gui.style import theme, wording
+from gui.style.sheet import Sheet
+from gui.style.states import button, words
+from gui.views.tools.token_list import is_old
+from gui.views.tools.token_preview import What
+from model.records import PendingToken
+
+MANY = 100
+"""From so many documents on a confirmation is typed."""
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def typed_age(typed: str) -> dt.timedelta | None:
+    """The age that a person typed, as in ``24h``, ``7 days`` or ``1d 12h``; None where it is none."""
+    found = re.findall(r"(\d{1,6})\s*([mhdw])[a-z]*", typed.lower())
+    rest = re.sub(r"(\d{1,6})\s*([mhdw])[a-z]*", "", typed.lower()).strip()
+    if not found or rest:
+        return None
+    return sum((dt.timedelta(**{_UNITS[unit]: int(number)}) for number, unit in found), dt.timedelta())
+
+
+def to_type(tokens: Sequence[PendingToken], production: bool) -> str | None:
+    """What has to be typed before these are written: the collection's name, or how many; None for nothing."""
+    young = any(not is_old(token) for token in tokens)
+    if not (young or production or len({(token.ns, token.id) for token in tokens}) >= MANY):
+        return None
+    places = {token.ns for token in tokens}
+    return places.pop() if len(places) == 1 else str(len(tokens))
+
+
+def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
+    """What finishing or dropping these comes to, in a few sentences."""
+    said = []
+    if what == "finish":
+        said.append("Each is one guarded write: the step that its writer would have sent.")
+    else:
+        lost = sum(token.amount for token in tokens)
+        said.append(f"They are taken out uncounted: what they stand for, {wording.count(lost)} in all, is forgotten.")
+    said.append("A token that was finished meanwhile is skipped, and undo stays in the journal.")
+    if young := sum(not is_old(token) for token in tokens):
+        who = "1 of them is" if young == 1 else f"{wording.count(young)} of them are"
+        then = "finds its work done" if what == "finish" else "finds its token gone, and what it counts is lost"
+        said.append(f"{who} inside the grace period: a writer that is still at work {then}.")
+    return " ".join(said)
+
+
+class OlderThan(Sheet):
+    """``agreed`` carries the tokens that are at least so old; those of unknown age never are."""
+
+    agreed = Signal(object)
+
+    def __init__(self, parent: QWidget, tokens: Sequence[PendingToken], able: Callable[[PendingToken], bool]) -> None:
+        super().__init__(parent, 480)
+        self._tokens = [token for token in tokens if able(token)]
+        self._now = dt.datetime.now(dt.UTC)
+        self.setAccessibleName("Finish all older than")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        column.addWidget(words("Finish all older than…", "title"))
+        label = QLabel("Age, as in 24h or 7 days")
+        self.age = QLineEdit("24h")
+        label.setBuddy(self.age)
+        self.age.selectAll()
+        self.age.textChanged.connect(self._count)
+        self.age.returnPressed.connect(self._agree)
+        self.said = words("", "second", wrap=True)
+        column.addWidget(label)
+        column.addWidget(self.age)
+        column.addWidget(self.said)
+        column.addSpacing(theme.px(8))
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(button("Cancel", self.reject))
+        self.go = button("", self._agree, "main")
+        row.addWidget(self.go)
+        column.addLayout(row)
+        self._count()
+
+    def first(self) -> QWidget | None:
+        return self.age
+
+    def _chosen(self) -> list[PendingToken]:
+        age = typed_age(self.age.text())
+        if age is None:
+            return []
+        return [token for token in self._tokens if token.at is not None and self._now - token.at >= age]
+
+    def _count(self) -> None:
+        chosen = self._chosen()
+        self.go.setEnabled(bool(chosen))
+        self.go.setText(f"Look at {wording.many(len(chosen), 'token')}" if chosen else "Look at them")
+        if typed_age(self.age.text()) is None:
+            self.said.setText("Write it as 90m, 24h, 7d or 2 weeks.")
+            return
+        young = sum(not token.stale for token in chosen)
+        inside = f" {wording.count(young)} of them inside the grace period." if young else ""
+        documents = wording.many(len({(token.ns, token.id) for token in chosen}), "document")
+        said = f"{wording.many(len(chosen), 'token')} of {documents}.{inside}" if chosen else "No token is that old."
+        self.said.setText(said)
+
+    def _agree(self) -> None:
+        if chosen := self._chosen():
+            self.accept()
+            self.agreed.emit(chosen)
