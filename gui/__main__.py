@@ -28,7 +28,7 @@ def _run(words: list[str]) -> int:
     if words[:1] == ["tour"]:
         if trouble := _missing_for("offscreen"):
             return _say(trouble)
-        from gui import tour
+        from gui.tour import tour
 
         return tour.main(words[1:])
     if is_command(words):
@@ -38,7 +38,7 @@ def _run(words: list[str]) -> int:
     source = next((word for word in words if word not in _WINDOW_OPTIONS), None)
     if trouble := why_no_window():
         return _say(trouble)
-    from gui import window
+    from gui.window import window
 
     return window.run(source, "--read-only" in words, "--into-memory" in words)
 

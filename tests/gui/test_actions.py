@@ -9,12 +9,14 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from gui import desk, documentpages, doing, pages, toolpages
 from gui.actions import MENUS, TABLE, Actions, Item, resolve
+from gui.pages import collection_page, document_pages, tool_pages
+from gui.window import tab_area, window_commands
 
 PLACES = (
-    doing.Doing, pages.Page, pages.CollectionPage, documentpages.DocumentPage, documentpages.MergePage,
-    toolpages.PendingPage, toolpages.JournalPage, toolpages.DraftsPage,
+    window_commands.Doing, collection_page.Page, collection_page.CollectionPage,
+    document_pages.DocumentPage, document_pages.MergePage,
+    tool_pages.PendingPage, tool_pages.JournalPage, tool_pages.DraftsPage,
 )  # fmt: skip
 # Conventions that people bring along.
 EXPECTED = {
@@ -74,4 +76,4 @@ def test_a_page_comes_before_the_window() -> None:
     assert found is not None
     assert found() == "page"
     assert resolve(item, [object()]) is None
-    assert desk.MOST_RESTORED > 0
+    assert tab_area.MOST_RESTORED > 0

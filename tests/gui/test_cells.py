@@ -10,10 +10,10 @@ from PySide6.QtGui import QHelpEvent, QImage, QPainter, QTextDocument
 from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
-from gui.frame.statusline import _Elided as Elided
 from gui.paging import Pager, RowsModel, refill
 from gui.style import icons, symbols, theme, wording
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
+from gui.window.status_line import _Elided as Elided
 
 MARKS = [("archive", "present", False), ("none", "missing", False)]
 

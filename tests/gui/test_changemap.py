@@ -12,15 +12,15 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.actions import TABLE
-from gui.chainpages import BlamePage, ChangeMapPage, restorable
-from gui.desk import Desk
 from gui.messages import area
-from gui.pages import CollectionPage
+from gui.pages.collection_page import CollectionPage
+from gui.pages.history_pages import BlamePage, ChangeMapPage, restorable
 from gui.style import preferences, theme
 from gui.views.history import map_painter
 from gui.views.history.blame_panel import BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.map_model import MapModel, Row
+from gui.window.tab_area import Desk
 from model.errors import Refused
 from model.history.chain import Chain, Follower
 from model.records import Version

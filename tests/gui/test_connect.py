@@ -14,10 +14,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.frame.connect import ConnectDialog, PasswordPrompt
-from gui.frame.opening import Opener, Opening, keep
 from gui.tasks import tasks
-from gui.window import Window
+from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
+from gui.window.opening import Opener, Opening, keep
+from gui.window.window import Window
 from model.errors import Unreachable
 from model.session import Connections, Session
 from tests.gui.windows import new_window, open_sample, sheet, told, wait_idle

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.chainpages import BlamePage, ChangeMapPage, restorable
+from gui.pages.history_pages import BlamePage, ChangeMapPage, restorable
 from gui.views.history.blame_panel import VALUE
 from gui.views.merge.conflict_prompt import clashes
 from gui.views.merge.resolution import Resolution, drawn

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
-from gui.repairpages import HealthPage, RepairPage
+from gui.pages.repair_pages import HealthPage, RepairPage
 from gui.style import theme
 from gui.views.repair.health_lists import CHANGE, CLASS, FIRST, LAST, bars
 from gui.views.repair.health_panel import HealthPanel

@@ -11,9 +11,9 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.chainpages import BlamePage, ChangeMapPage
 from gui.messages import Question, area
-from gui.pages import CollectionPage
+from gui.pages.collection_page import CollectionPage
+from gui.pages.history_pages import BlamePage, ChangeMapPage
 from gui.style.states import BusyLine
 from gui.tasks import tasks
 from gui.views.history.change_map_panel import ChangeMapPanel

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from gui.messages import MessageArea, Question
-from gui.pages import CollectionPage
+from gui.pages.collection_page import CollectionPage
 from gui.views.edit.new_document import NewDocument
 from gui.views.edit.once_sheet import OnceSheet
 from model.session import Session

@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from gui.frame.opening import Opened, Opening
 from gui.messages import Question
-from gui.toolpages import PendingPage
+from gui.pages.tool_pages import PendingPage
 from gui.views.tools.pending_panel import PendingPanel
 from gui.views.tools.token_question import OlderThan, to_type
+from gui.window.opening import Opened, Opening
 from model.errors import Cancelled
 from model.records import Checkpoint, PendingToken
 from model.session import Session

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from gui import tasks
 from gui.messages import MessageArea, Question
-from gui.repairpages import RepairPage
+from gui.pages.repair_pages import RepairPage
 from gui.style import theme
 from gui.style.cells import full_width
 from gui.views.repair.item_list import SAID

@@ -6,8 +6,8 @@ import datetime as dt
 
 from pytestqt.qtbot import QtBot
 
-from gui.frame.settings import SettingsDialog
 from gui.style import preferences, theme, wording
+from gui.window.settings_dialog import SettingsDialog
 from model.values.canonical import Value
 from tests.gui.windows import new_window
 

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from pytestqt.qtbot import QtBot
 
-from gui.frame.sidebar import RAIL, WIDTH, Sidebar
-from gui.frame.tree import Node, TreeModel, plan
 from gui.style.cells import CELL
-from gui.window import Window
+from gui.window.sidebar import RAIL, WIDTH, Sidebar
+from gui.window.source_model import Node, TreeModel, plan
+from gui.window.window import Window
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 from tests.gui.windows import NS, adopt, collection, new_window, open_sample, told, wait_idle

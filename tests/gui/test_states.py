@@ -9,9 +9,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.frame.gallery import BADGES, Gallery, _Badges
 from gui.style import symbols, theme
 from gui.style.states import BusyLine, StateStack
+from gui.tour.gallery import BADGES, Gallery, _Badges
 from model.errors import Unreachable
 
 

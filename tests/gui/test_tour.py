@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from gui import app, tour
+from gui import app
+from gui.tour import tour
 from model.session import Connections
 
 VIEWS = {

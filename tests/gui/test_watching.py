@@ -11,12 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.frame import watching
-from gui.frame.opening import Opening
 from gui.messages import Line, Question
-from gui.pages import CollectionPage
-from gui.toolpages import CheckPage
-from gui.window import Window
+from gui.pages.collection_page import CollectionPage
+from gui.pages.tool_pages import CheckPage
+from gui.window import connection_watch
+from gui.window.opening import Opening
+from gui.window.window import Window
 from model.localserver import LocalServer
 from model.session import Session
 from tests.gui.windows import document, new_window, open_source, wait_idle
@@ -28,8 +28,8 @@ NS = "shop.things"
 
 @pytest.fixture
 def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
-    monkeypatch.setattr(watching, "SECOND", 20)
-    monkeypatch.setattr(watching, "EVERY", 50)
+    monkeypatch.setattr(connection_watch, "SECOND", 20)
+    monkeypatch.setattr(connection_watch, "EVERY", 50)
     with LocalServer() as server, Door(server.uri) as made:
         with pymongo.MongoClient(server.uri) as client:
             client.shop.things.insert_many([{"_id": f"a{n}", "v": 1, "n": n} for n in range(3)])
@@ -125,7 +125,7 @@ def test_trying_now_does_not_wait_for_the_pause(
     qtbot: QtBot, window: Window, door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(qtbot, window, door.uri)
-    monkeypatch.setattr(watching, "PAUSES", (100_000,))
+    monkeypatch.setattr(connection_watch, "PAUSES", (100_000,))
     door.shut()
     qtbot.waitUntil(lambda: window.lost.isVisible() and window.lost.now.isEnabled(), timeout=10_000)
     door.open()

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from gui.frame.opening import Opening
-from gui.frame.welcome import WelcomePanel
+from gui.window.opening import Opening
+from gui.window.welcome_panel import WelcomePanel
 from model.session import SavedConnection, things
 
 NOW = dt.datetime.now(dt.UTC)

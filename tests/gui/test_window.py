@@ -15,20 +15,20 @@ from shiboken6 import isValid
 
 from gui import messages
 from gui.actions import resolve
-from gui.documentpages import DocumentPage
-from gui.frame.activity import ActivityDialog
-from gui.frame.keysheet import KeySheet
-from gui.frame.opening import Opening
-from gui.frame.palette import Palette
-from gui.frame.sidebar import RAIL, WIDTH
-from gui.frame.tabs import Tabs
 from gui.messages import Question
-from gui.pages import CollectionPage
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
 from gui.parts.fields.field_model import LAST_SET
 from gui.style import focus_ring, preferences, theme
 from gui.views.browse.query_bar import Query
 from gui.views.edit.new_document import NewDocument
-from gui.window import Window
+from gui.window.activity_dialog import ActivityDialog
+from gui.window.key_sheet import KeySheet
+from gui.window.opening import Opening
+from gui.window.palette import Palette
+from gui.window.sidebar import RAIL, WIDTH
+from gui.window.tabs import Tabs
+from gui.window.window import Window
 from model.localserver import LocalServer
 from model.records import Draft, Outcome
 from model.session import Journal, Session, things

@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
-from gui.documentpages import DocumentPage
-from gui.frame.opening import Opened, Opening
-from gui.pages import CollectionPage
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
 from gui.style.sheet import Sheet
-from gui.window import Window
+from gui.window.opening import Opened, Opening
+from gui.window.window import Window
 from model.session import Session
 
 NS = "insurance.contracts"

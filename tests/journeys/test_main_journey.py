@@ -17,12 +17,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.documentpages import DocumentPage, MergePage
 from gui.messages import Question
-from gui.pages import CollectionPage
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage, MergePage
+from gui.pages.tool_pages import JournalPage, PendingPage
 from gui.parts.fields.field_model import VALUE
-from gui.toolpages import JournalPage, PendingPage
-from gui.window import Window
+from gui.window.window import Window
 from model.localserver import sample
 from model.values.canonical import FORGIVING, Value
 from tests.gui.conftest import idle, look

@@ -9,14 +9,14 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui import messages
-from gui.chainpages import BlamePage, ChangeMapPage
-from gui.documentpages import DocumentPage, MergePage
-from gui.frame.tabs import Tabs
-from gui.pages import CollectionPage, Page, Request
-from gui.repairpages import HealthPage, RepairPage
+from gui.pages.collection_page import CollectionPage, Page, Request
+from gui.pages.document_pages import DocumentPage, MergePage
+from gui.pages.history_pages import BlamePage, ChangeMapPage
+from gui.pages.repair_pages import HealthPage, RepairPage
+from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from gui.style import boxes, preferences, wording
 from gui.style.states import StateView
-from gui.toolpages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
+from gui.window.tabs import Tabs
 from model import text
 from model.errors import Refused
 from model.records import Draft, Outcome

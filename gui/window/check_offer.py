@@ -12,7 +12,7 @@ from gui.style import preferences
 from model.session import Guarantee, Session
 
 if TYPE_CHECKING:
-    from gui.window import Window
+    from gui.window.window import Window
 
 
 class Checking(QObject):

@@ -110,7 +110,7 @@ def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float) -> in
     preferences.put("zone", "Europe/Berlin")
     preferences.put("reduce_motion", True)
     preferences.put("theme", theme)
-    from gui.tourviews import Tour
+    from gui.tour.tour_views import Tour
 
     tour = Tour(size)
     try:

@@ -8,14 +8,14 @@ from functools import partial
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
-from gui.pages import Page, Request, hand_over_keys
+from gui.pages.collection_page import Page, Request, hand_over_keys
+from gui.pages.document_writes import Writes
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
 from gui.style.layout_words import layout_sentence
 from gui.views.edit.editor_panel import EditorPanel
 from gui.views.merge.conflict_prompt import ConflictPrompt
 from gui.views.merge.resolver_panel import ResolverPanel
-from gui.writes import Writes
 from model import text
 from model.records import CollectionInfo, Draft, Opened, Outcome
 from model.session import Conflict, Session

@@ -8,9 +8,9 @@ from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
-from gui.frame.tree import TreeModel
 from gui.style import icons, symbols, theme
 from gui.style.cells import CellTree, Index
+from gui.window.source_model import TreeModel
 
 
 class Tree(CellTree):

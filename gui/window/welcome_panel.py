@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.frame.opening import Opening, completed, trouble_with
 from gui.style import boxes, icons, symbols, theme, wording
 from gui.style.logo import Logo
 from gui.style.states import BusyLine, button, hair, words
+from gui.window.opening import Opening, completed, trouble_with
 from model.session import SavedConnection, things
 
 if TYPE_CHECKING:

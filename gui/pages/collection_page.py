@@ -11,6 +11,7 @@ from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
+from gui.pages.document_writes import Writes
 from gui.style import boxes, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
@@ -18,7 +19,6 @@ from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.list_export import Exporter
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
-from gui.writes import Writes
 from model import text
 from model.records import Draft, Outcome, Row, Version
 from model.session import Conflict, Session, totals

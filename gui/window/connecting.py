@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
-from gui import desk, messages, tasks
-from gui.frame.connect import ConnectDialog, PasswordPrompt
-from gui.frame.opening import Opened, Opener, Opening
-from gui.frame.watching import Watch
+from gui import messages, tasks
 from gui.style import wording
+from gui.window import tab_area
+from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
+from gui.window.connection_watch import Watch
+from gui.window.opening import Opened, Opener, Opening
 from model.errors import Refused
 from model.session import Connections, SavedConnection, Session
 
 if TYPE_CHECKING:
-    from gui.window import Window
+    from gui.window.window import Window
     from model.session import Thing
 
 SAMPLE = "sample:"
@@ -146,7 +147,7 @@ class Connecting(QObject):
         window = self._window
         self._fresh.remove(session)
         window.desk.say_empty()
-        restored = window.desk.restore(session, desk.remembered(session))
+        restored = window.desk.restore(session, tab_area.remembered(session))
         if self._waiting_thing is not None and session.is_sample:
             window.trying.begin(session, self._waiting_thing)
         elif not restored and session.is_sample:
@@ -218,7 +219,7 @@ class Connecting(QObject):
         """Close a connection and its tabs; edits in them are kept as drafts."""
         window = self._window
         unsaved = [page for page in window.desk.pages_of(session) if page.dirty]
-        desk.remember(window.desk, session)
+        tab_area.remember(window.desk, session)
         window.desk.close_session(session)
         self.sessions.remove(session)
         self._openings.pop(id(session), None)
@@ -237,7 +238,7 @@ class Connecting(QObject):
     def close_all(self) -> None:
         """The window closes: let go of every connection."""
         for session in self.sessions:
-            desk.remember(self._window.desk, session)
+            tab_area.remember(self._window.desk, session)
         tasks.tasks.stop_all()
         for session in self.sessions:
             session.close()

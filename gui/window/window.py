@@ -12,24 +12,25 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from gui import app, doing, messages, tasks
+from gui import app, messages, tasks
 from gui.actions import Actions, Item, resolve
-from gui.checking import Checking
-from gui.connecting import SAMPLE, Connecting
-from gui.desk import Desk
-from gui.frame.opening import Opening
-from gui.frame.sidebar import Sidebar
-from gui.frame.statusline import StatusLine
-from gui.frame.titlebar import TitleBar
-from gui.frame.watching import LostLine
-from gui.frame.welcome import WelcomePanel
 from gui.messages import MessageArea
-from gui.pages import CollectionPage
-from gui.repairpages import RepairPage
+from gui.pages.collection_page import CollectionPage
+from gui.pages.repair_pages import RepairPage
+from gui.pages.tool_pages import PendingPage
 from gui.style import boxes, focus_ring, logo, preferences, theme, wording
-from gui.toolpages import PendingPage
-from gui.trying import Trying
-from gui.unsettled import Unsettled
+from gui.window import window_commands
+from gui.window.check_offer import Checking
+from gui.window.connecting import SAMPLE, Connecting
+from gui.window.connection_watch import LostLine
+from gui.window.opening import Opening
+from gui.window.sample_guide import Trying
+from gui.window.sidebar import Sidebar
+from gui.window.startup_recovery import Unsettled
+from gui.window.status_line import StatusLine
+from gui.window.tab_area import Desk
+from gui.window.title_bar import TitleBar
+from gui.window.welcome_panel import WelcomePanel
 from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
@@ -51,7 +52,7 @@ class Window(QMainWindow):
         self._closing = False
         self.actions_ = Actions(self)
         self.actions_.asked.connect(self._act)
-        self.do = doing.Doing(self)
+        self.do = window_commands.Doing(self)
         self.connecting = Connecting(self)
         self.trying = Trying(self)
         self.checking = Checking(self)

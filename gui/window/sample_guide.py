@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from gui import messages, tasks
-from gui.documentpages import DocumentPage
+from gui.pages.document_pages import DocumentPage
 from gui.style import wording
 from model.session import Session, things
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
-    from gui.window import Window
+    from gui.window.window import Window
     from model.session import Thing
 
 HINTS = {

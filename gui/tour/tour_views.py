@@ -9,15 +9,15 @@ from PySide6.QtCore import QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import tasks
-from gui.chainpages import ChangeMapPage
-from gui.documentpages import DocumentPage, MergePage
-from gui.frame.gallery import Gallery
-from gui.frame.opening import Opening
 from gui.messages import Line
-from gui.pages import CollectionPage
-from gui.repairpages import RepairPage
-from gui.toolpages import MigratePage, PendingPage
-from gui.window import Window
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage, MergePage
+from gui.pages.history_pages import ChangeMapPage
+from gui.pages.repair_pages import RepairPage
+from gui.pages.tool_pages import MigratePage, PendingPage
+from gui.tour.gallery import Gallery
+from gui.window.opening import Opening
+from gui.window.window import Window
 from model import text
 from model.errors import Refused
 from model.records import Draft

@@ -8,12 +8,12 @@ from functools import partial
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
-from gui.pages import Page, Request
+from gui.pages.collection_page import Page, Request
+from gui.pages.document_writes import Writes
 from gui.style import wording
 from gui.style.layout_words import layout_sentence
 from gui.views.history.blame_panel import BlamePanel
 from gui.views.history.change_map_panel import ChangeMapPanel
-from gui.writes import Writes
 from model.errors import Refused
 from model.history.chain import Element, Key, key_text, locate
 from model.records import CollectionInfo, Outcome, Version

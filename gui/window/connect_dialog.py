@@ -15,10 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.frame.opening import Opening, completed, trouble_with
 from gui.style import theme
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, button, hair, words
+from gui.window.opening import Opening, completed, trouble_with
 from model.errors import Refused
 from model.session import options_of, with_options, with_user
 

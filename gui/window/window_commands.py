@@ -11,18 +11,18 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import messages, tasks
 from gui.actions import keys_text
-from gui.frame.activity import ActivityDialog
-from gui.frame.keysheet import KeySheet
-from gui.frame.palette import Hit, Palette
-from gui.frame.settings import SettingsDialog
-from gui.pages import CollectionPage, Request
+from gui.pages.collection_page import CollectionPage, Request
 from gui.style import preferences, theme
+from gui.window.activity_dialog import ActivityDialog
+from gui.window.key_sheet import KeySheet
+from gui.window.palette import Hit, Palette
+from gui.window.settings_dialog import SettingsDialog
 from model.records import ServerFacts
 from model.session import Session
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
-    from gui.window import Window
+    from gui.window.window import Window
 
 
 class Doing(QObject):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
-from gui.pages import Page, Request
+from gui.pages.collection_page import Page, Request
 from gui.views.tools.check_panel import CheckPanel
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel

@@ -30,10 +30,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, messages, tasks
-from gui.frame.sideparts import ENTRIES, EntryButton, Tree
-from gui.frame.tree import Node, TreeModel, plan
 from gui.style import boxes, icons, preferences, theme
 from gui.style.states import hair, tool, words
+from gui.window.sidebar_parts import ENTRIES, EntryButton, Tree
+from gui.window.source_model import Node, TreeModel, plan
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 

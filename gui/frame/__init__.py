@@ -1,1 +1,0 @@
-"""The window's own parts around the pages: title row, sidebar, tabs, welcome, connecting, settings."""

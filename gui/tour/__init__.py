@@ -1,0 +1,1 @@
+"""Every view as a picture, without a display."""

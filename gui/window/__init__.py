@@ -1,0 +1,1 @@
+"""The window and its own parts: title row, sidebar, tabs, welcome, connecting, settings."""
