@@ -26,7 +26,7 @@ from gui.views.compare.diff_panel import DiffPanel
 from model.records import Version
 from model.session import Session
 from model.values.canonical import Value
-from tests.gui.told import ID, Told, number, told
+from tests.gui.fake_session import ID, Told, number, told
 
 BEAT = 50.0  # milliseconds
 TICK = 2  # milliseconds between two beats

@@ -14,9 +14,9 @@ import pymongo.common
 from model.errors import Refused
 from model.records import Outcome
 from model.server import retry
-from tests.blackpipe.ground import Ground, State, ground
 from tests.blackpipe.operations import Operation, operations
 from tests.blackpipe.pipe import ALWAYS, FAULTS, WRITES, WRITES_ALONE, Plan
+from tests.blackpipe.scenes import Ground, State, ground
 
 TIMES = {"once": 1, "twice": 2, "always": ALWAYS}
 SERVERS = ("standalone", "replica set")

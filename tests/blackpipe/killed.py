@@ -26,9 +26,9 @@ from model.session import Session
 from model.userdata.journal import Journal
 from model.writing import writer
 from tests.blackpipe.cases import in_a_hurry
-from tests.blackpipe.ground import HELD_APART, NS, OLD, STATS, Ground, State, ground
 from tests.blackpipe.operations import Operation, operations
 from tests.blackpipe.pipe import Plan
+from tests.blackpipe.scenes import HELD_APART, NS, OLD, STATS, Ground, State, ground
 
 SEVERAL = ("delete", "undo a delete")  # as many writes as there are versions: some may be done and others not
 MOMENTS = ("kill before", "kill after")

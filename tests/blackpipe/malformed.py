@@ -24,9 +24,9 @@ from model.localserver import wire
 from model.session import Session
 from model.values.canonical import Value
 from tests.blackpipe.cases import in_a_hurry
-from tests.blackpipe.ground import DB, ID, NS, STATS, Ground, ground
 from tests.blackpipe.operations import Operation, operations
 from tests.blackpipe.pipe import ALWAYS, Plan
+from tests.blackpipe.scenes import DB, ID, NS, STATS, Ground, ground
 
 LIMIT = 6.0  # seconds for anything at all: some dozen messages, each given up in time
 ROOM = 768 << 20  # bytes that the process may grow by: ten sessions, and a message of at most 48 MB for each of them

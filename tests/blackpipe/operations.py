@@ -15,7 +15,7 @@ from model.layouts.recognise import LAYOUTS
 from model.records import Outcome
 from model.repair.plan import Plan
 from model.values.canonical import Value
-from tests.blackpipe.ground import DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
+from tests.blackpipe.scenes import DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import pytest
 from model.localserver.wire import Command
 from model.server.retry import Server, Write
 from model.values.canonical import Value
-from tests.blackpipe.ground import NS
 from tests.blackpipe.pipe import BlackPipe, Plan
+from tests.blackpipe.scenes import NS
 
 SET = Write(NS, "update", {"_id": Value.of("K-1"), "v": Value.of(1)}, {"$set": {"v": Value.of(2)}})
 STALE = Write(NS, "update", {"_id": Value.of("K-1"), "v": Value.of(0)}, {"$set": {"v": Value.of(2)}})

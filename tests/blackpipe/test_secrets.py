@@ -18,9 +18,9 @@ from model.errors import Refused
 from model.server import driver
 from model.session import Session
 from tests.blackpipe.cases import in_a_hurry
-from tests.blackpipe.ground import NS, ground
 from tests.blackpipe.operations import operations
 from tests.blackpipe.pipe import ALWAYS, FAULTS, BlackPipe, Plan
+from tests.blackpipe.scenes import NS, ground
 
 PASSWORD = "p4ssw0rd-s3cret"
 CONTENT = ("Eva", "K-1", "hits", "tags", "f1lter")

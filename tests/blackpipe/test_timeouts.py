@@ -9,8 +9,8 @@ import pytest
 from model.errors import Unreachable
 from model.server.retry import GRACE, Server, Write, run
 from model.values.canonical import Value
-from tests.blackpipe.ground import NS
 from tests.blackpipe.pipe import ALWAYS, BlackPipe, Plan
+from tests.blackpipe.scenes import NS
 
 PATIENCE = 0.3
 SLACK = 1.5  # seconds that a busy machine may take for what is not waiting

@@ -16,7 +16,7 @@ from model.profile import stated
 from model.records import Outcome
 from model.server.retry import Port, Reply, Write
 from model.values.canonical import Value, hash_of
-from tests.counting.ground import WRITERS, Doc, Result, Run, exactly_once, result
+from tests.counting.schedule_support import WRITERS, Doc, Result, Run, exactly_once, result
 from tests.counting.subjects import CARTS, DAY, STATS, TEAMS, USERS, _begin, _live, token
 from tests.simulation.schedule import Crew
 

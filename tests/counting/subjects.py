@@ -16,8 +16,8 @@ from model.profile import stated
 from model.records import Outcome
 from model.server.retry import Port
 from model.values.canonical import Value, hash_of, without
-from tests.counting.ground import WRITERS, Doc, Run, exactly_once, result
-from tests.counting.ground import Result as Result
+from tests.counting.schedule_support import WRITERS, Doc, Run, exactly_once, result
+from tests.counting.schedule_support import Result as Result
 from tests.simulation.schedule import Crew
 
 COUNTERS, STATS, TEAMS, USERS, CARTS = "shop.counters", "shop.stats", "shop.teams", "shop.users", "shop.carts"

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.counting.ground import Result
 from tests.counting.published import PUBLISHED
+from tests.counting.schedule_support import Result
 from tests.counting.subjects import SUBJECTS
 from tests.simulation.memory import remember
 from tests.simulation.schedule import Crew

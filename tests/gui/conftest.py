@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from gui import app, tasks
 from gui.style import preferences
 from gui.views.edit.editor_panel import EditorPanel
-from tests.gui.desk import ID, NS, Desk, shown
-from tests.gui.fields import Open
+from tests.gui.document_scenes import ID, NS, Desk, shown
+from tests.gui.field_support import Open
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,8 +26,8 @@ from model.errors import Refused
 from model.history.chain import Follower
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.test_diffview import Shown
-from tests.gui.told import ID, Told, told
+from tests.gui.fake_session import ID, Told, told
+from tests.gui.views.test_diff_panel import Shown
 
 LONG = "x" * 5000
 CTRL = Qt.KeyboardModifier.ControlModifier

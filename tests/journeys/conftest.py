@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.commands import command_line
-from tests.journeys.running import Rows, Run, rows_of
+from tests.journeys.command_support import Rows, Run, rows_of
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from bson.json_util import CANONICAL_JSON_OPTIONS, loads
 
 from model import text
 from model.values import canonical
-from tests.journeys.running import Run
-from tests.model import stories
+from tests.journeys.command_support import Run
+from tests.model import session_scenes
 
 Db = pymongo.database.Database[dict[str, Any]]
 ROOT = Path(__file__).parent.parent.parent
@@ -28,8 +28,8 @@ ROOT = Path(__file__).parent.parent.parent
 
 @pytest.fixture
 def source(server_uri: str, database: Db) -> str:
-    stories.archive(database)
-    stories.versions(database)
+    session_scenes.archive(database)
+    session_scenes.versions(database)
     return server_uri
 
 
@@ -133,7 +133,7 @@ def test_rows_are_one_object_a_line_whatever_the_values_hold(run: Run, server_ur
 
 
 def test_an_edit_from_a_base_that_is_gone_is_a_conflict(run: Run, server_uri: str, database: Db) -> None:
-    stories.archive(database)
+    session_scenes.archive(database)
     database["hashes"].insert_one({"_id": 1, "n": 1, "_versioned_id": hashlib.sha1(bson.encode({"n": 1})).hexdigest()})
     old = database["hashes"].find_one({"_id": 1})
     assert old is not None

@@ -17,7 +17,7 @@ from model.merge import merge
 from model.session import Session
 from model.text import from_text, to_text
 from model.values.canonical import Value
-from tests.model import stories
+from tests.model import session_scenes
 
 Db = pymongo.database.Database[dict[str, Any]]
 A = bson.encode({"x": 1, "list": [1, 2, 3], "gone": None, "deep": {"a": 1, "b": 2}, "text": "a\n" * 50})
@@ -138,7 +138,7 @@ def test_text_that_is_no_document_is_refused(written: str) -> None:
 
 @pytest.fixture
 def ns(server_uri: str, database: Db) -> str:
-    stories.archive(database)
+    session_scenes.archive(database)
     return f"{database.name}.contracts"
 
 

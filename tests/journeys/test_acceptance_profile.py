@@ -16,7 +16,7 @@ from bson import ObjectId
 from model import text
 from model.commands import command_line
 from model.values import canonical
-from tests.journeys.running import Rows
+from tests.journeys.command_support import Rows
 
 Db = pymongo.database.Database[dict[str, Any]]
 WHEN = dt.datetime(2024, 5, 17, 9, 30, tzinfo=dt.UTC)

@@ -17,7 +17,7 @@ import pytest
 
 from model.commands import command_line
 from model.userdata import journal
-from tests.model import stories
+from tests.model import session_scenes
 
 Db = pymongo.database.Database[dict[str, Any]]
 ROOT = Path(__file__).parent.parent.parent
@@ -35,7 +35,7 @@ def contracts(local_uri: str) -> Any:
     """The arguments that name contract K-1 on the in-process server, and its database."""
     name = f"palimpsest_test_{os.urandom(6).hex()}"
     with pymongo.MongoClient[dict[str, Any]](local_uri) as client:
-        stories.archive(client[name])
+        session_scenes.archive(client[name])
         yield (local_uri, f"{name}.contracts", "K-1"), client[name]
         client.drop_database(name)
 

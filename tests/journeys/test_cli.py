@@ -12,18 +12,18 @@ from bson import Int64, ObjectId
 
 from model import text
 from model.values import canonical
-from tests.journeys.running import Rows, Run
-from tests.model import stories
+from tests.journeys.command_support import Rows, Run
+from tests.model import session_scenes
 
 Db = pymongo.database.Database
 
 
 @pytest.fixture
 def source(server_uri: str, database: Db) -> str:
-    stories.archive(database)
-    stories.versions(database)
-    stories.plain(database)
-    stories.pending(database)
+    session_scenes.archive(database)
+    session_scenes.versions(database)
+    session_scenes.plain(database)
+    session_scenes.pending(database)
     return server_uri
 
 
@@ -73,7 +73,7 @@ def test_a_history_is_rows_with_gaps(rows: Rows, source: str, ns: str) -> None:
         ({"$numberInt": "2"}, "archive", "present", False),
         ({"$numberInt": "1"}, "archive", "present", False),
     ]
-    content = canonical.encode(stories.contract(4))
+    content = canonical.encode(session_scenes.contract(4))
     assert (found[0]["hash"], found[0]["bytes"]) == (canonical.hash_of(content), len(content))
     assert list(found[0]["at"]) == ["$date"]
     assert (found[1]["hash"], found[1]["bytes"], found[1]["at"]) == (None, None, None)
@@ -91,13 +91,13 @@ def test_people_see_columns(run: Run, source: str, ns: str) -> None:
 def test_show_prints_content_that_reads_back_exactly(run: Run, source: str, ns: str) -> None:
     status, out, _ = run("show", source, ns, "K-1")
     assert status == 0
-    assert text.from_text(out) == canonical.encode(stories.contract(4))
+    assert text.from_text(out) == canonical.encode(session_scenes.contract(4))
 
 
 @pytest.mark.parametrize("how", [["K-1@2"], ["K-1@v2"], ["K-1", "--version", "2"], ['"K-1"@2']])
 def test_show_takes_a_version_behind_an_at(run: Run, source: str, ns: str, how: list[str]) -> None:
     _, out, _ = run("show", source, ns, *how)
-    assert text.from_text(out) == canonical.encode(stories.contract(2, notes="call ahead"))
+    assert text.from_text(out) == canonical.encode(session_scenes.contract(2, notes="call ahead"))
 
 
 def test_an_id_may_hold_an_at(run: Run, source: str, database: Db, ns: str, database_name: str) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pymongo.database
 import pytest
 
-from tests.journeys.running import Run
-from tests.model import stories
+from tests.journeys.command_support import Run
+from tests.model import session_scenes
 
 Told = Callable[..., tuple[int, list[str], str]]
 SAMPLE = ("sample:", "insurance.contracts", "K-118240")
@@ -85,7 +85,7 @@ def test_a_document_that_is_not_there_is_exit_2(told: Told) -> None:
 def test_both_servers_are_blamed_alike(
     told: Told, server_uri: str, database: pymongo.database.Database, database_name: str
 ) -> None:
-    stories.archive(database)
+    session_scenes.archive(database)
     status, lines, _ = told("blame", server_uri, f"{database_name}.contracts", "K-1", "--json")
     rows = {tuple(row["path"]): row["v"]["$numberInt"] for row in map(json.loads, lines)}
     assert status == 0

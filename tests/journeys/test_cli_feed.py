@@ -16,8 +16,8 @@ import pytest
 
 from model.commands import command_line
 from model.localserver.wire import Command
-from tests.model.feed_ground import NS, Ground, ground
-from tests.model.test_feed import STORY, act
+from tests.model.feed.feed_support import NS, Ground, ground
+from tests.model.feed.test_feed import STORY, act
 
 ROOT = Path(__file__).parent.parent.parent
 PROFILE = """

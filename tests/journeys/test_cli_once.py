@@ -12,7 +12,7 @@ import pytest
 from bson import ObjectId
 
 from model.userdata.lock import Held, held
-from tests.journeys.running import Rows, Run
+from tests.journeys.command_support import Rows, Run
 
 Db = pymongo.database.Database
 OLD = ObjectId("650000000000000000000000")

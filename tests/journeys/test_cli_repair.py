@@ -14,7 +14,7 @@ import pytest
 
 from model.commands import repair
 from model.commands.output import Progress
-from tests.journeys.running import Run, rows_of
+from tests.journeys.command_support import Run, rows_of
 from tests.repairing.planting import CASES, NAMES, Case, snapshot
 
 Db = pymongo.database.Database

@@ -10,7 +10,7 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from tests.journeys.running import Run, rows_of
+from tests.journeys.command_support import Run, rows_of
 
 Db = pymongo.database.Database
 LONG_AGO = ObjectId.from_datetime(dt.datetime(2025, 10, 31, tzinfo=dt.UTC))

@@ -21,7 +21,7 @@ from pymongo.errors import OperationFailure
 
 from model.commands import command_line
 from model.values import canonical
-from tests.model import stories
+from tests.model import session_scenes
 
 SECRET = "pl4nted-s3cret"
 ROOT = Path(__file__).parent.parent.parent
@@ -130,7 +130,7 @@ def test_a_user_who_may_only_read(
     database: pymongo.database.Database,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stories.archive(database)
+    session_scenes.archive(database)
     before = list(database["contracts"].find())
 
     def fails(*args: object, **kwargs: object) -> None:
@@ -149,7 +149,7 @@ def test_a_user_who_may_only_read(
 def test_a_missing_database_collection_document_and_version(
     trouble: Trouble, server_uri: str, database: pymongo.database.Database
 ) -> None:
-    stories.archive(database)
+    session_scenes.archive(database)
     ns = f"{database.name}.contracts"
     assert "nowhere" in trouble("history", server_uri, "nowhere.contracts", "1")
     assert "no collection" in trouble("history", server_uri, f"{database.name}.nothing", "1")
@@ -163,7 +163,7 @@ def test_a_missing_database_collection_document_and_version(
 def test_an_id_that_matches_several_is_answered_with_all_of_them(
     trouble: Trouble, server_uri: str, database: pymongo.database.Database
 ) -> None:
-    stories.plain(database)
+    session_scenes.plain(database)
     said = trouble("show", server_uri, f"{database.name}.agents", "7")
     assert '"7"' in said
     assert '{"$numberInt": "7"}' in said or "Int32" in said
@@ -238,7 +238,7 @@ def test_cleanup_of_a_collection_without_tokens(trouble: Trouble) -> None:
 
 def test_undo_asks_for_the_source_where_a_password_is_missing(trouble: Trouble, home: Path) -> None:
     from model.userdata.journal import Journal
-    from tests.model.test_journal import APPLIED, INTENT
+    from tests.model.userdata.test_journal import APPLIED, INTENT
 
     journal = Journal()
     entry = journal.begin(INTENT)

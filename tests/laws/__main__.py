@@ -14,7 +14,7 @@ import traceback
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.laws import laws, wide
-from tests.model.bson_strategies import documents, related
+from tests.model.diff.bson_strategies import documents, related
 
 CHUNK = 2000  # examples between two lines of progress
 

@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from model.localserver import LocalServer
-from tests.migrating.ground import PAIRS
 from tests.migrating.run import Careless, killed, moved
+from tests.migrating.scenes import PAIRS
 
 
 def main() -> int:

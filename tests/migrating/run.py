@@ -12,7 +12,7 @@ import pymongo
 from model.migration import Migration
 from model.records import Checkpoint, Outcome, no_checkpoint
 from model.server.retry import Server
-from tests.migrating.ground import Dying, Killed, Place, place
+from tests.migrating.scenes import Dying, Killed, Place, place
 
 SHARE = 0.3  # of the steps of a migration in which somebody writes
 ROUNDS_ALIVE = 3

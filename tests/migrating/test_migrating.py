@@ -25,8 +25,8 @@ from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
-from tests.migrating.ground import PAIRS, START, Dying, Killed, _version, place
 from tests.migrating.run import Careless, killed, moved
+from tests.migrating.scenes import PAIRS, START, Dying, Killed, _version, place
 
 SEED = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID")).randrange(10**9)  # one for all workers: it names tests
 SOME = random.Random(SEED).sample(PAIRS, 6)

@@ -19,7 +19,7 @@ from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.model import stories
+from tests.model import session_scenes
 
 Db = pymongo.database.Database
 K1 = Value.of("K-1")
@@ -27,10 +27,10 @@ K1 = Value.of("K-1")
 
 @pytest.fixture
 def session(server_uri: str, database: Db) -> Iterator[Session]:
-    stories.archive(database)
-    stories.versions(database)
-    stories.plain(database)
-    stories.pending(database)
+    session_scenes.archive(database)
+    session_scenes.versions(database)
+    session_scenes.plain(database)
+    session_scenes.pending(database)
     with Session.open(server_uri) as made:
         yield made
 
@@ -130,7 +130,7 @@ def test_a_history_is_newest_first_with_gaps_and_counts_of_changes(session: Sess
     ]
     assert [v.changed for v in versions] == [None, None, 3, None]
     assert all(v.content is None for v in versions)
-    assert versions[0].hash == canonical.hash_of(canonical.encode(stories.contract(4)))
+    assert versions[0].hash == canonical.hash_of(canonical.encode(session_scenes.contract(4)))
 
 
 def test_two_versions_are_compared(session: Session, contracts: str) -> None:
@@ -322,7 +322,7 @@ def test_a_whole_version_is_restored_as_a_new_one(session: Session, contracts: s
     outcome = session.restore(contracts, K1, Value.of(1))
     assert (outcome.kind, outcome.version) == ("applied", Value.of(5))
     after = current(database)
-    assert {k: v for k, v in after.items() if k not in ("_id", "v", "_w")} == stories.contract(1, status="draft")
+    assert {k: v for k, v in after.items() if k not in ("_id", "v", "_w")} == session_scenes.contract(1, status="draft")
 
 
 def test_chosen_fields_are_restored_and_the_others_stay(session: Session, contracts: str, database: Db) -> None:
@@ -432,7 +432,7 @@ def test_the_journal_says_before_and_after_of_every_write(session: Session, cont
     record = session.journal.record(only_entry(session))
     entry = record.entry
     assert (entry.kind, entry.action, entry.ns, entry.source) == ("applied", "edit", contracts, session.source)
-    assert record.before == canonical.encode(stories.contract(4))
+    assert record.before == canonical.encode(session_scenes.contract(4))
     assert record.after is not None
     assert canonical.get(record.after, ("status",)) == Value.of("cancelled")
     assert (record.version_before, record.version_after) == (Value.of(4), Value.of(5))
@@ -520,7 +520,7 @@ def test_a_process_that_died_in_mid_write_is_told_and_settled(
 def test_writing_without_the_unique_index_is_refused_until_it_is_created(
     server_uri: str, database: Db, database_name: str
 ) -> None:
-    stories.versions(database, index=False)
+    session_scenes.versions(database, index=False)
     ns = f"{database_name}.claims"
     with Session.open(server_uri) as session:
         if session.info(ns).layout != "versions":
@@ -543,8 +543,8 @@ def test_writing_without_the_unique_index_is_refused_until_it_is_created(
 def test_a_read_only_session_refuses_every_write_in_one_sentence(
     server_uri: str, database: Db, database_name: str
 ) -> None:
-    stories.archive(database)
-    stories.pending(database)
+    session_scenes.archive(database)
+    session_scenes.pending(database)
     ns = f"{database_name}.contracts"
     with Session.open(server_uri, read_only=True) as session:
         opened = session.open_document(ns, K1)
@@ -577,13 +577,23 @@ def test_stale_tokens_are_finished_one_by_one_and_undone(session: Session, datab
     outcomes = list(session.finish(tokens))
     assert [o.kind for o in outcomes] == ["applied", "applied", "skipped"]
     found = database["stats"].find_one({"_id": "2020-07-04"})
-    assert found == {"_id": "2020-07-04", "count": 43, "pending": [], "applied": [stories.OLD, stories.OLDER]}
+    assert found == {
+        "_id": "2020-07-04",
+        "count": 43,
+        "pending": [],
+        "applied": [session_scenes.OLD, session_scenes.OLDER],
+    }
     assert [o.kind for o in session.finish(tokens[:2])] == ["skipped", "skipped"]
     assert outcomes[1].entry is not None
     undone = session.undo(outcomes[1].entry)
     assert undone.kind == "applied"
     found = database["stats"].find_one({"_id": "2020-07-04"})
-    assert found == {"_id": "2020-07-04", "count": 42, "pending": [stories.OLDER], "applied": [stories.OLD]}
+    assert found == {
+        "_id": "2020-07-04",
+        "count": 42,
+        "pending": [session_scenes.OLDER],
+        "applied": [session_scenes.OLD],
+    }
     assert undone.entry is not None
     assert session.undo(undone.entry).kind == "applied"
     found = database["stats"].find_one({"_id": "2020-07-04"})
@@ -674,7 +684,7 @@ def test_a_password_reaches_the_server_and_nothing_else(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     secret = "pl4nted-s3cret"
-    stories.archive(database)
+    session_scenes.archive(database)
     used: list[str] = []
 
     def connect(cls: type[Server], uri: str, **options: Any) -> Server:

@@ -22,8 +22,9 @@ import pymongo
 
 from model.localserver import LocalServer
 from tests import servers
-from tests.scanning import clean, plants, rate
-from tests.scanning.ground import SETS, Scene, scanned
+from tests.scanning import clean, rate
+from tests.scanning import scenes as plants
+from tests.scanning.support import SETS, Scene, scanned
 from tests.scanning.troubles import SCENES
 
 LARGE = ("E2",)  # classes whose documents are 15 MiB each: planted four at a time

@@ -14,8 +14,8 @@ from typing import Any
 
 from bson import Int64
 
-from tests.scanning import plants
-from tests.scanning.ground import NOW, Dice, Names, Scene, content_hash
+from tests.scanning import scenes
+from tests.scanning.support import NOW, Dice, Names, Scene, content_hash
 
 LAYOUTS = (
     "versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "plain", "pending", "processed",
@@ -29,7 +29,7 @@ DAY = dt.timedelta(days=1)
 def clean(layout: str, db: str, names: Names, seed: int, documents: int, first: int = 0) -> Scene:
     """A scene with about so many stored documents and nothing to tell."""
     when, _, kind = layout.rpartition(" ")
-    it = Scene(f"clean {layout}", db, names, Dice(seed), kind, dict(plants._FIELDS[kind](db, names)))
+    it = Scene(f"clean {layout}", db, names, Dice(seed), kind, dict(scenes._FIELDS[kind](db, names)))
     n, it.first = names, first
     if when == "counted":
         it.fields["numbering"] = f"counter:{db}.numbers"
@@ -40,7 +40,7 @@ def clean(layout: str, db: str, names: Names, seed: int, documents: int, first: 
     if kind == "sequence":
         it.others.append({"ns": f"{db}.invoices", "layout": "plain"})
         it.put({"_id": "invoices", n.seq: 10 * documents})
-    taken, one = plants.ids(it), _ONE[kind]
+    taken, one = scenes.ids(it), _ONE[kind]
     while sum(map(len, it.stored.values())) < documents:
         one(it, next(taken), _versions(it, when))
     return it
@@ -51,9 +51,9 @@ def _versions(it: Scene, when: str) -> list[Any]:
     if when == "counted":  # by a counter, some of whose numbers nobody used
         return sorted([*it.dice.sample(range(2, 30), top - 1), 1])
     if when == "timed":  # milliseconds, as whole numbers
-        return [Int64((plants.OLD + day * DAY).timestamp() * 1000) for day in range(top)]
+        return [Int64((scenes.OLD + day * DAY).timestamp() * 1000) for day in range(top)]
     if when == "dated":
-        return [plants.OLD + day * DAY for day in range(top)]
+        return [scenes.OLD + day * DAY for day in range(top)]
     kind = Int64 if it.dice.random() < 0.3 else int
     return [kind(v) for v in range(1, top + 1)]
 
@@ -78,36 +78,36 @@ def _own(it: Scene, id: Any, versions: list[Any]) -> None:
                 more[n.current] = it.dice.choice((True, 1))
             elif it.dice.random() < 0.5:
                 more[n.current] = it.dice.choice((False, 0, None))
-        plants.own(it, id, v, content, plants.OLD + day * DAY, **more)
+        scenes.own(it, id, v, content, scenes.OLD + day * DAY, **more)
 
 
 def _deltas(it: Scene, id: Any, versions: list[Any]) -> None:
     n, state = it.names, it.dice.content()
     marks = [{f"{n.token}_next": v} if it.name.startswith("clean counted") else {} for v in versions[1:]] + [{}]
-    plants.own(it, id, versions[0], state, plants.OLD, **{n.hash: content_hash(state)}, **marks[0])
+    scenes.own(it, id, versions[0], state, scenes.OLD, **{n.hash: content_hash(state)}, **marks[0])
     for day, v in enumerate(versions[1:], 1):
         change = {"status": f"state {day}", "zone": None}
         gone = ["net"] if day == 2 else []
         state = {name: value for name, value in state.items() if name not in gone} | change
         more = {n.hash: content_hash(state), **({n.removed: gone} if gone else {})}
-        plants.own(it, id, v, change, plants.OLD + day * DAY, **more, **marks[day])
+        scenes.own(it, id, v, change, scenes.OLD + day * DAY, **more, **marks[day])
 
 
 def _archived(it: Scene, id: Any, versions: list[Any]) -> None:
     n = it.names
     for day, (v, content) in enumerate(zip(versions, _contents(it, len(versions)), strict=True)):
-        at, last = plants.OLD + day * DAY, day == len(versions) - 1
+        at, last = scenes.OLD + day * DAY, day == len(versions) - 1
         sealed = {n.hash: content_hash(content)}
         if not last or it.layout == "stream":
-            plants.row(it, id, v, content, at, **sealed)
+            scenes.row(it, id, v, content, at, **sealed)
         if last:
-            plants.current(it, id, v, content, at)
+            scenes.current(it, id, v, content, at)
 
 
 def _embedded(it: Scene, id: Any, versions: list[Any]) -> None:
     n = it.names
     told = [
-        {n.v: v, n.token: it.dice.oid(), **content, n.hash: content_hash(content), n.at: plants.OLD + day * DAY}
+        {n.v: v, n.token: it.dice.oid(), **content, n.hash: content_hash(content), n.at: scenes.OLD + day * DAY}
         for day, (v, content) in enumerate(zip(versions, _contents(it, len(versions)), strict=True))
     ]
     more = {} if len(told) == 1 and it.dice.random() < 0.5 else {n.prev: told[:-1]}
@@ -116,7 +116,7 @@ def _embedded(it: Scene, id: Any, versions: list[Any]) -> None:
 
 def _hashed(it: Scene, id: Any, _: list[Any]) -> None:
     content = it.dice.content() | {"unique": it.dice.oid()}
-    plants.sealed(it, content, id if it.dice.random() < 0.5 else content_hash(content))
+    scenes.sealed(it, content, id if it.dice.random() < 0.5 else content_hash(content))
 
 
 def _plain(it: Scene, id: Any, _: list[Any]) -> None:
@@ -161,26 +161,26 @@ _ONE: dict[str, Callable[[Scene, Any, list[Any]], None]] = {
 def legal(which: str, db: str, names: Names, seed: int, documents: int) -> Scene:
     """States that are told without a repair: young tokens, equal hashes of equal documents, retention by a rule."""
     kind, tell = _LEGAL[which]
-    it = Scene(which, db, names, Dice(seed), kind, dict(plants._FIELDS[kind](db, names)))
-    taken = plants.ids(it)
+    it = Scene(which, db, names, Dice(seed), kind, dict(scenes._FIELDS[kind](db, names)))
+    taken = scenes.ids(it)
     for _ in range(documents):
         tell(it, next(taken))
     return it
 
 
 def _young(it: Scene, id: Any) -> None:
-    plants.counted(it, id, [it.dice.oid(NOW - dt.timedelta(hours=23))], [], c=3)
+    scenes.counted(it, id, [it.dice.oid(NOW - dt.timedelta(hours=23))], [], c=3)
     it.expect("T1", id)
 
 
 def _equal(it: Scene, id: Any) -> None:
     content = it.dice.content() | {"unique": it.dice.oid()}
     for twin in (id, it.dice.oid()):
-        it.expect("H2", twin, [plants.sealed(it, content, twin)])
+        it.expect("H2", twin, [scenes.sealed(it, content, twin)])
 
 
 def _kept(it: Scene, id: Any) -> None:
-    plants.life(it, id, (8, 9, 10))
+    scenes.life(it, id, (8, 9, 10))
     it.expect("V2", id, range(1, 8))
 
 

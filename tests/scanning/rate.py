@@ -11,8 +11,8 @@ from typing import Any
 import bson
 
 from model.localserver import LocalServer
-from tests.scanning import plants
-from tests.scanning.ground import SEEDS, Dice, Scene, scanned
+from tests.scanning import scenes
+from tests.scanning.support import SEEDS, Dice, Scene, scanned
 
 VERSIONS = 4  # of each document
 NS = "rate.things"
@@ -26,7 +26,7 @@ def measured(documents: int, indexed: bool = True) -> int:
         server.start()
         try:
             uri = said.get()
-            it = Scene("rate", "rate", SEEDS, Dice(1), "archive", dict(plants._FIELDS["archive"]("rate", SEEDS)))
+            it = Scene("rate", "rate", SEEDS, Dice(1), "archive", dict(scenes._FIELDS["archive"]("rate", SEEDS)))
             before, cpu = _used()
             begun = time.monotonic()
             found = scanned(uri, it)

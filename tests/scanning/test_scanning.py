@@ -9,8 +9,8 @@ import pymongo
 import pytest
 
 from model.findings import CLASSES, Finding
-from tests.scanning import clean, plants
-from tests.scanning.ground import SETS, Scene, scanned
+from tests.scanning import clean, scenes
+from tests.scanning.support import SETS, Scene, scanned
 from tests.scanning.troubles import SCENES
 
 SEED = random.SystemRandom().randrange(2**31)
@@ -35,7 +35,7 @@ def judged(server_uri: str, client: pymongo.MongoClient) -> Callable[[Scene], li
 def test_what_is_planted_is_found_with_its_id_versions_and_repair_and_nothing_else(
     name: str, judged: Callable[[Scene], list[str]], database_name: str
 ) -> None:
-    it = plants.made(name, database_name, SETS[WHICH], SEED, 2 if name.startswith("E2") else PLANTS)
+    it = scenes.made(name, database_name, SETS[WHICH], SEED, 2 if name.startswith("E2") else PLANTS)
     assert it.expected
     assert not judged(it)
 
@@ -61,7 +61,7 @@ def test_every_class_has_a_scene() -> None:
 def test_the_harness_notices_a_miss_and_a_finding_too_many(
     server_uri: str, database_name: str, client: pymongo.MongoClient
 ) -> None:
-    it = plants.made("A3 archive", database_name, SETS["default"], SEED, 4)
+    it = scenes.made("A3 archive", database_name, SETS["default"], SEED, 4)
     it.fill(client)
     findings = [each for each in scanned(server_uri, it) if isinstance(each, Finding)]
     assert not it.wrong(findings)

@@ -6,8 +6,7 @@ from typing import Any
 
 from model.values import canonical as c
 from model.values.canonical import Value
-from tests.scanning.ground import NOW, Scene, content_hash
-from tests.scanning.plants import (
+from tests.scanning.scenes import (
     MOMENT,
     OLD,
     SCENES,
@@ -24,6 +23,7 @@ from tests.scanning.plants import (
     scene,
     sealed,
 )
+from tests.scanning.support import NOW, Scene, content_hash
 
 __all__ = ["SCENES"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from model.layouts.base import Layout
 from model.layouts.recognise import LAYOUTS
-from tests.simulation import lives
+from tests.simulation import creations_and_deletions
 from tests.simulation.audit import faults
 from tests.simulation.published import Published, Stopped, verdict
 from tests.simulation.published import ground as ground_of
@@ -119,13 +119,13 @@ def _run_lives(
     schedule = Schedule(crew, machine, rng, odds or Odds(), [] if shown else None)
     schedule.background = feeder.step if feeder is not None else None
     numbers = itertools.count(10)
-    told = [lives.story(writer, rng) for writer in range(WRITERS)]
+    told = [creations_and_deletions.story(writer, rng) for writer in range(WRITERS)]
 
     def job(writer: int) -> Callable[[], None]:
         bound = layout_of(WriterPort(schedule, writer, facts), of, seed % 10 == 0)
 
         def act() -> None:
-            lives.live(bound, told[writer], rng, lambda: stamp(next(numbers)))
+            creations_and_deletions.live(bound, told[writer], rng, lambda: stamp(next(numbers)))
             for each in (*told[writer].writes, *told[writer].removals):
                 kind = each.outcome.kind if each.outcome is not None else "-"
                 schedule.say(f"writer {writer}", f"was told {kind} for {each.mark}")
@@ -136,7 +136,7 @@ def _run_lives(
     wrong = [f"the code failed: {type(error).__name__}: {error}" for error in schedule.crashed]
     if feeder is not None:
         feeder.drain()
-    wrong += lives.faults(
+    wrong += creations_and_deletions.faults(
         machine, first, layout_of(SoundPort(machine, facts), of, False), of, told, began, schedule.arrived
     )
     acts = [act for each in told for act in (*each.writes, *each.removals)]

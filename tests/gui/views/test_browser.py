@@ -1,0 +1,297 @@
+"""The document list: filter, order, pages, histories, and the states in its place."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import bson
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from gui import copying
+from gui.style import preferences
+from gui.style.cells import CELL, Cell
+from gui.views.browse.browser_panel import BrowserPanel
+from gui.views.browse.query_bar import field_names, sort_words
+from model import text
+from model.session import Session
+from model.values.canonical import Value
+from tests.gui.window.windows import NS, wait_idle
+
+
+@pytest.fixture(scope="module")
+def session(homes: Path) -> Session:
+    with Session.open("sample:", home=homes / "browser") as made:
+        yield made
+
+
+@pytest.fixture
+def panel(session: Session, qtbot: QtBot) -> BrowserPanel:
+    return shown(session, NS, qtbot)
+
+
+def shown(session: Session, ns: str, qtbot: QtBot) -> BrowserPanel:
+    made = BrowserPanel(session, ns)
+    qtbot.addWidget(made)
+    made.resize(1160, 340)
+    made.show()
+    wait_idle(qtbot, lambda: made.page is not None)
+    return made
+
+
+def cells(panel: BrowserPanel, row: int) -> dict[str, Cell]:
+    return {name: panel.model.index(row, at).data(CELL) for at, name in enumerate(panel.model.columns)}
+
+
+def row_of(panel: BrowserPanel, id: str) -> int:
+    return panel.model.row_of(Value.of(id))
+
+
+def test_a_row_says_id_version_history_change_size_and_health(panel: BrowserPanel) -> None:
+    found = cells(panel, row_of(panel, "K-204117"))
+    assert list(found) == ["id", "version", "history", "at", "size", "health"]
+    assert found["id"].text == "K-204117"
+    assert found["version"].text == "v14"
+    assert found["history"].accessible == "history: 14 versions, 3 missing"
+    assert found["at"].text == "20 Nov 2026 14:26"
+    assert found["size"].text.endswith(" KB")
+    assert [badge.text for badge in found["health"].badges] == ["3 missing, 1 hash differs"]
+
+
+def test_a_sound_document_has_a_tick_and_the_word(panel: BrowserPanel) -> None:
+    found = cells(panel, row_of(panel, "K-204109"))["health"]
+    assert (found.text, found.icon) == ("Sound", "check-bold")
+
+
+def test_numbers_and_their_headers_stand_right(panel: BrowserPanel) -> None:
+    right = {panel.model.columns[at] for at in panel.model.right_headers}
+    assert right == {"version", "size"}
+    found = cells(panel, 0)
+    assert {name for name, cell in found.items() if cell.right} == right
+
+
+def test_enter_runs_the_filter(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.bar.input.clear()
+    qtbot.keyClicks(panel.bar.input, "{ _id: 'K-204117' }")
+    qtbot.keyClick(panel.bar.input, Qt.Key.Key_Return)
+    wait_idle(qtbot)
+    assert [row.id for row in panel.model.rows] == [Value.of("K-204117")]
+    assert panel.pager.text == "1–1 of 1 document"
+
+
+def test_a_filter_that_cannot_be_read_is_said_below_with_its_place_and_everything_stays(
+    panel: BrowserPanel, qtbot: QtBot
+) -> None:
+    rows = list(panel.model.rows)
+    panel.bar.input.setText('{ "status": "active"')
+    panel.bar.run_button.click()
+    assert "line 1, column" in panel.bar.error.lower()
+    assert panel.bar.input.text() == '{ "status": "active"'
+    assert panel.bar.input.property("bad")
+    assert panel.model.rows == rows
+    qtbot.keyClicks(panel.bar.input, " }")
+    assert panel.bar.error == ""
+
+
+def test_an_operator_that_the_server_does_not_know_is_said_below_and_rows_stay(
+    panel: BrowserPanel, qtbot: QtBot
+) -> None:
+    rows = list(panel.model.rows)
+    panel.set_filter('{ "status": { "$nonsense": 1 } }')
+    wait_idle(qtbot, lambda: bool(panel.bar.error))
+    assert panel.model.rows == rows
+    assert panel.states.kind == "content"
+
+
+def test_no_match_says_how_many_there_are_and_clears_the_filter(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.set_filter('{ "status": "activ" }')
+    wait_idle(qtbot)
+    assert panel.states.kind == "empty"
+    assert panel.states.state.title == "No document matches this filter"
+    assert '"activ"' in panel.states.state.help
+    panel.clear_filter()
+    wait_idle(qtbot)
+    assert panel.states.kind == "content"
+    assert len(panel.model.rows) == 50
+
+
+def test_an_empty_collection_is_not_called_a_bad_filter(session: Session, qtbot: QtBot) -> None:
+    panel = shown(session, "insurance.agents", qtbot)
+    panel.model.fill([])
+    panel._show_empty(panel._ran)
+    assert "has no documents yet" in panel.states.state.title
+
+
+def test_pages_go_on_and_back(panel: BrowserPanel, qtbot: QtBot) -> None:
+    first = [row.id for row in panel.model.rows]
+    panel.pager._on.click()
+    wait_idle(qtbot)
+    assert panel.pager.text.startswith("51–100 of ")
+    assert not set(first) & {row.id for row in panel.model.rows}
+    panel.pager._back.click()
+    wait_idle(qtbot)
+    assert [row.id for row in panel.model.rows] == first
+
+
+def test_rows_a_page_are_remembered(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.pager.set_size(25)
+    wait_idle(qtbot)
+    assert len(panel.model.rows) == 25
+    assert preferences.get("page_size") == 25
+
+
+def test_an_order_is_said_in_words_and_runs(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.bar.set_sort('{ "_id": -1 }')
+    wait_idle(qtbot)
+    assert panel.bar.sort_button.text() == "_id descending"
+    ids = [row.id.python() for row in panel.model.rows]
+    assert ids == sorted(ids, reverse=True)
+    assert sort_words('{ "premium.gross": -1, "_id": 1 }') == "premium.gross descending, 1 more"
+
+
+def test_fields_become_columns_and_absence_is_said(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.bar.set_fields("status, no.such")
+    wait_idle(qtbot)
+    assert panel.model.headers[:4] == ("_id", "Version", "status", "no.such")
+    found = cells(panel, row_of(panel, "K-204117"))
+    assert found["field:status"].text == '"active"'
+    assert found["field:no.such"].text == "not there"
+    assert field_names('{ "a.b": 1, c: 0, d: true }') == ["a.b", "d"]
+
+
+def test_a_refresh_keeps_selection_and_scroll(panel: BrowserPanel, qtbot: QtBot) -> None:
+    at = row_of(panel, "K-204117") + 20
+    panel.list.setCurrentIndex(panel.model.index(at, 0))
+    chosen = panel.row
+    panel.list.verticalScrollBar().setValue(300)
+    panel.refresh()
+    wait_idle(qtbot)
+    assert panel.row is not None
+    assert chosen is not None
+    assert panel.row.id == chosen.id
+    assert panel.list.verticalScrollBar().value() == 300
+
+
+def test_a_document_of_another_page_is_found_by_its_id(panel: BrowserPanel, qtbot: QtBot, session: Session) -> None:
+    panel.show_page(3)
+    wait_idle(qtbot)
+    far = panel.model.rows[7].id
+    panel.show_page(0)
+    wait_idle(qtbot)
+    panel.select(far)
+    wait_idle(qtbot)
+    assert panel.row is not None
+    assert panel.row.id == far
+
+
+def test_choosing_a_row_is_told_and_enter_opens_it(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.list.setFocus()
+    with qtbot.waitSignal(panel.chosen) as chosen:
+        qtbot.keyClick(panel.list, Qt.Key.Key_Down)
+    with qtbot.waitSignal(panel.open_asked) as opened:
+        qtbot.keyClick(panel.list, Qt.Key.Key_Return)
+    assert opened.args == [chosen.args[0].id]
+
+
+def test_filters_that_ran_are_offered_again_and_can_be_forgotten(panel: BrowserPanel, qtbot: QtBot) -> None:
+    for filter in ('{ "status": "active" }', '{ "status": "lapsed" }', '{ "status": "active" }'):
+        panel.bar.set_filter(filter)
+        panel.bar.run_button.click()
+        wait_idle(qtbot)
+    assert panel.bar.past() == ['{ "status": "active" }', '{ "status": "lapsed" }']
+    panel.bar._forget()
+    assert panel.bar.past() == []
+
+
+def test_the_switch_for_any_version_is_there_only_where_there_are_versions(session: Session, qtbot: QtBot) -> None:
+    assert shown(session, NS, qtbot).bar._any.isVisible()
+    assert not shown(session, "insurance.agents", qtbot).bar._any.isVisible()
+
+
+def test_in_any_version_more_documents_match(panel: BrowserPanel, qtbot: QtBot) -> None:
+    filter = '{ "_id": "K-204117", "billing.interval": "yearly" }'
+    panel.set_filter(filter)
+    wait_idle(qtbot)
+    assert panel.states.kind == "empty"
+    panel.set_filter('{ "v": 40 }')
+    wait_idle(qtbot)
+    now = panel.page
+    panel.bar._any.click()
+    wait_idle(qtbot)
+    assert now is not None
+    assert panel.page is not None
+    assert [row.id.python() for row in now.rows] == ["K-208201"]
+    assert "K-208201" in [row.id.python() for row in panel.page.rows]
+    assert "K-118240" in [row.id.python() for row in panel.page.rows]
+
+
+def test_documents_can_be_read_as_json(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.show_json(True)
+    wait_idle(qtbot)
+    assert panel.json.isVisible()
+    assert '"_id": "K-204117"' in panel.json.toPlainText()
+    panel.show_json(False)
+    assert panel.list.isVisible()
+
+
+def test_the_menu_copies_id_and_document(panel: BrowserPanel) -> None:
+    row = panel.model.rows[row_of(panel, "K-204117")]
+    menu = panel.menu_for(row)
+    by_text = {action.text(): action for action in menu.actions()}
+    by_text["Copy the id"].trigger()
+    assert QGuiApplication.clipboard().text() == "K-204117"
+    by_text["Copy as Extended JSON"].trigger()
+    assert '"_id": "K-204117"' in QGuiApplication.clipboard().text()
+
+
+def test_an_id_stays_on_the_clipboard_though_a_large_copy_begun_before_it_ends_later(
+    panel: BrowserPanel, qtbot: QtBot
+) -> None:
+    gate = threading.Event()
+    copying.copy(panel, None, lambda: "large" if gate.wait(10) else "")
+    menu = panel.menu_for(panel.model.rows[row_of(panel, "K-204117")])
+    {action.text(): action for action in menu.actions()}["Copy the id"].trigger()
+    gate.set()
+    wait_idle(qtbot)
+    assert QGuiApplication.clipboard().text() == "K-204117"
+
+
+def test_opening_the_menu_writes_no_document_out(panel: BrowserPanel, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = panel.model.rows[row_of(panel, "K-204117")]
+    written: list[bytes] = []
+    monkeypatch.setattr(text, "to_text", lambda raw, *_: written.append(raw) or "it")
+    menu = panel.menu_for(row)
+    assert not written  # one of 15 MB takes two seconds
+    {action.text(): action for action in menu.actions()}["Copy as Extended JSON"].trigger()
+    assert written == [row.raw]
+
+
+def test_a_document_that_does_not_decode_is_listed_and_says_so(qtbot: QtBot, tmp_path: Path, home: Path) -> None:
+    good = bson.encode({"_id": 1, "name": "Ada"})
+    bad = bytearray(bson.encode({"_id": 2, "name": "Bob"}))
+    bad[-8:-1] = b"\xff" * 7
+    (tmp_path / "people.bson").write_bytes(good + bytes(bad))
+    with Session.open(str(tmp_path / "people.bson")) as session:
+        ns = next(info.ns for info in session.collections())
+        panel = shown(session, ns, qtbot)
+        found = [cells(panel, row)["health"] for row in range(len(panel.model.rows))]
+        assert [[badge.text for badge in cell.badges] for cell in found] == [[], ["Does not decode"]]
+
+
+def test_a_collection_that_is_gone_says_so_and_offers_to_try_again(session: Session, qtbot: QtBot) -> None:
+    made = BrowserPanel(session, "insurance.nowhere")
+    qtbot.addWidget(made)
+    made.show()
+    wait_idle(qtbot, lambda: made.states.kind != "content")
+    assert made.states.kind in ("failed", "empty")
+    assert "nowhere" in made.states.state.title + made.states.state.help
+
+
+def test_columns_that_were_sized_stay_so(panel: BrowserPanel, session: Session, qtbot: QtBot) -> None:
+    key = f"widths/{','.join(panel.model.columns)}"
+    preferences.remember(key, {"id": 222})
+    again = shown(session, NS, qtbot)
+    assert again.list.header().sectionSize(0) == 222

@@ -1,0 +1,678 @@
+"""The diff panel: changes by key and button, what stands in place of rows, copying, restoring, large documents."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from bson import ObjectId
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from pytestqt.qtbot import QtBot
+
+from gui.parts.differences.diff_grouping import Plan
+from gui.parts.differences.diff_model import FIELD, SYMBOL, A, B
+from gui.style import preferences, theme
+from gui.style.cells import CELL, Cell
+from gui.tasks import tasks
+from gui.views.compare import diff_panel, ignored_paths
+from gui.views.compare.diff_panel import DiffPanel, restorable
+from gui.views.compare.hidden_sheet import HiddenSheet
+from model.errors import NotFound
+from model.records import Version
+from model.session import Comparison
+from model.values import canonical
+from model.values.canonical import Value
+from tests.gui.fake_session import ID, UNREACHABLE, Told, compared, number, told
+from tests.gui.parts.test_diff_model import walk
+
+
+class Shown:
+    """A shown panel over versions with these contents, v1 first; the last is the current one."""
+
+    def __init__(self, qtbot: QtBot, *contents: dict[str, Any]) -> None:
+        self.source = Told({ID: []})
+        self.qtbot = qtbot
+        for n, content in enumerate(contents, 1):
+            one = told(n, stored="document" if n == len(contents) else "archive", current=n == len(contents))
+            self.source.histories[ID].insert(0, one)
+            self.source.contents[one.v] = canonical.encode(content)
+        self.panel = DiffPanel(self.source.as_session(), "insurance.contracts")
+        self.panel.set_ab_choices(self.source.histories[ID])
+        qtbot.addWidget(self.panel)
+        self.panel.resize(1167, 420)
+        self.panel.show()
+
+    def one(self, n: int) -> Version:
+        """A version by its number."""
+        return next(v for v in self.source.histories[ID] if v.v == number(n))
+
+    def compare(self, a: int | None, b: int) -> None:
+        """Compare two versions and wait for the rows."""
+        self.panel.compare(ID, None if a is None else self.one(a), self.one(b))
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until nothing runs."""
+        self.qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+
+    def bars(self) -> list[str]:
+        """The fields of the rows with the accent bar."""
+        model = self.panel.model
+        found, stack = [], [model.index(row, 0) for row in range(model.rowCount())]
+        while stack:
+            index = stack.pop()
+            cell = index.siblingAtColumn(SYMBOL).data(CELL)
+            if isinstance(cell, Cell) and cell.bar:
+                found.append(str(index.siblingAtColumn(FIELD).data()))
+            stack.extend(model.index(row, 0, index) for row in range(model.rowCount(index)))
+        return found
+
+
+class Painted(QObject):
+    """What of a widget is painted from now on."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.region = QRegion()
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.region += event.region()
+        return False
+
+    def whole(self, rect: QRect) -> bool:
+        """Whether all of a rectangle was."""
+        return QRegion(rect).subtracted(self.region).isEmpty()
+
+
+@pytest.fixture
+def shown(qtbot: QtBot) -> Shown:
+    made = Shown(
+        qtbot,
+        {"a": 1, "p": {"net": 1, "gross": 2, "x": 0}, "r": [{"_id": 1}, {"_id": 2}], "t": "yes"},
+        {"a": 1, "p": {"net": 5, "gross": 6, "x": 0}, "r": [{"_id": 1}], "t": "no", "new": True},
+    )
+    made.compare(1, 2)
+    return made
+
+
+def test_it_counts_the_changes_and_stands_on_the_first(shown: Shown) -> None:
+    panel = shown.panel
+    assert panel.counts.words == ["1 added", "1 removed", "3 changed"]
+    assert panel.tools.position.text() == "Change 1 of 5"
+    assert shown.bars() == ["net"]
+    assert not panel.up.isEnabled()
+    headers = [panel.model.headerData(n, Qt.Orientation.Horizontal) for n in (A, B)]
+    assert headers == ["A   v1, 13 Mar 2024 09:00", "B   v2, current, 14 Mar 2024 09:00"]
+
+
+def test_parents_with_changes_stand_open(shown: Shown) -> None:
+    table, model = shown.panel.table, shown.panel.model
+    opened = {
+        str(model.index(row, FIELD).data()): table.isExpanded(model.index(row, 0)) for row in range(model.rowCount())
+    }
+    assert opened == {"p": True, "r": True, "t": False, "new": False, "3 unchanged fields": False}
+
+
+def test_keys_and_buttons_lead_through_the_changes(shown: Shown) -> None:
+    panel = shown.panel
+    shown.qtbot.mouseClick(panel.down, Qt.MouseButton.LeftButton)
+    assert shown.bars() == ["gross"]
+    for _ in range(3):
+        shown.qtbot.keyClick(panel.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ControlModifier)
+    assert panel.tools.position.text() == "Change 5 of 5"
+    assert shown.bars() == ["new"]
+    assert not panel.down.isEnabled()
+    panel.next_change()
+    assert panel.tools.position.text() == "Change 5 of 5"
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
+    assert shown.bars() == ["t"]
+
+
+def test_a_click_on_a_changed_row_makes_it_the_current_change(shown: Shown) -> None:
+    panel = shown.panel
+    index = panel.model.go(3)
+    panel.model.go(0)
+    where = panel.table.visualRect(index.siblingAtColumn(B)).center()
+    shown.qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert panel.tools.position.text() == "Change 4 of 5"
+
+
+def test_the_next_change_is_the_one_after_the_row_that_the_arrows_are_at(shown: Shown) -> None:
+    panel = shown.panel
+    panel.table.setFocus()
+    for _ in range(3):  # past the array's own row
+        QTest.keyClick(panel.table, Qt.Key.Key_Down)
+    assert (shown.bars(), panel.tools.position.text()) == (["[1]"], "Change 3 of 5")
+    panel.next_change()
+    assert shown.bars() == ["t"]
+
+
+def test_the_ring_around_a_field_leaves_nothing_behind(shown: Shown) -> None:
+    table = shown.panel.table
+    table.setFocus()
+    shown.panel.next_change()
+    before = table.visualRect(table.currentIndex())
+    QApplication.processEvents()
+    painted = Painted(table.viewport())
+    shown.panel.next_change()
+    shown.qtbot.waitUntil(lambda: painted.whole(before))
+    assert painted.whole(before.adjusted(-4, 0, 0, 0))
+
+
+def test_a_change_out_of_sight_comes_to_the_middle(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {f"f{n}": 0 for n in range(200)}, {f"f{n}": 1 for n in range(200)})
+    shown.compare(1, 2)
+    table = shown.panel.table
+    while not table.verticalScrollBar().value():
+        shown.panel.next_change()
+    assert table.visualRect(table.currentIndex()).bottom() < table.viewport().height() * 0.7
+
+
+def test_all_fields_can_be_shown_and_the_current_change_stays(shown: Shown) -> None:
+    shown.panel.next_change()
+    shown.panel.only.setChecked(False)
+    assert shown.bars() == ["gross"]
+    names = [shown.panel.model.index(row, FIELD).data() for row in range(shown.panel.model.rowCount())]
+    assert names == ["a", "p", "r", "t", "new"]
+    shown.panel.only.setChecked(True)
+    assert shown.bars() == ["gross"]
+
+
+def test_equal_versions_say_so_and_can_still_be_read(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1}, {"a": 1})
+    shown.compare(1, 2)
+    panel = shown.panel
+    assert panel._stack.state.title == "v1 and v2 are the same"
+    assert panel.tools.position.text() == ""
+    panel.only.setChecked(False)
+    assert panel.table.isVisible()
+    assert panel.model.index(0, FIELD).data() == "a"
+
+
+def test_the_only_version_has_nothing_to_be_compared_with(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1})
+    shown.compare(None, 1)
+    assert shown.panel._stack.state.title == "v1 is the only version"
+    assert shown.panel.box_b.isEnabled()
+    assert not shown.panel.box_a.isEnabled()  # an empty box that offers nothing
+    assert not shown.panel.swap.isEnabled()
+    assert not shown.panel.restore.isEnabled()
+    shown.panel.only.setChecked(False)
+    assert shown.panel.model.index(0, B).data() == "1"
+
+
+def test_a_failure_takes_the_place_of_the_rows_and_can_be_tried_again(shown: Shown) -> None:
+    shown.source.fails = NotFound("There is no version 2 any more; refresh the list.")
+    shown.compare(1, 2)
+    assert shown.panel._stack.state.title == "These versions could not be compared"
+    shown.source.fails = None
+    shown.panel._again()
+    shown.settle()
+    assert shown.panel.table.isVisible()
+
+
+def test_without_a_connection_what_was_compared_stays(shown: Shown) -> None:
+    shown.source.fails = UNREACHABLE
+    shown.compare(2, 1)
+    assert shown.panel.table.isVisible()
+    assert shown.bars() == ["net"]
+    assert shown.panel.box_a.version is not None
+    assert shown.panel.box_a.version.v == number(1)
+
+
+def test_old_rows_stay_while_new_ones_are_made(shown: Shown) -> None:
+    seen: list[int] = []
+    shown.source.on_compare = lambda: seen.append(shown.panel.model.rowCount())
+    shown.compare(2, 1)
+    assert seen == [5]
+    assert shown.panel.box_a.version == shown.one(2)
+
+
+def test_the_boxes_offer_every_version_that_is_there(shown: Shown) -> None:
+    shown.panel.set_ab_choices([*shown.source.histories[ID], told(0, state="missing")])
+    assert shown.panel.box_a.count() == 2
+    assert shown.panel.box_a.itemText(0) == "v2   current, 14 Mar 2024 09:00"
+    asked: list[tuple[object, object]] = []
+    shown.panel.ab_chosen.connect(lambda a, b: asked.append((a, b)))
+    shown.panel.box_a.activated.emit(0)
+    shown.panel.swap.click()
+    assert asked == [(number(2), number(2)), (number(2), number(1))]
+
+
+def test_a_box_drops_down_at_once_however_many_versions_there_are(shown: Shown) -> None:
+    many = [told(n, stored="document", current=n == 100_000) for n in range(100_000, 0, -1)]
+    shown.panel.set_ab_choices(many)
+    box = shown.panel.box_a
+    box.setFocus()
+    box.showPopup()
+    popup = box._popup
+    assert popup is not None
+    assert popup.isVisible()
+    assert popup.currentIndex().row() == 99_999
+    picked: list[Version] = []
+    box.picked.connect(picked.append)
+    shown.qtbot.keyClick(popup, Qt.Key.Key_Home)
+    shown.qtbot.keyClick(popup, Qt.Key.Key_Return)
+    assert [one.v for one in picked] == [number(100_000)]
+    box.showPopup()
+    assert box._popup is not None
+    shown.qtbot.keyClick(box._popup, Qt.Key.Key_Escape)
+    assert len(picked) == 1
+
+
+def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> None:
+    panel = shown.panel
+    panel.table.setFocus()
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
+    shown.settle()
+    assert panel.value.isVisible()
+    assert panel.value._title.text() == "p.net"
+    assert (panel.value.left.text.toPlainText(), panel.value.right.text.toPlainText()) == ("1", "5")
+    panel.next_change()
+    shown.settle()
+    assert panel.value.left.text.toPlainText() == "2"
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
+    assert not panel.value.isVisible()
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
+    shown.qtbot.keyClick(panel.table, Qt.Key.Key_Escape)
+    assert not panel.value.isVisible()
+
+
+def test_after_a_change_is_hidden_the_one_behind_it_is_the_next(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, dict.fromkeys("abcd", 1), dict.fromkeys("abcd", 2))
+    shown.compare(1, 2)
+    for _ in range(2):
+        shown.panel.next_change()
+    assert shown.bars() == ["c"]
+    shown.panel.hide_path(("c",))
+    shown.settle()
+    assert shown.bars() == ["d"]
+    shown.panel.show_again(None)
+    shown.settle()
+    shown.compare(2, 1)
+    assert shown.bars() == ["a"]  # another comparison begins at its first change
+
+
+def test_from_a_row_without_a_change_the_changes_beside_it_are_reached(qtbot: QtBot) -> None:
+    old: dict[str, Any] = {"a": 1, "b": {"x": 1, "y": 1, "z": 1}, "c": 1, "d": 1}
+    shown = Shown(qtbot, old, {**old, "a": 2, "b": {"x": 1, "y": 2, "z": 1}, "d": 2})
+    panel, model = shown.panel, shown.panel.model
+    shown.compare(1, 2)
+    panel.only.setChecked(False)
+    at = {str(index.siblingAtColumn(FIELD).data()): index.siblingAtColumn(FIELD) for index in walk(model)}
+    for row, before, after in (("b", "a", "y"), ("x", "a", "y"), ("z", "y", "d"), ("c", "y", "d")):
+        for call, name in ((panel.previous_change, before), (panel.next_change, after)):
+            panel.table.setCurrentIndex(at[row])
+            call()
+            assert shown.bars() == [name], row
+
+
+def actions(menu: QMenu) -> dict[str, Any]:
+    return {action.text(): action for action in menu.actions() if action.text()}
+
+
+def test_path_values_and_changes_can_be_copied(shown: Shown) -> None:
+    node = shown.panel.model.node(shown.panel.model.go(0))
+    assert node is not None
+    menu = shown.panel.menu(node)
+    found, clipboard = actions(menu), QGuiApplication.clipboard()
+    found["Copy path"].trigger()
+    assert clipboard.text() == "p.net"
+    found["Copy value of B"].trigger()
+    assert json.loads(clipboard.text()) == {"$numberInt": "5"}
+    found["Copy this change"].trigger()
+    assert json.loads(clipboard.text()) == {
+        "op": "replace", "path": ["p", "net"], "from": {"$numberInt": "1"}, "to": {"$numberInt": "5"},
+    }  # fmt: skip
+    found["Copy the diff as JSON rows"].trigger()
+    shown.settle()
+    assert [json.loads(line)["op"] for line in clipboard.text().splitlines()] == [
+        "replace", "replace", "remove", "replace", "add",
+    ]  # fmt: skip
+    menu.deleteLater()
+
+
+def test_copy_takes_the_whole_value_under_the_cursor_not_what_is_drawn_of_it(qtbot: QtBot) -> None:
+    old, new = "long " * 200, "long " * 199 + "short"
+    shown = Shown(qtbot, {"said": old, "gone": 1}, {"said": new})
+    shown.compare(1, 2)
+    model, table = shown.panel.model, shown.panel.table
+    rows = {str(index.siblingAtColumn(FIELD).data()): index for index in walk(model)}
+
+    def copied(field: str, column: int) -> str:
+        QGuiApplication.clipboard().setText("what was there before")
+        table.setCurrentIndex(rows[field].siblingAtColumn(column))
+        QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+        return QGuiApplication.clipboard().text()
+
+    assert copied("said", A) == old
+    assert copied("said", B) == new
+    assert copied("said", FIELD) == "said"
+    assert copied("gone", B) == "what was there before"
+    shown.panel.set_inline(True)
+    assert copied("said", A) == new
+    assert json.loads(copied("gone", A)) == {"$numberInt": "1"}
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [
+        ("Copy the diff as text", "~ p.net: 1 -> 5\n~ p.gross: 2 -> 6\n- r[1]"),
+        ("Copy the diff as JSON Patch", '[{"op": "replace", "path": "/p/net", "value": 5}, '),
+        ("Copy the diff as DeepDiff has it", '{"dictionary_item_added": {"root'),
+    ],
+)
+def test_the_whole_diff_is_copied_as_text_and_as_a_patch(shown: Shown, form: str, begins: str) -> None:
+    actions(shown.panel.tools.copies)[form].trigger()
+    shown.settle()
+    assert QGuiApplication.clipboard().text().startswith(begins)
+
+
+# --- in one column
+
+
+def cells(shown: Shown, column: int) -> dict[str, Cell]:
+    """The cells of a column by their fields."""
+    model = shown.panel.model
+    found, stack = {}, [model.index(row, 0) for row in range(model.rowCount())]
+    while stack:
+        index = stack.pop()
+        cell = index.siblingAtColumn(column).data(CELL)
+        assert isinstance(cell, Cell)
+        found[str(index.siblingAtColumn(FIELD).data())] = cell
+        stack.extend(model.index(row, 0, index) for row in range(model.rowCount(index)))
+    return found
+
+
+def test_both_values_stand_in_one_column_where_that_is_wanted(shown: Shown, qtbot: QtBot) -> None:
+    panel = shown.panel
+    panel.inline.click()
+    middle = panel.inline.grab().toImage()
+    assert middle.pixelColor(5, 5).name() == theme.colour("sel").name()  # it is seen to be pressed
+    assert panel.table.isColumnHidden(B)
+    inline = cells(shown, A)
+    assert inline["net"].text == "1  →  5"
+    assert [span.text for span in inline["net"].spans if span.struck] == ["1"]
+    assert inline["[1]"].spans[0].struck
+    assert (inline["new"].text, inline["new"].ground) == ("true", "addT")
+    assert inline["r"].text == "[ 2 ]  →  [ 1 ]"
+    assert inline["net"].accessible == "1 became 5"
+    header = panel.table.header()
+    widths = sum(header.sectionSize(n) for n in range(5) if not header.isSectionHidden(n))
+    assert widths == panel.table.viewport().width()
+    again = Shown(qtbot, {"a": 1}, {"a": 2})
+    again.compare(1, 2)
+    assert again.panel.inline.isChecked()  # remembered
+    again.panel.inline.click()
+    assert not again.panel.table.isColumnHidden(B)
+    assert cells(again, B)["a"].text == "2"
+
+
+def test_what_two_texts_share_is_said_once(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"t": "Roof redone 2019. Call ahead."}, {"t": "Roof redone 2024. Call first."})
+    shown.compare(1, 2)
+    shown.panel.inline.click()
+    spans = cells(shown, A)["t"].spans
+    assert "".join(s.text for s in spans if not s.struck) == '"Roof redone 2024. Call first."'
+    assert "".join(s.text for s in spans if s.mark != "addS") == '"Roof redone 2019. Call ahead."'
+
+
+@pytest.mark.parametrize("more", [0, 3000])
+def test_in_one_column_a_long_value_shows_what_came_as_well_as_what_went(qtbot: QtBot, more: int) -> None:
+    words = " ".join(f"Sentence {n} says that it was found sound." for n in range(60))
+    old, new = words.replace("4 says", "4 told"), words.replace("4 says", "4 mentioned") + "x" * more
+    data = bytes(range(250)) * 4
+    shown = Shown(qtbot, {"t": old, "b": data}, {"t": new, "b": data[:20] + b"\xff" + data[21:] + b"!" * more})
+    shown.compare(1, 2)
+    shown.panel.inline.click()
+    for name, gone, came in (("t", "told", "mentioned"), ("b", "14", "ff")):
+        spans = cells(shown, A)[name].spans
+        at = next(i for i, span in enumerate(spans) if span.text == gone)
+        assert (spans[at].struck, spans[at + 1].text, spans[at + 1].mark) == (True, came, "addS")
+        assert sum(len(span.text) for span in spans[:at]) < 80
+
+
+# --- hidden fields
+
+
+def test_a_path_can_be_hidden_and_shown_again(shown: Shown, qtbot: QtBot) -> None:
+    panel = shown.panel
+    node = panel.model.node(panel.model.go(0))
+    assert node is not None
+    menu = panel.menu(node)
+    actions(menu)["Hide p.net"].trigger()
+    shown.settle()
+    assert panel.tools.position.text() == "Change 1 of 4"
+    assert panel.tools.hidden.text() == "1 hidden"
+    assert "p.gross" in cells(shown, A)  # the only change that is left there
+    again = Shown(qtbot, {"p": {"net": 1}}, {"p": {"net": 2}})
+    again.compare(1, 2)
+    assert again.panel._stack.state.title == "v1 and v2 differ in hidden fields only"
+    again.panel.show_hidden()
+    sheet = again.panel.findChild(HiddenSheet)
+    assert sheet is not None
+    sheet.rows[("p", "net")].click()
+    again.settle()
+    assert again.panel.tools.position.text() == "Change 1 of 1"
+    assert not again.panel.tools.hidden.isVisible()
+    menu.deleteLater()
+
+
+def test_a_hidden_field_of_elements_is_hidden_in_all_of_them_and_nothing_else_shifts(qtbot: QtBot) -> None:
+    shown = Shown(
+        qtbot,
+        {"r": [{"_id": n, "seen": 0, "v": n} for n in range(4)]},
+        {"r": [{"_id": 9, "v": 9}, *({"_id": n, "seen": 1, "v": n + n % 2} for n in range(4))]},
+    )
+    shown.compare(1, 2)
+    shown.panel.hide_path(("r", 2, "seen"))
+    shown.settle()
+    assert shown.panel.tools.hidden.text() == "4 hidden"
+    assert [op.path for op in shown.panel.model.plan.changes] == [("r", 0), ("r", 1, "v"), ("r", 3, "v")]  # type: ignore[union-attr]
+    shown.panel.only.setChecked(False)
+    model = shown.panel.model
+    for n in range(3):
+        node = model.node(model.go(n))
+        assert node is not None
+        assert not node.is_hidden
+    hidden = [index for index in walk(model) if (node := model.node(index)) is not None and node.kind == "hidden"]
+    assert len(hidden) == 4
+    for index in hidden:
+        node = model.node(index)
+        assert node is not None
+        assert (node.value("a"), node.value("b")) == (Value.of(0), Value.of(1))
+        assert model.number_of(index) is None
+
+
+def test_an_element_is_restored_with_its_array_where_the_current_version_was_not_compared(qtbot: QtBot) -> None:
+    riders = [{"_id": 1, "x": 1}, {"_id": 2, "x": 2}]
+    later = [{"_id": 9, "x": 0}, {"_id": 1, "x": 1}, {"_id": 2, "x": 5}]  # at the old place stands another one now
+    shown = Shown(qtbot, {"r": riders, "n": 1}, {"r": later[1:], "n": 2}, {"r": later, "n": 2})
+    asked: list[object] = []
+    shown.panel.restore_asked.connect(lambda *all: asked.append(all[2]))
+    for a, b in ((1, 2), (1, 3)):
+        shown.compare(a, b)
+        for row in walk(shown.panel.model):
+            node = shown.panel.model.node(row)
+            if node is not None and node.op is not None and node.path[-1] in ("x", "n"):
+                found = actions(shown.panel.menu(node))
+                next(each for name, each in found.items() if name.startswith("Restore ")).trigger()
+    assert asked == [[("r",)], [("n",)], [("r",)], [("n",)]]
+
+
+def test_restore_asks_for_all_of_a_or_for_one_field(shown: Shown) -> None:
+    asked: list[tuple[object, object, object]] = []
+    shown.panel.restore_asked.connect(lambda *all: asked.append(all))
+    shown.panel.restore.click()
+    node = shown.panel.model.node(shown.panel.model.go(0))
+    assert node is not None
+    menu = shown.panel.menu(node)
+    actions(menu)["Restore p.net from A…"].trigger()
+    assert asked == [(ID, number(1), None), (ID, number(1), [("p", "net")])]
+    menu.deleteLater()
+
+
+def test_while_another_document_is_read_nothing_of_it_is_restored(shown: Shown) -> None:
+    asked: list[object] = []
+    shown.panel.restore_asked.connect(lambda id, *rest: asked.append(id))
+    other = Value.of("K-204118")
+    shown.source.histories[other] = shown.source.histories[ID]
+    shown.panel.compare(other, shown.one(1), shown.one(2))
+    shown.panel.restore.click()
+    shown.settle()
+    shown.panel.restore.click()
+    assert asked == [ID, other]
+
+
+def test_an_element_that_came_or_went_is_restored_with_its_array(shown: Shown) -> None:
+    paths = []
+    for n in range(5):
+        node = shown.panel.model.node(shown.panel.model.go(n))
+        assert node is not None
+        paths.append(restorable(node))
+    assert paths == [("p", "net"), ("p", "gross"), ("r",), ("t",), ("new",)]
+
+
+def test_elements_that_stand_elsewhere_are_restored_with_their_array(qtbot: QtBot) -> None:
+    ids = [ObjectId() for _ in range(3)]
+    before = [{"_id": ids[0], "n": 1}, {"_id": ids[1], "n": 2}]
+    after = [{"_id": ids[2], "n": 0}, {"_id": ids[0], "n": 1}, {"_id": ids[1], "n": 3}]
+    shown = Shown(qtbot, {"r": before}, {"r": after})
+    shown.compare(1, 2)
+    node = shown.panel.model.node(shown.panel.model.go(1))
+    assert node is not None
+    assert (node.path_a, node.path_b) == (("r", 1, "n"), ("r", 2, "n"))
+    assert restorable(node) == ("r",)
+
+
+def test_restore_is_off_where_it_cannot_be_done_and_says_why(shown: Shown) -> None:
+    shown.source.read_only = True
+    shown.compare(1, 2)
+    assert not shown.panel.restore.isEnabled()
+    assert shown.panel.restore.toolTip() == "This connection is read-only."
+    shown.source.read_only = False
+    shown.compare(2, 1)
+    assert shown.panel.restore.toolTip() == "A is the current version; choose an earlier one."
+
+
+def test_dates_follow_the_chosen_zone_at_once(qtbot: QtBot) -> None:
+    when = dt.datetime(2026, 11, 3, 9, 14, tzinfo=dt.UTC)
+    shown = Shown(qtbot, {"d": when}, {"d": when + dt.timedelta(hours=1)})
+    shown.compare(1, 2)
+    assert shown.panel.model.index(0, A).data() == "2026-11-03 10:14 CET"
+    preferences.put("zone", "Asia/Tokyo")
+    assert shown.panel.model.index(0, A).data() == "2026-11-03 18:14 JST"
+
+
+def test_a_comparison_that_is_there_is_shown_without_reading(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1})
+    shown.panel.show_comparison(compared({"x": 1}, {"x": 2}))
+    shown.settle()
+    assert shown.panel.model.index(0, FIELD).data() == "x"
+
+
+def test_nothing_is_left_after_clearing(shown: Shown) -> None:
+    shown.panel.clear()
+    assert shown.panel.model.rowCount() == 0
+    assert shown.panel.counts.words == []
+    assert shown.panel._stack.state.title == "Nothing is compared yet"
+
+
+def test_columns_keep_what_a_person_gave_them(shown: Shown, qtbot: QtBot) -> None:
+    header = shown.panel.table.header()
+    header.resizeSection(FIELD, 400)
+    assert sum(header.sectionSize(n) for n in range(5)) == shown.panel.table.viewport().width()
+    again = Shown(qtbot, {"a": 1}, {"a": 2})
+    again.compare(1, 2)
+    assert abs(again.panel.table.header().sectionSize(FIELD) - 400) < 8
+
+
+def test_rows_of_a_long_list_come_as_it_is_scrolled(qtbot: QtBot) -> None:
+    before = [{"_id": n, "v": 0, "w": 0} for n in range(2000)]
+    shown = Shown(qtbot, {"list": before, "z": 0}, {"list": [{"_id": n, "v": 1, "w": 1} for n in range(2000)], "z": 1})
+    shown.compare(1, 2)
+    panel = shown.panel
+    inner = panel.model.index(0, 0)
+    first = panel.model.rowCount(inner)
+    assert first < 500
+    bar = panel.table.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    qtbot.waitUntil(lambda: panel.model.rowCount(inner) > first, timeout=5000)
+    index = panel.model.go(3999)
+    assert index.siblingAtColumn(FIELD).data() == "w"
+
+
+def test_large_documents_are_compared_elsewhere_and_few_rows_are_made(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = [{"_id": n, "name": f"{n:08d}" * 12, "deep": {"a": n, "b": "x" * 40}} for n in range(15_000)]
+    shown = Shown(qtbot, {"items": items}, {"items": [*items[:9000], {**items[9000], "name": "other"}, *items[9001:]]})
+    threads: list[int] = []
+    made = diff_panel.plan
+
+    def watched(*given: Any) -> Plan:
+        threads.append(threading.get_ident())
+        return made(*given)
+
+    monkeypatch.setattr(diff_panel, "plan", watched)
+    shown.source.on_compare = lambda: threads.append(threading.get_ident())
+    shown.compare(1, 2)
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+    model = shown.panel.model
+    assert model.index(0, FIELD).data() == "items[9000].name"
+    assert model.index(1, FIELD).data() == "15,001 unchanged fields"
+    shown.panel.only.setChecked(False)
+    inner = model.index(0, 0)
+    assert [model.index(row, FIELD, inner).data() for row in (99, 100, 101)] == [
+        "[99]", "8,900 unchanged fields", "[9000]",
+    ]  # fmt: skip
+    assert model.rowCount(inner) < 1000
+
+
+def test_versions_without_content_are_no_crash(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1})
+    pair = compared({"x": 1}, {"x": 2})
+    broken = Comparison(told(1), pair.b, pair.diff)
+    shown.panel.show_comparison(broken)
+    shown.settle()
+    assert shown.panel._stack.state.title == "These versions could not be compared"
+
+
+def test_showing_a_field_again_leaves_what_another_tab_has_hidden_meanwhile(shown: Shown) -> None:
+    panel = shown.panel
+    panel.hide_path(("t",))
+    shown.settle()
+    other = DiffPanel(shown.source.as_session(), "insurance.contracts")
+    shown.qtbot.addWidget(other)
+    other.hide_path(("new",))
+    panel.show_again(("t",))
+    shown.settle()
+    assert ignored_paths.kept(shown.source.source, "insurance.contracts").patterns == (("new",),)
+    assert panel.counts.words == ["1 removed", "3 changed"]
+    other.show_hidden()
+    (listed,) = other.findChildren(HiddenSheet)
+    assert list(listed.rows) == [("new",)]
+    listed.reject()
+
+
+def test_the_only_version_says_why_it_cannot_be_shown(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1})
+    (one,) = shown.source.histories[ID]
+    damaged = replace(one, state="damaged", detail="its delta does not decode")
+    shown.source.histories[ID] = [damaged]
+    shown.source.contents[one.v] = None  # type: ignore[assignment]
+    shown.panel.compare(ID, None, damaged)
+    shown.settle()
+    said = shown.panel._stack.state
+    assert said._title.text() == "This version could not be shown"
+    assert said._help.text() == "v1 cannot be shown: its delta does not decode."

@@ -1,0 +1,301 @@
+"""The clean-up of pending tokens in a real window over the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from gui.messages import Question
+from gui.pages.tool_pages import PendingPage
+from gui.views.tools.pending_panel import PendingPanel
+from gui.views.tools.token_question import OlderThan, to_type
+from gui.window.opening import Opened, Opening
+from model.errors import Cancelled
+from model.records import Checkpoint, PendingToken
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+from tests.gui.window.windows import new_window, wait_idle
+
+NS = "insurance.stats"
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    made = Session.open("sample:")
+    close = made.close
+    yield made
+    close()  # where a test has given it to a window too, that does not close it
+
+
+@pytest.fixture
+def panel(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> PendingPanel:
+    made = PendingPanel(session, NS)
+    qtbot.addWidget(made)
+    made.resize(1100, 760)
+    made.show()
+    idle()
+    return made
+
+
+def question(panel: PendingPanel) -> Question:
+    return next(asked for asked in panel.window().findChildren(Question) if asked.isVisible())
+
+
+def count(session: Session, id: str) -> object:
+    raw = session.version(NS, Value.of(id)).raw
+    assert raw is not None
+    counter = canonical.get(raw, ("count",))
+    return None if counter is None else counter.python()
+
+
+def test_old_tokens_are_ticked_and_young_ones_are_not(panel: PendingPanel) -> None:
+    rows = panel.model.rows
+    assert sum(row.stale for row in rows) == 5
+    young = [row for row in rows if not row.stale]
+    assert len(young) == 1
+    assert not panel.model.is_ticked(young[0])
+    assert panel.go.text() == "Finish 5 tokens"
+    assert "5 would be finished" in panel.report.text()
+    assert "1 left out, too young" in panel.report.text()
+
+
+def test_the_write_is_shown_before_anything_is_sent(panel: PendingPanel, session: Session) -> None:
+    assert "$pull" in panel.preview.code.toPlainText()
+    assert '"$ne"' in panel.preview.code.toPlainText()
+    assert not session.journal.entries()
+
+
+def test_finishing_asks_then_reports_each_and_undo_brings_the_tokens_back(
+    panel: PendingPanel, session: Session, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    chosen = panel.model.ticked()
+    before = {row.id: count(session, row.id.python()) for row in chosen}
+    panel.go.click()
+    question(panel).verb.click()
+    idle()
+    assert [end.kind for end in panel.model.ends.values()] == ["applied"] * 5
+    assert "5 finished" in panel.report.text()
+    for id in before:
+        tokens = sum(row.amount for row in chosen if row.id == id)
+        assert count(session, id.python()) == (before[id] or 0) + tokens
+    assert [token.stale for token in session.pending(NS)] == [False]
+    assert not panel.go.isEnabled()
+    entries = [end.entry for end in panel.model.ends.values() if end.entry is not None]
+    assert len(entries) == 5
+    panel._undo(entries)
+    idle()
+    assert {row.token for row in session.pending(NS) if row.stale} == {row.token for row in chosen}
+    assert {id: count(session, id.python()) or 0 for id in before} == {id: n or 0 for id, n in before.items()}
+
+
+def test_space_unticks_and_the_button_counts(panel: PendingPanel, qtbot: QtBot) -> None:
+    panel.list.setFocus()
+    at = next(i for i, row in enumerate(panel.model.rows) if panel.model.is_ticked(row))
+    panel.list.setCurrentIndex(panel.model.index(at, 0))
+    qtbot.keyClick(panel.list, Qt.Key.Key_Space)
+    assert panel.go.text() == "Finish 4 tokens"
+    qtbot.keyClick(panel.list, Qt.Key.Key_Space)
+    assert panel.go.text() == "Finish 5 tokens"
+
+
+def test_a_read_only_session_says_why_nothing_can_be_finished(
+    session: Session, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    session.read_only = True
+    made = PendingPanel(session, NS)
+    qtbot.addWidget(made)
+    idle()
+    assert not made.go.isEnabled()
+    assert "read-only" in made.go.toolTip()
+
+
+def test_a_collection_without_tokens_says_so(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> None:
+    assert [end.kind for end in session.finish([t for t in session.pending(NS) if t.stale])] == ["applied"] * 5
+    made = PendingPanel(session, NS)
+    qtbot.addWidget(made)
+    made.ages.setCurrentIndex(2)
+    idle()
+    assert made.states.state.title == "No token is that old"
+
+
+def young_row(panel: PendingPanel) -> PendingToken:
+    return next(row for row in panel.model.rows if not row.stale)
+
+
+def ask(panel: PendingPanel, which: str) -> Question:
+    (panel.go if which == "finish" else panel.drop).click()
+    return question(panel)
+
+
+@pytest.mark.parametrize("which", ["finish", "drop"])
+def test_a_young_token_is_touched_only_once_its_collection_has_been_typed(
+    panel: PendingPanel, session: Session, qtbot: QtBot, idle: Callable[[], None], which: str
+) -> None:
+    young = young_row(panel)
+    panel.model.tick(panel.model.rows, False)
+    panel.model.tick([young], True)
+    asked = ask(panel, which)
+    assert "inside the grace period" in asked.text
+    assert asked.field is not None
+    assert not asked.verb.isEnabled()
+    asked.field.setText("insurance.stat")
+    assert not asked.verb.isEnabled()
+    asked.field.setText(NS)
+    asked.verb.click()
+    idle()
+    assert [end.kind for end in panel.model.ends.values()] == ["applied"]
+    assert young.token not in [token.token for token in session.pending(NS)]
+
+
+def test_cancelling_the_question_writes_nothing(
+    panel: PendingPanel, session: Session, idle: Callable[[], None]
+) -> None:
+    panel.model.tick([young_row(panel)], True)
+    ask(panel, "finish").cancel.click()
+    idle()
+    assert not session.journal.entries()
+
+
+def test_dropping_leaves_the_total_and_undo_brings_the_tokens_back(
+    panel: PendingPanel, session: Session, idle: Callable[[], None]
+) -> None:
+    chosen = panel.model.ticked()
+    before = {row.id: count(session, str(row.id.python())) for row in chosen}
+    asked = ask(panel, "drop")
+    assert "5 in all" in asked.text
+    assert asked.verb.text() == "Drop 5 tokens"
+    assert asked.field is None
+    asked.verb.click()
+    idle()
+    assert "5 dropped" in panel.report.text()
+    assert {panel.model.verdict(row)[2] for row in chosen} == {"Dropped"}
+    assert {id: count(session, str(id.python())) for id in before} == before
+    assert [token.stale for token in session.pending(NS)] == [False]
+    panel._undo([end.entry for end in panel.model.ends.values() if end.entry is not None])
+    idle()
+    assert {token.token for token in session.pending(NS) if token.stale} == {row.token for row in chosen}
+
+
+def test_a_production_connection_asks_for_the_name_also_for_old_tokens(panel: PendingPanel) -> None:
+    panel.set_production(True)
+    asked = ask(panel, "finish")
+    assert asked.field is not None
+    asked.field.setText(NS)
+    assert asked.verb.isEnabled()
+
+
+def test_of_several_collections_the_number_is_typed() -> None:
+    from dataclasses import replace
+
+    with Session.open("sample:") as session:
+        token = next(iter(session.pending(NS)))
+    other = replace(token, ns="insurance.other")
+    assert to_type([token, other], production=True) == "2"
+    assert to_type([token] * 300, production=False) is None, "one document is not many"
+    many = [replace(token, id=Value.of(n)) for n in range(100)]
+    assert to_type(many, production=False) == NS
+
+
+def test_the_preview_says_what_finishing_and_dropping_each_do(
+    panel: PendingPanel, session: Session, idle: Callable[[], None]
+) -> None:
+    at = next(i for i, row in enumerate(panel.model.rows) if row.stale and row.counter is not None)
+    panel.list.setCurrentIndex(panel.model.index(at, 0))
+    idle()
+    row = panel.model.rows[at]
+    assert row.counter is not None
+    now = str(row.counter.python())
+    after = str(row.counter.python() + 1)
+    fields = {name: rest for name, *rest in panel.preview.model.rows}
+    assert fields["count"] == [now, after, now]
+    assert fields["pending"][1:] == ["", ""]
+    assert fields["applied"] == ["", fields["pending"][0], ""]
+    assert "$inc" in panel.preview.code.toPlainText()
+    panel.preview.dropping.click()
+    idle()
+    assert "$inc" not in panel.preview.code.toPlainText()
+    assert "will not be counted" in panel.preview.code.toPlainText()
+
+
+def test_the_preview_of_a_token_does_not_come_back_once_none_is_chosen(
+    panel: PendingPanel, idle: Callable[[], None]
+) -> None:
+    panel.preview.show_token(panel.model.rows[0])
+    panel.preview.show_token(None)  # before the first is worked out
+    idle()
+    assert not panel.preview.model.rows
+    assert panel.preview.code.toPlainText() == ""
+    assert not panel.preview._copy.isEnabled()
+
+
+def test_filters_narrow_the_list_and_what_is_finished(panel: PendingPanel) -> None:
+    panel.search.setText("calls")
+    assert {str(row.id.python()).split()[1] for row in panel.model.rows} == {"calls"}
+    assert panel.go.text() == "Finish 3 tokens"
+    panel.search.setText("nothing like it")
+    assert panel.states.state.title == "No token matches these filters"
+    panel._show_all()
+    panel.kinds.setCurrentIndex(2)
+    assert [row.stale for row in panel.model.rows] == [False]
+    panel.kinds.setCurrentIndex(0)
+    assert len(panel.model.rows) == 6
+
+
+def test_all_older_than_an_age_are_looked_at_and_then_finished(
+    panel: PendingPanel, session: Session, idle: Callable[[], None]
+) -> None:
+    panel.older.click()
+    sheet = next(each for each in panel.window().findChildren(OlderThan) if each.isVisible())
+    sheet.age.setText("soon")
+    assert not sheet.go.isEnabled()
+    sheet.age.setText("7 days")
+    assert sheet.go.text() == "Look at 5 tokens"
+    sheet.go.click()
+    assert question(panel).verb.text() == "Finish 5 tokens"
+    question(panel).verb.click()
+    idle()
+    assert [token.stale for token in session.pending(NS)] == [False]
+
+
+def test_an_age_that_reaches_into_the_grace_period_has_to_be_typed_for(panel: PendingPanel) -> None:
+    panel.older.click()
+    sheet = next(each for each in panel.window().findChildren(OlderThan) if each.isVisible())
+    sheet.age.setText("1m")
+    assert "inside the grace period" in sheet.said.text()
+    sheet.go.click()
+    assert question(panel).field is not None
+
+
+def test_stopping_leaves_the_rest_and_says_how_far_it_came(
+    panel: PendingPanel, session: Session, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Session.finish
+
+    def one_then_stop(self: Session, tokens: object, checkpoint: Checkpoint, confirmed: bool = False) -> object:
+        for at, outcome in enumerate(real(self, tokens, checkpoint, confirmed)):  # type: ignore[arg-type]
+            yield outcome
+            if at == 1:
+                raise Cancelled
+
+    monkeypatch.setattr(Session, "finish", one_then_stop)
+    ask(panel, "finish").verb.click()
+    idle()
+    assert "2 finished" in panel.report.text()
+    assert panel.go.text() == "Finish 3 tokens"
+
+
+def test_the_window_hands_on_that_a_connection_is_production(session: Session, qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    session.close = lambda: None  # type: ignore[method-assign]
+    window.connecting.opener.opened.emit(Opened(session, Opening(session.source, session.name, production=True)))
+    wait_idle(qtbot, lambda: window.desk.page is not None)
+    window.open_tool("pending")
+    wait_idle(qtbot)
+    page = window.desk.page
+    assert isinstance(page, PendingPage)
+    page.panel.go.click()
+    assert question(page.panel).field is not None

@@ -1,0 +1,320 @@
+"""The repair centre in the window: what is found, ticked, tried, written and taken back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import bson
+import pytest
+from bson import ObjectId
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from gui.messages import MessageArea, Question
+from gui.pages.repair_pages import RepairPage
+from gui.style import theme
+from gui.style.cells import full_width
+from gui.views.repair.item_list import SAID
+from gui.views.repair.repair_panel import RepairPanel
+from model.findings import Finding
+from model.localserver import LocalServer
+from model.localserver.sample import IndexSpec, build
+from model.localserver.sample.contracts import TOLD
+from model.repair.plan import Plan
+from model.session import Session
+from tests.gui.window.windows import new_window, open_sample, wait_idle
+
+CONTRACTS, HISTORY, STATS = "insurance.contracts", "insurance.contracts_history", "insurance.stats"
+TARIFFS, INVOICES, CLAIMS = "insurance.tariffs", "insurance.invoices", "insurance.claims"
+SHOWN = {CONTRACTS, HISTORY, STATS, TARIFFS, INVOICES, CLAIMS, "insurance.agents"}
+PHANTOMS = ("K-204120", "K-204133")
+PATIENCE = 60_000
+Part = tuple[str, list[IndexSpec], list[bytes]]
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[Part]:
+    """What the sample has of these kinds of damage, and few sound contracts: a scan of it takes a moment."""
+    made: list[Part] = []
+    for ns, indexes, raws in build():
+        if ns in SHOWN:
+            made.append((ns, indexes, [raw for raw in raws if ns not in (CONTRACTS, HISTORY) or _is_few(raw)]))
+    return made
+
+
+def _is_few(raw: bytes) -> bool:
+    """Whether a contract or a version of it is one of those whose story is told, or one of a few others."""
+    told = bson.decode(raw)
+    id = told.get("docId", told["_id"])
+    return id in TOLD or id == "K-204099" or id.startswith("K-20411")
+
+
+@pytest.fixture
+def server(parts: list[Part]) -> Iterator[LocalServer]:
+    with LocalServer() as made:
+        for ns, indexes, raws in parts:
+            made.load(ns, raws)
+            for keys, unique in indexes:
+                made.index(ns, keys, unique)
+        yield made
+
+
+@pytest.fixture
+def session(server: LocalServer) -> Iterator[Session]:
+    with Session.open(server.uri) as made:
+        yield made
+
+
+def shown(qtbot: QtBot, panel: RepairPanel) -> RepairPanel:
+    qtbot.addWidget(panel)
+    panel.resize(1340, 800)
+    panel.show()
+    qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running, timeout=PATIENCE)
+    return panel
+
+
+def phantoms(qtbot: QtBot, session: Session, production: bool = False) -> RepairPanel:
+    ids = [session.find_id(CONTRACTS, id) for id in PHANTOMS]
+    panel = shown(qtbot, RepairPanel(session, [CONTRACTS], ids, production))
+    choose(qtbot, panel, "A3")
+    return panel
+
+
+def choose(qtbot: QtBot, panel: RepairPanel, code: str) -> None:
+    panel.pane.tree.choose((code,))
+    idle(qtbot)
+
+
+def idle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+
+
+def click(qtbot: QtBot, button: object) -> None:
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    idle(qtbot)
+
+
+def found(session: Session, ns: str, code: str) -> list[Finding]:
+    return [each for each in session.scan([ns]) if isinstance(each, Finding) and each.code == code]
+
+
+def said(panel: RepairPanel, row: int) -> str:
+    return panel.model.said(panel.model.rows[row])[2]
+
+
+def test_fields_of_one_item_are_not_shown_under_the_next(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    preview, item = panel.preview, panel.item
+    assert item is not None
+    dry = panel.model.dry[item.no]
+    preview.put(item, dry, 0, 2)
+    preview.put(None, None, 0, 0)  # before they are compared
+    idle(qtbot)
+    assert preview.fields.count == 0
+    assert not preview.at_stake.isVisibleTo(preview)
+
+
+def test_each_item_says_what_its_repair_would_do(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    assert [said(panel, at) for at in range(2)] == ["Would be removed"] * 2
+    assert panel.go.text() == "Remove 2 phantom versions"
+    assert panel.go.isEnabled()
+    assert panel.report.text().startswith("2 would be removed  ")
+    assert panel._title.text() == "Phantom versions"
+    lines = panel.preview.lines.rows
+    assert [(line.op, line.place) for line in lines] == [
+        ("", "contracts"),
+        ("remove", "contracts_history"),
+        ("add", "quarantine"),
+    ]
+    assert panel.preview.fields.count > 0
+    table = panel.preview.table
+    before = table.visualRect(panel.preview.lines.index(1, 2))  # what is removed, beside what is not there afterwards
+    drawn = table.viewport().grab().toImage()
+    ink = [drawn.pixelColor(before.right() - back, before.top() + 2).name() for back in (0, 8)]
+    assert ink == [theme.colour("surface").name(), theme.colour("remT").name()]
+    panel.preview.writes.click()
+    assert "delete_one" in panel.preview.code.toPlainText()
+
+
+def test_what_a_writer_may_still_be_at_work_on_is_left_out_and_counted(
+    qtbot: QtBot, session: Session, server: LocalServer
+) -> None:
+    young = {"_id": "2026-11-21 calls", "kind": "calls", "count": 3, "pending": [ObjectId()], "applied": []}
+    server.load(STATS, [bson.encode(young)])
+    panel = shown(qtbot, RepairPanel(session, [STATS]))
+    choose(qtbot, panel, "T1")
+    assert [said(panel, at) for at in range(3)] == [
+        *["Would be finished"] * 2,
+        "Younger than the grace period: left out",
+    ]
+    assert "2 would be finished" in panel.report.text()
+    assert "1 left out, too young" in panel.report.text()
+    assert panel.go.text() == "Finish 2 tokens"
+
+
+def test_what_is_ticked_is_done_and_can_be_taken_back(qtbot: QtBot, session: Session) -> None:
+    before = {each.id: each.evidence for each in found(session, CONTRACTS, "A3")}
+    panel = phantoms(qtbot, session)
+    panel.list.setCurrentIndex(panel.model.index(1, 0))
+    QTest.keyClick(panel.list, Qt.Key.Key_Space)  # unticks it
+    assert panel.go.text() == "Remove 1 phantom version"
+    with qtbot.waitSignal(panel.repaired):
+        click(qtbot, panel.go)
+    idle(qtbot)
+    assert panel.model.ends[panel.model.rows[0].no].kind == "applied"
+    assert said(panel, 0) == "Removed"
+    assert "a copy is in insurance.quarantine" in panel.model.cell(panel.model.index(0, 5)).tip
+    assert "1 removed" in panel.report.text()
+    assert len(found(session, CONTRACTS, "A3")) == len(before) - 1
+    line = next(line for line in panel.findChildren(MessageArea)[0].lines if "repaired" in line.text)
+    click(qtbot, line.buttons[0])
+    idle(qtbot)
+    assert {each.id: each.evidence for each in found(session, CONTRACTS, "A3")} == before
+    assert [said(panel, at) for at in range(2)] == ["Would be removed"] * 2  # looked for anew
+    assert "Nothing has been written" in panel._note.text()
+
+
+def test_a_document_that_changed_since_the_scan_is_skipped(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    id = session.find_id(CONTRACTS, PHANTOMS[0])
+    session.set_layout(CONTRACTS, "plain")  # an edit past the archive, as other programs do it
+    assert session.edit(CONTRACTS, id, {"notes": "changed meanwhile"}).kind == "applied"
+    session.set_layout(CONTRACTS, "archive")
+    click(qtbot, panel.again)
+    assert "changed since the scan" in said(panel, 0)
+    assert panel.go.text() == "Remove 1 phantom version"
+
+
+def test_what_needs_a_person_asks_one_question_and_waits(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, RepairPanel(session, [INVOICES]))
+    choose(qtbot, panel, "H1")
+    assert not panel.go.isEnabled()
+    assert panel.question.isVisible()
+    assert [said(panel, at) for at in range(len(panel.model.rows))] == ["Needs an answer below"] * 2
+    panel.resize(976, 560)  # in a window of 1024
+    last = panel.model.index(0, SAID)
+    qtbot.waitUntil(lambda: panel.list.header().sectionSize(SAID) < 250)
+    assert full_width(panel.model.cell(last)) <= panel.list.visualRect(last).width()
+    panel.resize(1340, 800)
+    click(qtbot, panel.question.buttons["all rebuild"])
+    assert panel.go.text() == "Rebuild 2 hashes"
+    panel.list.setCurrentIndex(panel.model.index(1, 0))
+    click(qtbot, panel.question.buttons["leave"])
+    assert panel.go.text() == "Rebuild 1 hash"
+    click(qtbot, panel.go)
+    assert len(found(session, INVOICES, "H1")) == 1
+
+
+def test_what_must_never_be_automatic_has_no_tick_and_says_what_a_person_can_do(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, RepairPanel(session, [CLAIMS]))
+    choose(qtbot, panel, "V2")
+    (row,) = panel.model.rows
+    assert not panel.model.can_tick(row)
+    assert "never invented" in said(panel, 0)
+    assert "look for them in a backup" in panel.preview._same.text()
+    assert not panel.go.isEnabled()
+    assert "1 for a person to see to" in panel.report.text()
+
+
+def test_a_group_shows_all_of_its_classes(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, RepairPanel(session, [TARIFFS]))
+    panel.pane.tree.setCurrentIndex(panel.pane.model.index(0, 0))
+    idle(qtbot)
+    assert {row.finding.code for row in panel.model.rows} == {"V1", "C1"}
+    assert panel._title.text() == "Blocks edits"
+    assert panel.go.text() == "Repair 2 findings"
+
+
+def test_a_production_connection_asks_for_its_name(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session, production=True)
+    assert panel.scanner.gently
+    panel.go.click()
+    (question,) = panel.window().findChildren(Question)
+    assert not question.verb.isEnabled()
+    assert question.field is not None
+    question.field.setText(session.name)
+    with qtbot.waitSignal(panel.repaired):
+        question.verb.click()
+    idle(qtbot)
+    assert "2 removed" in panel.report.text()
+
+
+def test_a_read_only_connection_shows_everything_and_says_why_nothing_can_be_done(
+    qtbot: QtBot, session: Session
+) -> None:
+    session.read_only = True
+    panel = phantoms(qtbot, session)
+    assert said(panel, 0) == "Would be removed"
+    assert not panel.go.isEnabled()
+    assert "read-only" in panel.go.toolTip()
+
+
+def test_a_plan_is_kept_with_its_ticks_and_opened_again(qtbot: QtBot, session: Session, tmp_path: Path) -> None:
+    panel = phantoms(qtbot, session)
+    panel.list.setCurrentIndex(panel.model.index(0, 0))
+    QTest.keyClick(panel.list, Qt.Key.Key_Space)
+    assert panel.pane.plan is not None
+    path = tmp_path / "plan.json"
+    panel.pane.plan.save(path)
+    assert [item.do for item in Plan.load(path).items if item.repair] == ["no", "yes"]
+    panel.pane.load(str(path))
+    idle(qtbot)
+    assert "from plan.json" in panel.pane.done.text()
+    assert panel.go.text() == "Remove 1 phantom version"
+
+
+def test_a_report_is_kept_as_a_page_and_as_json(qtbot: QtBot, session: Session, tmp_path: Path) -> None:
+    panel = phantoms(qtbot, session)
+    plan = panel.pane.plan
+    assert plan is not None
+    results = [(item.no, "would", "Would be removed") for item in plan.items]
+    for name in ("report.html", "report.json"):
+        panel.pane.write_report(str(tmp_path / name), session, plan, results, False, "")
+        idle(qtbot)
+    assert "Phantom versions" in (tmp_path / "report.html").read_text()
+    assert json.loads((tmp_path / "report.json").read_text())
+
+
+def test_a_sound_collection_says_so(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, RepairPanel(session, ["insurance.agents"]))
+    assert panel.states.state.title == "Nothing is wrong here"
+
+
+def test_a_scan_is_held_stopped_and_gone_on_with(qtbot: QtBot, session: Session) -> None:
+    panel = RepairPanel(session, [CONTRACTS])
+    qtbot.addWidget(panel)
+    panel.scanner.hold(True)
+    panel.resize(1340, 800)
+    panel.show()
+    qtbot.waitUntil(lambda: panel.scanner.held, timeout=PATIENCE)
+    panel.scanner.stop()
+    qtbot.waitUntil(lambda: not panel.scanner.running, timeout=PATIENCE)
+    idle(qtbot)
+    assert panel.scanner.can_go_on
+    assert not panel.scanner.whole
+    panel.scan(go_on=True)
+    qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running, timeout=PATIENCE)
+    assert panel.scanner.whole
+    assert panel.plan is not None
+    assert panel.plan.counts["A3"] == 15
+
+
+def test_the_window_leads_to_the_repairs_of_the_database_in_front(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    open_sample(qtbot, window)
+    window.open_tool("repair")
+    page = window.desk.page
+    assert isinstance(page, RepairPage)
+    assert page.title == "Repairs: insurance"
+    qtbot.waitUntil(lambda: page.panel.plan is not None, timeout=PATIENCE)
+    wait_idle(qtbot)
+    assert window.sidebar.entries["repair"].accessibleName() == f"Repair centre, {len(page.panel.scanner.findings)}"
+    window.desk.close_page(page)
+    assert window.sidebar.entries["repair"].accessibleName() == "Repair centre"
+    window.open_tool("repair")
+    assert window.sidebar.folded

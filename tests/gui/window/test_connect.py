@@ -1,0 +1,249 @@
+"""Connecting: what is wrong is said in the window, what was typed stays, and no password is kept in a file or shown."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import keyring
+import keyring.backend
+import keyring.backends.fail
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from gui.tasks import tasks
+from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
+from gui.window.opening import Opener, Opening, keep
+from gui.window.window import Window
+from model.errors import Unreachable
+from model.session import Connections, Session
+from tests.gui.window.windows import new_window, open_sample, sheet, told, wait_idle
+from tests.memory_keyring import Memory
+
+SECRET = "s3cret/pw"
+
+
+@pytest.fixture
+def ring() -> Memory:
+    before, made = keyring.get_keyring(), Memory()
+    keyring.set_keyring(made)
+    yield made
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    return new_window(qtbot)
+
+
+@pytest.fixture
+def dialog(window: Window, qtbot: QtBot) -> ConnectDialog:
+    window.connecting.ask(Opening("mongodb://db.example/"))
+    found = sheet(window)
+    assert isinstance(found, ConnectDialog)
+    return found
+
+
+def files(home: Path) -> str:
+    return "".join(path.read_text("utf-8", "replace") for path in home.rglob("*") if path.is_file())
+
+
+def test_a_wrong_address_is_said_in_the_dialog_and_stays_typed(dialog: ConnectDialog, qtbot: QtBot) -> None:
+    dialog.uri.setText("ftp://db")
+    qtbot.keyClick(dialog.uri, Qt.Key.Key_Return)
+    assert dialog.trouble.isVisible()
+    assert dialog.trouble.text().startswith("An address begins with")
+    assert dialog.uri.text() == "ftp://db"
+
+
+def test_a_server_that_does_not_answer_is_said_in_the_dialog(
+    dialog: ConnectDialog, window: Window, qtbot: QtBot
+) -> None:
+    dialog.uri.setText("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200&connectTimeoutMS=200")
+    dialog.go.click()
+    wait_idle(qtbot, dialog.trouble.isVisible)
+    assert dialog.isVisible()
+    assert dialog.go.isEnabled()
+    assert "127.0.0.1:9" in dialog.trouble.text()
+    assert window.at_welcome
+
+
+def test_options_become_part_of_the_address(dialog: ConnectDialog) -> None:
+    dialog.user.setText("an na")
+    dialog.password.setText(SECRET)
+    dialog.tls.setChecked(True)
+    dialog.ca.setText("/etc/ca.pem")
+    dialog.read_only.setChecked(True)
+    dialog.production.setChecked(True)
+    opening = dialog.opening()
+    assert opening.source == "mongodb://an+na@db.example/?tls=true&tlsCAFile=/etc/ca.pem"
+    assert opening.password == SECRET
+    assert (opening.read_only, opening.production, opening.keep_password) == (True, True, True)
+    assert SECRET not in opening.shown
+
+
+def test_an_address_that_means_tls_shows_it_and_can_be_told_otherwise(dialog: ConnectDialog) -> None:
+    assert not dialog.tls.isChecked()
+    dialog.uri.setText("mongodb+srv://claims.db.example/")
+    assert dialog.tls.isChecked()
+    assert dialog.ca.isEnabled()
+    assert dialog.opening().source == "mongodb+srv://claims.db.example/"
+    dialog.tls.setChecked(False)
+    dialog.uri.setText("mongodb+srv://claims.db.example/x")
+    assert dialog.opening().source == "mongodb+srv://claims.db.example/x?tls=false"
+
+
+def test_tls_files_are_only_asked_for_with_tls(dialog: ConnectDialog) -> None:
+    assert not dialog.ca.isEnabled()
+    dialog.tls.setChecked(True)
+    assert dialog.ca.isEnabled()
+
+
+def test_a_password_without_a_user_is_refused(dialog: ConnectDialog) -> None:
+    dialog.password.setText(SECRET)
+    dialog.go.click()
+    assert dialog.trouble.text() == "The password has no user; type the user's name beside it."
+
+
+def test_escape_closes_the_dialog_and_opens_nothing(dialog: ConnectDialog, window: Window, qtbot: QtBot) -> None:
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    assert window.at_welcome
+
+
+def test_a_password_goes_to_the_keyring_and_into_no_file(ring: Memory, home: Path) -> None:
+    note = keep(Opening(f"mongodb://anna:{SECRET.replace('/', '%2F')}@db.example/", "staging"))
+    assert note == ""
+    assert any("s3cret" in kept for kept in ring.kept.values())
+    assert "s3cret" not in files(home)
+    assert [c.uri for c in Connections().all()] == ["mongodb://anna@db.example/"]
+
+
+def test_without_a_keyring_the_connection_is_kept_and_the_password_is_not(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "set_password", keyring.backends.fail.Keyring().set_password)
+    note = keep(Opening("mongodb://anna@db.example/", "staging", password=SECRET))
+    assert "not kept" in note
+    assert "s3cret" not in files(home)
+    assert [c.name for c in Connections().all()] == ["staging"]
+
+
+def test_a_password_that_shall_not_be_kept_is_not(ring: Memory, home: Path) -> None:
+    keep(Opening("mongodb://anna@db.example/", "staging", password=SECRET, keep_password=False))
+    assert not ring.kept
+    assert "s3cret" not in files(home)
+
+
+def test_two_connections_of_one_host_have_two_names() -> None:
+    keep(Opening("mongodb://db.example/"))
+    keep(Opening("mongodb://db.example/?replicaSet=rs0"))
+    assert sorted(c.name for c in Connections().all()) == ["db.example", "db.example (2)"]
+    keep(Opening("mongodb://db.example/", "staging"))
+    assert sorted(c.name for c in Connections().all()) == ["db.example (2)", "staging"]
+
+
+def test_a_user_without_password_is_asked_for_it(window: Window, qtbot: QtBot) -> None:
+    window.open(Opening("mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"))
+    wait_idle(qtbot)
+    prompt = sheet(window)
+    assert isinstance(prompt, PasswordPrompt)
+    assert any("anna@127.0.0.1:9" in label.text() for label in prompt.findChildren(QLabel))
+    prompt.password.setText(SECRET)
+    qtbot.keyClick(prompt.password, Qt.Key.Key_Return)
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert SECRET not in window.welcome.trouble.text()
+
+
+def test_an_address_on_the_welcome_page_that_fails_stays_with_its_reason(window: Window, qtbot: QtBot) -> None:
+    typed = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200&connectTimeoutMS=200"
+    window.welcome.uri.setText(typed)
+    window.welcome.connect_button.click()
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert window.welcome.uri.text() == typed
+    assert not window.sessions
+
+
+def test_a_dump_that_is_none_is_refused_in_one_sentence(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "broken.bson").write_bytes(b"this is no BSON at all")
+    window.open(Opening(str(tmp_path / "broken.bson")))
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert "broken.bson" in window.welcome.trouble.text()
+    assert "Traceback" not in window.welcome.trouble.text()
+
+
+def test_a_dump_opens_read_only_and_says_so(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "people.json").write_text(json.dumps({"_id": 1, "name": "Ada"}) + "\n")
+    window.open(Opening(str(tmp_path / "people.json")))
+    wait_idle(qtbot, lambda: bool(window.sessions))
+    assert window.title.badge.text() == "read-only"
+    assert [c.uri for c in Connections().all()] == [str(tmp_path / "people.json")]
+    window.title.badge.click()
+    asked = sheet(window)
+    asked.verb.click()  # type: ignore[attr-defined]
+    wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].read_only)
+    assert window.title.badge.text() == "Writes allowed"
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Opening:
+    file = tmp_path / "orders.jsonl"
+    file.write_text('{"_id": 1}\n')
+    return Opening(str(file), "orders")
+
+
+def test_a_double_click_opens_a_source_once(window: Window, qtbot: QtBot, dump: Opening) -> None:
+    for _ in range(2):
+        window.open(dump)
+    wait_idle(qtbot, lambda: bool(window.sessions))
+    assert len(window.sessions) == 1
+    window.connecting.disconnect_session(window.sessions[0])
+    window.open(dump)
+    wait_idle(qtbot, lambda: bool(window.sessions))
+
+
+def test_what_was_stopped_can_be_opened_again_at_once(window: Window, qtbot: QtBot, dump: Opening) -> None:
+    window.open(dump)
+    window.connecting.opener.stop(dump)
+    window.open(dump)
+    wait_idle(qtbot, lambda: bool(window.sessions))
+    assert len(window.sessions) == 1
+
+
+def test_a_try_that_was_given_up_says_nothing_more_and_ends_no_other(
+    qtbot: QtBot, dump: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = [threading.Event(), threading.Event()]
+    begun: list[threading.Event] = []
+
+    def slowly(source: str, **_: object) -> Session:
+        begun.append(gates[len(begun)])
+        assert begun[-1].wait(10)
+        raise Unreachable(f"{source} did not answer.")
+
+    monkeypatch.setattr(Session, "open", slowly)
+    opener, said = Opener(), []
+    for name in ("began", "opened", "failed", "stopped"):
+        getattr(opener, name).connect(lambda *_, name=name: said.append(name))
+    opener.open(dump)
+    qtbot.waitUntil(lambda: len(begun) == 1)
+    opener.stop(dump)
+    assert said == ["began", "stopped"]  # at once, and not when the server has been waited for
+    opener.open(dump)
+    qtbot.waitUntil(lambda: len(begun) == 2)
+    gates[0].set()
+    qtbot.waitUntil(lambda: len(tasks.running) == 1)
+    assert said == ["began", "stopped", "began"]
+    gates[1].set()
+    qtbot.waitUntil(lambda: not tasks.running)
+    assert said == ["began", "stopped", "began", "failed"]
+
+
+def test_the_sample_is_not_listed_among_saved_connections_twice(window: Window, qtbot: QtBot) -> None:
+    open_sample(qtbot, window)
+    assert [root.name for root in window.sidebar.model.roots] == ["sample:"]
+    assert Connections().all() == []
+    assert not told(window)

@@ -1,0 +1,195 @@
+"""A connection that goes away and comes back, and one whose server does not keep writers apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pymongo
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from gui.messages import Line, Question
+from gui.pages.collection_page import CollectionPage
+from gui.pages.tool_pages import CheckPage
+from gui.window import connection_watch
+from gui.window.opening import Opening
+from gui.window.window import Window
+from model.localserver import LocalServer
+from model.session import Session
+from tests.gui.window.windows import document, new_window, open_source, wait_idle
+from tests.servers.door import Door
+from tests.servers.torn import torn_server
+
+NS = "shop.things"
+
+
+@pytest.fixture
+def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    monkeypatch.setattr(connection_watch, "SECOND", 20)
+    monkeypatch.setattr(connection_watch, "EVERY", 50)
+    with LocalServer() as server, Door(server.uri) as made:
+        with pymongo.MongoClient(server.uri) as client:
+            client.shop.things.insert_many([{"_id": f"a{n}", "v": 1, "n": n} for n in range(3)])
+        yield made
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    return new_window(qtbot)
+
+
+def lines(window: Window, words: str) -> list[Line]:
+    return [line for line in window.messages.lines if words in line.text]
+
+
+def badge_of(window: Window, session: Session) -> str:
+    """What the sidebar says of a connection."""
+    root = window.sidebar._root(session)
+    assert root is not None
+    (badge,) = window.sidebar.model.cell(window.sidebar.model.index_of(root)).badges
+    return badge.text
+
+
+def press(qtbot: QtBot, line: Line, name: str) -> None:
+    (found,) = [each for each in line.buttons if each.text() == name]
+    qtbot.mouseClick(found, Qt.MouseButton.LeftButton)
+
+
+def opened(qtbot: QtBot, window: Window, uri: str) -> tuple[Session, CollectionPage]:
+    session = open_source(qtbot, window, Opening(uri, "staging"))
+    wait_idle(qtbot, lambda: bool(window.sidebar.ns_known(session)))
+    page = window.desk.collection(session, NS)
+    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 3, timeout=10_000)
+    return session, page
+
+
+def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
+    qtbot: QtBot, window: Window, door: Door
+) -> None:
+    session, page = opened(qtbot, window, door.uri)
+    door.shut()
+    qtbot.waitUntil(lambda: window.lost.isVisible(), timeout=10_000)
+    assert "staging is not connected" in window.lost.text
+    assert "as of" in window.lost.text
+    assert "not connected" in window.title._all_facts
+    assert badge_of(window, session) == "not connected"
+    page.do_refresh()
+    qtbot.waitUntil(lambda: "As of" in page.browser.states._busy._text.text(), timeout=10_000)
+    assert len(page.browser.model.rows) == 3
+    assert page.browser.states.kind == "content"
+    with pymongo.MongoClient(door._target) as client:
+        client.shop.things.insert_one({"_id": "b", "v": 1, "n": 9})
+    door.open()
+    qtbot.waitUntil(lambda: not window.lost.isVisible(), timeout=10_000)
+    assert lines(window, "staging is connected again")
+    assert badge_of(window, session) == "connected"
+    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4, timeout=10_000)
+    assert session in window.sessions
+
+
+def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
+    qtbot: QtBot, window: Window, door: Door
+) -> None:
+    session, _ = opened(qtbot, window, door.uri)
+    session.set_layout(NS, "plain")
+    window.desk.document(session, NS, session.find_id(NS, "a1"))
+    page = document(window)
+    qtbot.waitUntil(lambda: page.editor.is_loaded, timeout=10_000)
+    door.shut()
+    qtbot.waitUntil(lambda: window.lost.isVisible(), timeout=10_000)
+    tree = page.editor.tree
+    assert tree.edit_cell(page.editor.model.find(("n",)))
+    field = tree.editor.widget
+    assert field is not None
+    field.selectAll()
+    QTest.keyClicks(field, "41")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: page.dirty, timeout=10_000)
+    page.do_save()
+    qtbot.waitUntil(lambda: "refused" in page.editor.notices.lines, timeout=10_000)
+    assert page.dirty
+    qtbot.waitUntil(lambda: bool(session.drafts.all()), timeout=10_000)
+    door.open()
+    qtbot.waitUntil(lambda: not window.lost.isVisible(), timeout=10_000)
+    assert page.dirty  # coming back does not take the edit away
+    page.do_save()
+    qtbot.waitUntil(lambda: not page.dirty, timeout=10_000)
+    with pymongo.MongoClient(door._target) as client:
+        assert client.shop.things.find_one({"_id": "a1"})["n"] == 41
+
+
+def test_trying_now_does_not_wait_for_the_pause(
+    qtbot: QtBot, window: Window, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(qtbot, window, door.uri)
+    monkeypatch.setattr(connection_watch, "PAUSES", (100_000,))
+    door.shut()
+    qtbot.waitUntil(lambda: window.lost.isVisible() and window.lost.now.isEnabled(), timeout=10_000)
+    door.open()
+    qtbot.mouseClick(window.lost.now, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.lost.isVisible(), timeout=10_000)
+
+
+def test_disconnecting_from_a_lost_server_ends_the_watch(qtbot: QtBot, window: Window, door: Door) -> None:
+    session, _ = opened(qtbot, window, door.uri)
+    door.shut()
+    qtbot.waitUntil(lambda: window.lost.isVisible(), timeout=10_000)
+    leave = [each for each in window.lost.findChildren(QPushButton) if each.text() == "Disconnect"]
+    qtbot.mouseClick(leave[0], Qt.MouseButton.LeftButton)
+    assert session not in window.sessions
+    assert window.at_welcome
+
+
+def test_a_server_is_measured_once_and_only_after_a_word(qtbot: QtBot, window: Window, door: Door) -> None:
+    session, _ = opened(qtbot, window, door.uri)
+    (asked,) = lines(window, "Nobody has measured")
+    assert session.measured is None
+    press(qtbot, asked, "Measure")
+    qtbot.waitUntil(lambda: bool(lines(window, "keeps writers apart")), timeout=20_000)
+    window.connecting.disconnect_session(session)
+    opened(qtbot, window, door.uri)
+    assert not lines(window, "Nobody has measured")
+
+
+def test_not_now_is_remembered(qtbot: QtBot, window: Window, door: Door) -> None:
+    session, _ = opened(qtbot, window, door.uri)
+    press(qtbot, lines(window, "Nobody has measured")[0], "Not now")
+    window.connecting.disconnect_session(session)
+    opened(qtbot, window, door.uri)
+    assert not lines(window, "Nobody has measured")
+
+
+def test_an_unsafe_server_is_warned_of_and_edited_only_after_its_name_is_typed(
+    qtbot: QtBot, window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with torn_server(monkeypatch) as server, Door(server.uri) as door:
+        with pymongo.MongoClient(server.uri) as client:
+            client.shop.things.insert_many([{"_id": f"a{n}", "v": 1, "n": n} for n in range(3)])
+        session, _ = opened(qtbot, window, door.uri)
+        press(qtbot, lines(window, "Nobody has measured")[0], "Measure")
+        qtbot.waitUntil(lambda: bool(lines(window, "is unsafe to write to")), timeout=20_000)
+        assert not session.open_document(NS, session.find_id(NS, "a1")).writable
+        press(qtbot, lines(window, "is unsafe to write to")[0], "Allow editing…")
+        (question,) = window.findChildren(Question)
+        assert not question.verb.isEnabled()
+        assert question.field is not None
+        question.field.setText("staging")
+        question.verb.click()
+        assert session.open_document(NS, session.find_id(NS, "a1")).writable
+        window.connecting.disconnect_session(session)
+
+
+def test_the_page_shows_every_promise_with_what_to_do(qtbot: QtBot, window: Window, door: Door) -> None:
+    opened(qtbot, window, door.uri)
+    window.do.do_check()
+    page = window.desk.page
+    assert isinstance(page, CheckPage)
+    assert page.panel.found == []
+    page.panel.run.click()
+    qtbot.waitUntil(lambda: len(page.panel.found) == 9 and page.panel.run.isEnabled(), timeout=30_000)
+    shown = [each.accessibleName() for each in page.panel.findChildren(type(page.panel._summary))]
+    assert any(name.startswith("Atomic swaps: Holds.") for name in shown)
+    assert any("Change streams: Limited." in name and "feeding" not in name for name in shown)

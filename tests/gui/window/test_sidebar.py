@@ -1,0 +1,192 @@
+"""The sidebar: what is listed, what stays open, and how it folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from pytestqt.qtbot import QtBot
+
+from gui.style.cells import CELL
+from gui.window.sidebar import RAIL, WIDTH, Sidebar
+from gui.window.source_model import Node, TreeModel, plan
+from gui.window.window import Window
+from model.records import CollectionInfo
+from model.session import SavedConnection, Session
+from tests.gui.window.windows import NS, adopt, collection, new_window, open_sample, told, wait_idle
+
+
+def info(ns: str, layout: str = "plain", belongs: str | None = None) -> CollectionInfo:
+    return CollectionInfo(ns, layout, {}, 1, 1.0, "it says so", belongs)
+
+
+def names(model: TreeModel, above: QModelIndex | None = None) -> list[object]:
+    found: list[object] = []
+    above = above or QModelIndex()
+    for row in range(model.rowCount(above)):
+        index = model.index(row, 0, above)
+        below = names(model, index)
+        found.append([model.data(index), below] if below else model.data(index))
+    return found
+
+
+@pytest.fixture(scope="module")
+def session(homes: Path) -> Iterator[Session]:
+    made = Session.open("sample:", home=homes / "sidebar")
+    close = made.close
+    yield made
+    close()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, session: Session) -> Window:
+    made = new_window(qtbot)
+    adopt(qtbot, made, session)
+    return made
+
+
+def test_archives_stand_below_the_collection_that_they_belong_to() -> None:
+    root = Node("connection", "staging")
+    root.children = plan(
+        [info("shop.b"), info("shop.a", "archive"), info("shop.a_old", "plain", "shop.a"), info("blog.posts")],
+        ["shop", "blog", "empty"],
+        root,
+    )
+    model = TreeModel()
+    model.put_roots([root])
+    assert names(model) == [["staging", [["blog", ["posts"]], "empty", ["shop", [["a", ["a_old"]], "b"]]]]]
+
+
+def test_an_archive_whose_owner_is_not_there_is_listed_by_itself() -> None:
+    root = Node("connection", "staging")
+    root.children = plan([info("shop.a_old", "plain", "shop.a")], ["shop"], root)
+    model = TreeModel()
+    model.put_roots([root])
+    assert names(model) == [["staging", [["shop", ["a_old"]]]]]
+
+
+def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window: Window) -> None:
+    sidebar = window.sidebar
+    node = sidebar.model.roots[0].find(NS)
+    assert node is not None
+    cell = sidebar.model.index_of(node).data(CELL)
+    assert [badge.text for badge in cell.badges] == ["archive"]
+    assert cell.badges_right
+    assert cell.tip.startswith("archive: earlier versions in a second collection")
+    assert "\nNumbers: One above the version that was read" in cell.tip
+    assert cell.accessible == "collection contracts, layout archive"
+
+
+def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window: Window, qtbot: QtBot) -> None:
+    sidebar = window.sidebar
+
+    def opened() -> list[bool]:
+        return [sidebar.tree.isExpanded(sidebar.model.index_of(child)) for child in sidebar.model.roots[0].children]
+
+    databases = sidebar.model.roots[0].children
+    assert len(databases) >= 2
+    sidebar.tree.expand(sidebar.model.index_of(databases[-1]))
+    before = opened()
+    assert before[-1]
+    sidebar.refresh()
+    wait_idle(qtbot)
+    assert opened() == before
+
+
+def test_searching_shows_only_what_matches_and_enter_opens_it(window: Window, qtbot: QtBot) -> None:
+    sidebar = window.sidebar
+    qtbot.keyClicks(sidebar.search, "claim")
+    shown = str(names(sidebar.model))
+    assert "claims" in shown
+    assert "agents" not in shown
+    qtbot.keyClick(sidebar.search, Qt.Key.Key_Return)
+    wait_idle(qtbot)
+    assert collection(window).ns.endswith(".claims")
+    qtbot.keyClick(sidebar.search, Qt.Key.Key_Escape)
+    assert sidebar.search.text() == ""
+    assert "agents" in str(names(sidebar.model))
+
+
+def test_a_click_opens_a_collection_and_a_second_one_finds_its_tab_again(window: Window, qtbot: QtBot) -> None:
+    sidebar = window.sidebar
+    node = sidebar.model.roots[0].find("insurance.agents")
+    assert node is not None
+    for _ in range(2):
+        where = sidebar.tree.visualRect(sidebar.model.index_of(node)).center()
+        qtbot.mouseClick(sidebar.tree.viewport(), Qt.MouseButton.LeftButton, pos=where)
+        wait_idle(qtbot)
+    assert [page.ns for page in window.desk.pages] == [NS, "insurance.agents"]
+
+
+def test_with_control_a_click_opens_another_tab(window: Window, qtbot: QtBot) -> None:
+    sidebar = window.sidebar
+    node = sidebar.model.roots[0].find(NS)
+    assert node is not None
+    where = sidebar.tree.visualRect(sidebar.model.index_of(node)).center()
+    control = Qt.KeyboardModifier.ControlModifier
+    qtbot.mouseClick(sidebar.tree.viewport(), Qt.MouseButton.LeftButton, control, where)
+    wait_idle(qtbot)
+    assert [page.ns for page in window.desk.pages] == [NS, NS]
+
+
+def test_the_collection_in_front_is_the_one_marked(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    assert window.sidebar.model.current == (session, NS)
+    window.desk.collection(session, "insurance.agents")
+    wait_idle(qtbot)
+    assert window.sidebar.model.current == (session, "insurance.agents")
+
+
+def test_saved_connections_are_listed_with_what_they_are(qtbot: QtBot) -> None:
+    sidebar = Sidebar()
+    qtbot.addWidget(sidebar)
+    sidebar.set_saved(
+        [SavedConnection("production", "mongodb://db/", read_only=True), SavedConnection("dump", "/dumps/x")]
+    )
+    cells = [sidebar.model.index(row, 0).data(CELL) for row in range(3)]
+    assert [cell.text for cell in cells] == ["production", "dump", "sample:"]
+    assert [cell.badges[0].text for cell in cells] == ["read-only", "file", "in memory"]
+    assert [cell.icon for cell in cells] == ["hard-drives", "folder", "flask"]
+    assert cells[0].accessible == "production, not connected"
+
+
+def test_unfolding_a_saved_connection_connects(qtbot: QtBot) -> None:
+    sidebar = Sidebar()
+    qtbot.addWidget(sidebar)
+    saved = SavedConnection("dump", "/dumps/x")
+    sidebar.set_saved([saved])
+    with qtbot.waitSignal(sidebar.connection_asked) as asked:
+        sidebar.tree.expand(sidebar.model.index(0, 0))
+    assert asked.args == [saved]
+
+
+def test_it_folds_to_a_rail_and_back(window: Window) -> None:
+    window.toggle_sidebar()
+    assert window.sidebar.width() == RAIL
+    assert window.sidebar.rail_open.isVisible()
+    window.sidebar.rail_open.click()
+    assert window.sidebar.width() == WIDTH
+
+
+def test_another_layout_can_be_chosen_and_one_that_does_not_fit_is_refused(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    session = open_sample(qtbot, window)
+    window.sidebar.set_layout(session, "insurance.agents", "hashed")
+    wait_idle(qtbot)
+    assert any("cannot be read as hashed" in text for text in told(window))
+    window.sidebar.set_layout(session, "insurance.claims", "plain")
+    wait_idle(qtbot)
+    found = [window.sidebar.model.roots[0].find(ns) for ns in ("insurance.agents", "insurance.claims")]
+    assert [node.info.layout for node in found if node is not None and node.info is not None] == ["plain", "plain"]
+
+
+def test_the_menu_of_a_collection_offers_every_layout(window: Window) -> None:
+    node = window.sidebar.model.roots[0].find(NS)
+    assert node is not None
+    menu = window.sidebar.menu_for(node)
+    layouts = next(action.menu() for action in menu.actions() if action.text() == "Layout")
+    said = [action.text().partition(":")[0] for action in layouts.actions() if action.text()]
+    assert said[0] == "archive"
+    assert {"versions", "flagged", "embedded", "deltas", "stream", "hashed", "plain"} <= set(said)

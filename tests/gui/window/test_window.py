@@ -1,0 +1,742 @@
+"""The window as a whole: tabs, title row, keys, writes with their way back, and closing without loss."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
+from PySide6.QtGui import QKeySequence, QMouseEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QScrollArea, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
+
+from gui import messages
+from gui.actions import resolve
+from gui.messages import Question
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
+from gui.parts.fields.field_model import LAST_SET
+from gui.style import focus_ring, preferences, theme
+from gui.views.browse.query_bar import Query
+from gui.views.edit.new_document import NewDocument
+from gui.window.activity_dialog import ActivityDialog
+from gui.window.key_sheet import KeySheet
+from gui.window.opening import Opening
+from gui.window.palette import Palette
+from gui.window.sidebar import RAIL, WIDTH
+from gui.window.tabs import Tabs
+from gui.window.window import Window
+from model.localserver import LocalServer
+from model.records import Draft, Outcome
+from model.session import Journal, Session, things
+from model.userdata.journal import Intent
+from model.values import canonical
+from model.values.canonical import Value
+from tests.gui.window.windows import (
+    ID,
+    NS,
+    PATIENCE,
+    adopt,
+    collection,
+    document,
+    new_window,
+    open_sample,
+    open_source,
+    sheet,
+    told,
+    wait_idle,
+)
+
+
+@pytest.fixture(scope="module")
+def shared(homes: Path) -> Iterator[Session]:
+    """A sample that tests which write nothing share."""
+    made = Session.open("sample:", home=homes / "window")
+    close = made.close
+    yield made
+    close()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, shared: Session) -> Window:
+    made = new_window(qtbot)
+    adopt(qtbot, made, shared)
+    return made
+
+
+@pytest.fixture
+def own(qtbot: QtBot) -> Window:
+    """A window with a sample of its own, to write in."""
+    made = new_window(qtbot)
+    open_sample(qtbot, made)
+    return made
+
+
+def press(window: Window, keys: str) -> None:
+    """Trigger the action that has these keys."""
+    wanted = QKeySequence(keys)
+    action = next(action for action in window.actions() if wanted in action.shortcuts())
+    action.trigger()
+
+
+def choose(window: Window, id: str, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.show_document(Value.of(id))
+    wait_idle(qtbot, lambda: page.browser.row is not None and page.browser.row.id == Value.of(id))
+
+
+def edit(window: Window, qtbot: QtBot, id: str = "K-204109") -> None:
+    """Open a document with an edit that is not saved."""
+    session = window.sessions[0]
+    found = session.find_id(NS, id)
+    base = session.version(NS, found)
+    assert base.content is not None
+    content = canonical.put(base.content, ("status",), Value.of("lapsed"))
+    session.drafts.keep(Draft(session.source, NS, found, base.v, base.content, content, dt.datetime.now(dt.UTC)))
+    page = window.desk.document(session, NS, found)
+    wait_idle(qtbot, lambda: page.dirty)
+
+
+# --- what is in front
+
+
+def test_the_sample_opens_on_something_to_see(window: Window) -> None:
+    page = collection(window)
+    assert page.ns == NS
+    assert page.browser.row is not None
+    assert page.browser.row.id == Value.of(ID)
+    assert page.diff.comparison is not None
+    assert page.browser.list.hasFocus()
+
+
+def test_the_title_row_says_which_connection_and_whether_it_may_write(window: Window) -> None:
+    assert window.title._name.text() == "sample:"
+    assert window.title._facts.text().startswith("in memory")
+    assert window.title.badge.text() == "Writes allowed"
+
+
+def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -> None:
+    assert window.status.text.split(" | ") == [
+        "insurance.contracts",
+        "Archive layout: earlier versions in contracts_history",
+        "Every write is guarded by v and _w",
+    ]
+    assert window.status._right[0].text() == "Europe/Berlin"
+    assert window.status.tasks.text() == "No tasks running"
+
+
+def test_a_tab_s_text_stays_where_it_is_when_it_is_chosen_or_unsaved(window: Window, qtbot: QtBot) -> None:
+    bar = window.desk.tabs.bar
+    window.desk.collection(window.sessions[0], "insurance.agents")
+    wait_idle(qtbot)
+    before = [bar.tabRect(at) for at in range(bar.count())]
+    bar.setCurrentIndex(0)
+    bar.dirty[0] = True
+    bar.update()
+    assert [bar.tabRect(at) for at in range(bar.count())] == before
+
+
+def test_the_chosen_tab_is_whole_however_wide_the_row_is(qtbot: QtBot) -> None:
+    tabs = Tabs()
+    qtbot.addWidget(tabs)
+    tabs.show()
+    for at, title in enumerate(("contracts", *("a rather long title",) * 4, "another long title")):
+        tabs.insert(at, title, "table")
+    tabs.bar.setCurrentIndex(5)
+    need = sum(tabs.bar.minimumTabSizeHint(at).width() for at in range(6))
+    around = tabs.width() - tabs.bar.width()
+    for wide in range(need - 4, need + 5):
+        tabs.resize(wide + around, tabs.height())
+        QApplication.processEvents()
+        arrows = [one.x() for one in tabs.bar.findChildren(QToolButton) if one.isVisible()]
+        assert tabs.bar.tabRect(5).right() <= min([*arrows, tabs.bar.width()]), wide
+
+
+def test_the_menu_of_what_has_the_focus_opens_by_key(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    for part, words in (
+        (page.browser.list, "Copy the id"),
+        (page.diff.table, "Copy path"),
+        (page.timeline.strip, "Set"),
+    ):
+        part.setFocus()
+        qtbot.waitUntil(part.hasFocus)
+        press(window, "Shift+F10")
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        assert any(words in action.text() for action in menu.actions())
+        assert part.mapFromGlobal(menu.pos()).y() < part.height()
+        menu.close()
+
+
+def test_tab_goes_to_every_control_of_a_page_in_the_order_they_stand(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    first = page.browser.bar.input
+    first.setFocus()
+    seen: list[QWidget] = []
+    while first not in seen:
+        qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
+        seen.append(window.focusWidget())
+    wanted = [page.browser.bar.run_button, page.browser.list, *page._chain_buttons, page.timeline.strip]
+    wanted += [page.diff.box_a, page.diff.box_b, page.diff.down, page.diff.only, page.diff.restore, page.diff.table]
+    assert [one for one in seen if one in wanted] == wanted
+    assert {one for one in page.findChildren(QWidget) if focus_ring.takes(one) and one.focusProxy() is None} <= {*seen}
+    back = [first]
+    while len(back) < len(seen):
+        qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
+        back.append(window.focusWidget())
+    assert back == seen[::-1]
+
+
+def test_tab_stops_only_where_the_focus_is_seen_on_the_first_page(qtbot: QtBot) -> None:
+    made = new_window(qtbot)
+    made.show_welcome()
+    stops: list[QWidget] = []
+    while made.focusWidget() not in stops:
+        stops.append(made.focusWidget())
+        qtbot.keyClick(made.focusWidget(), Qt.Key.Key_Tab)
+    assert made.welcome.sample in stops
+    assert made.welcome.uri in stops
+    assert not [one for one in stops if isinstance(one, QScrollArea)]
+
+
+def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
+    window.desk.collection(window.sessions[0], "insurance.agents")
+    wait_idle(qtbot)
+    press(window, "Ctrl+Tab")
+    assert collection(window).ns == NS
+    press(window, "Ctrl+Shift+Tab")
+    assert collection(window).ns == "insurance.agents"
+    press(window, "Ctrl+W")
+    assert [page.ns for page in window.desk.pages] == [NS]
+    press(window, "Ctrl+W")
+    assert window.desk.page is None
+    assert window.desk.empty.title == "No collection is open"
+
+
+def test_a_cross_closes_its_own_tab(window: Window, qtbot: QtBot) -> None:
+    window.desk.collection(window.sessions[0], "insurance.agents")
+    wait_idle(qtbot)
+    bar = window.desk.tabs.bar
+    qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.cross(0).center())
+    assert [page.ns for page in window.desk.pages] == ["insurance.agents"]
+
+
+def test_f6_goes_from_pane_to_pane_and_back(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    panes = [window.sidebar.tree, *page.panes()]
+    window.activateWindow()
+    window.sidebar.tree.setFocus()
+
+    def here() -> int:
+        now = window.focusWidget()
+        return next(at for at, pane in enumerate(panes) if now is not None and (pane is now or pane.isAncestorOf(now)))
+
+    seen = [here()]
+    for _ in panes:
+        press(window, "F6")
+        seen.append(here())
+    assert seen == [*range(len(panes)), 0]
+    press(window, "Shift+F6")
+    assert here() == len(panes) - 1
+
+
+def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, qtbot: QtBot) -> None:
+    page = window.desk.page
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    page.diff.only.setFocus()  # a tick, from which Ctrl+Down would go to the next button
+    qtbot.keyClick(page.diff.only, Qt.Key.Key_Down, Qt.KeyboardModifier.ControlModifier)
+    assert page.diff.model.current == 1
+    page.diff.inline.click()
+    assert window.actions_.by_id["inline"].isChecked()
+    page.diff.inline.click()
+
+
+def test_room_that_is_given_away_above_the_strip_goes_to_the_comparison(window: Window, qtbot: QtBot) -> None:
+    page = window.desk.page
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    own, below = page.timeline.height(), page.diff.height()
+    page.split.moveSplitter(page.split.handle(1).y() - 120, 1)
+    qtbot.waitUntil(lambda: page.diff.height() > below)
+    assert page.timeline.height() == own == theme.px(150)
+    sizes = page.split.sizes()
+    page.timeline.as_list.click()
+    assert page.split.sizes()[1] > own
+    page.timeline.as_list.click()
+    assert page.split.sizes() == sizes
+
+
+def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot) -> None:
+    press(window, "Ctrl+K")
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    qtbot.keyClicks(palette.input, "agen")
+    qtbot.keyClick(palette.input, Qt.Key.Key_Return)
+    wait_idle(qtbot)
+    assert collection(window).ns == "insurance.agents"
+    press(window, "Ctrl+K")
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    qtbot.keyClicks(palette.input, "close tab")
+    qtbot.keyClick(palette.input, Qt.Key.Key_Return)
+    assert [page.ns for page in window.desk.pages] == [NS]
+
+
+def test_a_command_that_cannot_be_done_is_not_found(window: Window) -> None:
+    press(window, "Ctrl+K")
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    found = {hit.text for hit in palette._hits}
+    assert found
+    assert not found & {"Save", "Use mine"}
+
+
+def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    window.desk.document(session, NS, session.find_id(NS, ID))
+    for kind in ("pending", "journal", "drafts"):
+        window.desk.tool(session, kind)
+    wait_idle(qtbot)
+    for page in window.desk.pages:
+        window.desk.show_page(page)
+        idle = [item.id for item, _ in window.actions_.enabled() if resolve(item, [page, window.do]) is None]
+        assert (page.kind, idle) == (page.kind, [])
+
+
+def test_the_theme_changes_with_one_press_and_is_remembered(window: Window) -> None:
+    window.title.theme.click()
+    assert theme.is_dark()
+    assert preferences.get("theme") == "dark"
+    window.title.theme.click()
+    assert not theme.is_dark()
+
+
+def test_the_tasks_are_listed_on_request(window: Window) -> None:
+    window.title.tasks.click()
+    assert isinstance(sheet(window), ActivityDialog)
+
+
+def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, shared: Session) -> None:
+    seen: list[QWidget] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+                seen.append(watched)
+            return False
+
+    watch = Watch()
+    QApplication.instance().installEventFilter(watch)
+    window = new_window(qtbot)
+    adopt(qtbot, window, shared)
+    window.desk.document(shared, NS, shared.find_id(NS, ID))
+    window.desk.tool(shared, "pending")
+    wait_idle(qtbot)
+    QApplication.instance().removeEventFilter(watch)
+    assert seen == [window]
+
+
+# --- narrow and wide
+
+
+def test_a_narrow_window_folds_the_sidebar_and_a_wide_one_unfolds_it(window: Window, qtbot: QtBot) -> None:
+    assert window.sidebar.width() == WIDTH
+    window.resize(1024, 640)
+    assert window.sidebar.width() == RAIL
+    window.resize(1440, 900)
+    assert window.sidebar.width() == WIDTH
+
+
+def test_at_1024_by_640_nothing_is_wider_than_the_window(window: Window, qtbot: QtBot) -> None:
+    window.resize(1024, 640)
+    wait_idle(qtbot)
+    assert (window.width(), window.height()) == (1024, 640)
+    page = collection(window)
+    assert page.mapTo(window, page.rect().topRight()).x() < 1024
+    assert page.diff.height() >= 100
+    assert page.browser.list.height() >= 80
+
+
+@pytest.mark.parametrize("size", [(1024, 640), (1440, 900)])
+def test_every_key_can_be_read_whole_and_by_key(own: Window, qtbot: QtBot, size: tuple[int, int]) -> None:
+    own.resize(*size)
+    press(own, "F1")
+    sheet = own.findChildren(KeySheet)[0]
+    labels = sheet.area.widget().findChildren(QLabel)
+    assert {"Ctrl+Shift+PgDown", "Ctrl+R, F5", "Space"} <= {one.text() for one in labels}
+    room = sheet.area.viewport().rect()
+    for one in labels:
+        assert one.width() >= one.sizeHint().width(), one.text()
+        assert one.mapTo(sheet.area.viewport(), one.rect().topRight()).x() <= room.right()
+    while (bar := sheet.area.verticalScrollBar()).value() < bar.maximum():
+        qtbot.keyClick(own.focusWidget(), Qt.Key.Key_Down)
+    last = labels[-1]
+    assert room.contains(last.mapTo(sheet.area.viewport(), last.rect().center()))
+    sheet.reject()
+
+
+def test_every_control_has_a_name_for_screen_readers(window: Window) -> None:
+    nameless = [
+        part
+        for part in window.findChildren(QWidget)
+        if isinstance(part, QAbstractButton | QLineEdit)
+        and part.isVisible()
+        and not (part.accessibleName() or (part.text() if isinstance(part, QAbstractButton) else "") or part.toolTip())
+    ]
+    assert not nameless
+
+
+def test_every_icon_alone_has_a_tooltip(window: Window) -> None:
+    silent = [
+        part
+        for part in window.findChildren(QAbstractButton)
+        if part.isVisible() and not part.text() and not part.toolTip() and not part.icon().isNull()
+    ]
+    assert not silent
+
+
+# --- read-only
+
+
+def test_read_only_is_one_press_and_writing_again_is_asked(own: Window, qtbot: QtBot) -> None:
+    session = own.sessions[0]
+    own.title.badge.click()
+    assert session.read_only
+    assert own.title.badge.text() == "read-only"
+    assert not own.actions_.by_id["delete"].isEnabled()
+    assert own.actions_.by_id["delete"].toolTip() == "sample: is open read-only"
+    own.title.badge.click()
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert session.read_only
+    asked.verb.click()
+    assert not session.read_only
+    assert own.actions_.by_id["delete"].isEnabled()
+
+
+def test_what_is_open_follows_when_writes_are_allowed_and_forbidden(own: Window, qtbot: QtBot) -> None:
+    session, page = own.sessions[0], collection(own)
+    page.show_document(Value.of(ID))
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    own.desk.document(session, NS, Value.of(ID))
+    editor = document(own).editor
+    wait_idle(qtbot, lambda: editor.is_loaded)
+    for allowed in (False, True, False):
+        _set_writes(own, session, allowed)
+        wait_idle(qtbot)
+        assert page.diff.restore.isEnabled() is allowed
+        assert editor.tree.may_edit is allowed
+
+
+def _set_writes(window: Window, session: Session, allowed: bool) -> None:
+    window.actions_.trigger("allow-writes")
+    if allowed:
+        asked = sheet(window)
+        assert isinstance(asked, Question)
+        asked.verb.click()
+    assert session.read_only is not allowed
+
+
+def test_the_way_back_from_read_only_is_of_that_connection_whatever_is_in_front(
+    own: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    first = own.sessions[0]
+    own.title.badge.click()
+    (line,) = [line for line in own.messages.lines if "is read-only now" in line.text]
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "c.bson").write_bytes(canonical.encode({"_id": 1}))
+    other = open_source(qtbot, own, Opening(str(tmp_path), into_memory=True))
+    other.read_only = True
+    own.desk.collection(other, "db.c")
+    assert own.session is other
+    line.buttons[0].click()
+    assert other.read_only
+    assert not first.read_only
+
+
+# --- writes and the way back
+
+
+def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot: QtBot) -> None:
+    choose(own, "K-204118", qtbot)
+    own.actions_.trigger("delete")
+    wait_idle(qtbot)
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert asked.cancel.hasFocus()
+    assert asked.verb.text() == "Delete 1 document"
+    asked.verb.click()
+    wait_idle(qtbot)
+    page = collection(own)
+    assert page.browser.model.row_of(Value.of("K-204118")) == -1
+    line = own.messages.lines[-1]
+    assert line.buttons[0].text() == "Undo"
+    line.buttons[0].click()
+    wait_idle(qtbot)
+    assert page.browser.model.row_of(Value.of("K-204118")) >= 0
+
+
+def test_restoring_shows_what_would_change_and_makes_a_new_version(own: Window, qtbot: QtBot) -> None:
+    page = collection(own)
+    page.writes.restore(Value.of("K-204109"), own.sessions[0].find_version(NS, Value.of("K-204109"), "3"))
+    wait_idle(qtbot)
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert asked.title == "Restore v3 of K-204109?"
+    asked.verb.click()
+    wait_idle(qtbot)
+    assert any("v7" in text for text in told(own))
+    row = page.browser.model.rows[page.browser.model.row_of(Value.of("K-204109"))]
+    assert row.version == Value.of(7)
+
+
+def test_a_new_document_is_asked_for_as_json_and_a_mistake_stays_typed(own: Window, qtbot: QtBot) -> None:
+    own.actions_.trigger("new-document")
+    asked = sheet(own)
+    assert isinstance(asked, NewDocument)
+    asked.id.setText("K-900001")
+    asked.editor.setPlainText('{ "status": ')
+    asked.insert.click()
+    assert "line 1" in asked.trouble.text().lower()
+    asked.editor.setPlainText('{ "status": "new" }')
+    asked.insert.click()
+    wait_idle(qtbot, lambda: not isValid(asked) or not asked.isVisible())
+    assert own.sessions[0].version(NS, Value.of("K-900001")).v == Value.of(1)
+
+
+def test_an_id_that_is_taken_is_refused_in_the_dialog(own: Window, qtbot: QtBot) -> None:
+    own.actions_.trigger("new-document")
+    asked = sheet(own)
+    assert isinstance(asked, NewDocument)
+    asked.id.setText(ID)
+    asked.editor.setPlainText("{}")
+    asked.insert.click()
+    wait_idle(qtbot, lambda: bool(asked.trouble.text()))
+    assert asked.isVisible()
+    assert asked.editor.toPlainText() == "{}"
+
+
+def test_the_colleague_changes_the_document_and_no_page_is_told(own: Window, qtbot: QtBot) -> None:
+    choose(own, "K-204109", qtbot)
+    own.actions_.trigger("colleague")
+    wait_idle(qtbot)
+    assert any("A colleague has just changed K-204109" in text for text in told(own))
+    page = collection(own)
+    assert page.browser.row is not None
+    assert page.browser.row.version == Value.of(6)
+    assert own.sessions[0].version(NS, Value.of("K-204109")).v == Value.of(7)
+
+
+# --- nothing is lost
+
+
+def test_closing_a_tab_with_an_edit_keeps_the_draft_and_says_so(own: Window, qtbot: QtBot) -> None:
+    edit(own, qtbot)
+    assert own.desk.tabs.bar.dirty == [False, True]
+    press(own, "Ctrl+W")
+    assert told(own)[-1] == "Your edit of K-204109 is kept as a draft"
+    assert len(own.sessions[0].drafts.all()) == 1
+    own.messages.lines[-1].buttons[0].click()
+    wait_idle(qtbot, lambda: document(own).dirty)
+
+
+def test_closing_the_window_with_an_edit_says_first_that_it_is_kept(own: Window, qtbot: QtBot) -> None:
+    edit(own, qtbot)
+    session = own.sessions[0]
+    own.close()
+    assert own.isVisible()
+    asked = sheet(own)
+    assert isinstance(asked, Question)
+    assert "kept as drafts" in asked.text
+    asked.verb.click()
+    assert not own.isVisible()
+    assert len(session.drafts.all()) == 1
+
+
+def test_a_connection_s_tabs_come_back_in_the_next_run(qtbot: QtBot) -> None:
+    first = new_window(qtbot)
+    session = open_sample(qtbot, first)
+    first.desk.collection(session, "insurance.claims")
+    first.desk.document(session, NS, session.find_id(NS, ID))
+    wait_idle(qtbot)
+    first.close_quietly()
+    second = new_window(qtbot)
+    open_sample(qtbot, second)
+    assert [page.title for page in second.desk.pages] == ["contracts", "claims", ID]
+
+
+def test_disconnecting_closes_the_tabs_and_goes_back_to_the_welcome_page(own: Window, qtbot: QtBot) -> None:
+    own.actions_.trigger("disconnect")
+    wait_idle(qtbot)
+    assert own.at_welcome
+    assert not own.desk.pages
+    assert not own.sessions
+
+
+def test_a_source_that_is_open_is_brought_to_the_front_and_not_opened_twice(window: Window, qtbot: QtBot) -> None:
+    window.show_welcome()
+    window.open(Opening("sample:", "sample:"))
+    wait_idle(qtbot)
+    assert len(window.sessions) == 1
+    assert not window.at_welcome
+
+
+def test_what_nobody_caught_is_shown_and_can_be_copied(window: Window) -> None:
+    window.show_error(ZeroDivisionError("inner"))
+    assert "inside Palimpsest" in told(window)[-1]
+    assert "inner" not in told(window)[-1]
+
+
+# --- the five things
+
+
+@pytest.mark.parametrize("thing", things(), ids=lambda thing: thing.action)
+def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, thing: object) -> None:
+    own.show_welcome()
+    own.connecting.try_thing(thing)  # type: ignore[arg-type]
+    wait_idle(qtbot, lambda: bool(own.messages.lines))
+    page = own.desk.page
+    assert page is not None
+    kinds = {
+        "compare": "collection",
+        "map": "map",
+        "restore": "collection",
+        "race": "document",
+        "repair": "repair",
+    }
+    action = thing.action  # type: ignore[attr-defined]
+    assert page.kind == kinds[action]
+    if action == "compare":
+        a, b = collection(own).timeline.chosen()
+        assert (a.v, b.v) == (Value.of(11), Value.of(14))
+    if action == "restore":
+        a, _ = collection(own).timeline.chosen()
+        assert a is not None
+        assert a.v == Value.of(3)
+    if action == "race":
+        assert own.sessions[0].version(NS, Value.of(ID)).v == Value.of(15)
+        base = document(own).editor.base
+        assert base is not None
+        assert base.v == Value.of(14)
+
+
+def test_a_hint_goes_once_what_it_asks_for_is_done(window: Window) -> None:
+    messages.hint(window, "Change any field and save.")
+    question = messages.hint(window, "Nobody has measured it.", [("Measure", print)])
+    window.desk.written.emit(window.sessions[0], Outcome("conflict", NS, Value.of(ID), ""))
+    assert len(window.messages.lines) == 2
+    window.desk.written.emit(window.sessions[0], Outcome("applied", NS, Value.of(ID), ""))
+    assert window.messages.lines == [question]
+
+
+def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    window.open(Opening("mongodb://anna:s3cret@127.0.0.1:9/?serverSelectionTimeoutMS=200"))
+    wait_idle(qtbot, window.welcome.trouble.isVisible)
+    assert window.welcome.uri.text() == "mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"
+    assert "s3cret" not in window.welcome.trouble.text()
+
+
+# --- tabs change places
+
+
+def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    first = window.desk.page
+    window.desk.tool(session, "journal")
+    drafts = window.desk.tool(session, "drafts")
+    bar = window.desk.tabs.bar
+    start = bar.tabRect(2).center()
+    qtbot.mousePress(bar, Qt.MouseButton.LeftButton, pos=start)
+    for x in range(start.x(), -1, -8):
+        drag = QMouseEvent(
+            QEvent.Type.MouseMove, QPointF(x, start.y()), bar.mapToGlobal(QPointF(x, start.y())),
+            Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier,
+        )  # fmt: skip
+        QApplication.sendEvent(bar, drag)
+    qtbot.mouseRelease(bar, Qt.MouseButton.LeftButton, pos=QPoint(0, start.y()))
+    assert [page.kind for page in window.desk.pages] == ["drafts", "collection", "journal"]
+    assert [bar.tabText(at) for at in range(3)] == ["Drafts", "contracts", "Journal"]
+    assert bar.icons == ["note-pencil", "table", "notebook"]
+    assert window.desk.page is drafts
+    window.actions_.trigger("tab-right")
+    assert window.desk.pages[:2] == [first, drafts]
+    window.desk.close_page(drafts)
+    assert [page.kind for page in window.desk.pages] == ["collection", "journal"]
+
+
+# --- blame beside the fields
+
+
+def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    id = session.find_id(NS, ID)
+    page = window.desk.document(session, NS, id)
+    assert isinstance(page, DocumentPage)
+    wait_idle(qtbot, lambda: page.editor.is_loaded)
+    tree, model = page.editor.tree, page.editor.model
+    assert tree.isColumnHidden(LAST_SET)
+    qtbot.keyClick(tree, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+    wait_idle(qtbot)
+    assert not tree.isColumnHidden(LAST_SET)
+    expected = {one.path: one for one in session.blame(NS, id)}
+    for path in (("status",), ("holder", "phone"), ("premium", "net"), ("riders", 2, "premium")):
+        said = str(model.find(path, LAST_SET).data())
+        assert said.split(" · ")[0].split("–")[-1].removesuffix(" or before") == f"v{expected[path].version.v.python()}"  # type: ignore[union-attr]
+    assert str(model.find(("premium",), LAST_SET).data())  # the newest inside
+    page.editor.head.last_set.click()
+    assert tree.isColumnHidden(LAST_SET)
+
+
+# --- the list as a file
+
+
+def test_the_list_is_exported_as_it_is_filtered(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    page = collection(window)
+    page.browser.set_filter('{ "_id": "K-204117" }')
+    wait_idle(qtbot)
+    page.exporter.write(page.browser.ran, str(tmp_path / "some.jsonl"))
+    assert page.exporter.task is not None
+    wait_idle(qtbot, lambda: any(words.startswith("1 document, ") for words in told(window)))
+    assert (tmp_path / "some.jsonl").read_text().count("\n") == 1
+    assert not any(words.startswith("Exporting") for words in told(window))
+    page.exporter.write(Query(), str(tmp_path / "all.jsonl"))
+    page.exporter.task.cancel()
+    wait_idle(qtbot, lambda: any(words.endswith("stopped; no file was written") for words in told(window)))
+    assert not (tmp_path / "all.jsonl").exists()
+
+
+# --- writes of earlier runs
+
+
+def test_writes_of_unknown_outcome_are_named_at_the_start_and_looked_for_once_connected(
+    qtbot: QtBot, home: Path
+) -> None:
+    with LocalServer() as server:
+        server.load("shop.things", [canonical.encode({"_id": 1, "a": 1})])
+        with Session.open(server.uri) as session:
+            source = session.source
+        journal = Journal()
+        intent = Intent(source, "shop.things", Value.of(1), "edit", "plain", canonical.EMPTY, canonical.EMPTY)
+        lost = Outcome("unknown", "shop.things", Value.of(1), "The connection was lost.")
+        journal.end(journal.begin(intent), lost)
+        made = new_window(qtbot)
+        wait_idle(qtbot, lambda: bool(made.messages.lines))
+        assert told(made) == [f"1 write from before has no known outcome; it went to {source}."]
+        made.messages.lines[0].buttons[0].click()
+        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made), timeout=PATIENCE)
+        line = next(line for line in made.messages.lines if "1 write" in line.text)
+        assert [one.text() for one in line.buttons] == ["Look again", "Show"]
+        line.buttons[1].click()
+        assert made.desk.page is not None
+        assert made.desk.page.kind == "journal"
+        made.unsettled.opened(made.sessions[0])
+        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made), timeout=PATIENCE)
+        next(line for line in made.messages.lines if "1 write" in line.text).buttons[0].click()
+        qtbot.waitUntil(lambda: any(words.startswith("Looked for 1 write: ") for words in told(made)), timeout=PATIENCE)
+        made.close_quietly()

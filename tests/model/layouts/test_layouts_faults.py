@@ -1,0 +1,190 @@
+"""Swaps whose writes are lost, unanswered or late, overtaken at every operation: the outcome is always true."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from model.layouts.base import Layout
+from model.layouts.recognise import LAYOUTS, bind
+from model.layouts.reserved_fields import number_of
+from model.records import Outcome
+from model.server.retry import Server
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests.model.layouts.layout_support import doc, layout_of
+from tests.model.server.faulty_server import Dead, Fault, FaultyServer
+
+FAULTS: tuple[Fault, ...] = ("none", "never", "lost", "late")
+TWO: list[tuple[Fault, Fault]] = list(itertools.product(FAULTS, FAULTS))
+ID = Value.of("K-1")
+HISTORIES = [name for name, layout in LAYOUTS.items() if layout.numbered and name != "stream"]
+
+
+@pytest.fixture(scope="module")
+def server(local_uri: str) -> Iterator[Server]:
+    with Server.connect(local_uri) as connected:
+        yield connected
+
+
+@pytest.fixture(params=list(LAYOUTS))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@dataclass
+class Ground:
+    """A document with two versions, a sound layout to look with, and a faulty one to write with."""
+
+    sound: Layout
+    faulty: FaultyServer
+    layout: Layout
+
+    def swap(self, key: str) -> Outcome:
+        base = self.sound.version(ID)
+        return self.layout.swap(ID, base, edited(base.content, key))
+
+    def times(self, key: str) -> int:
+        """In how many versions an edit began: 1 where it is in the history once, however many carry it on."""
+        contents = [each.content for each in reversed(list(self.sound.history(ID, contents=True)))]
+        having = [key in dict(c.fields(content)) for content in contents if content is not None]
+        return sum(now and not before for before, now in zip([False, *having], having, strict=False))
+
+
+def edited(content: bytes | None, key: str) -> bytes:
+    """The content with one more mark; a mark says whose edits are in it."""
+    assert content is not None
+    number = c.get(content, (key,))
+    mark = Value.of(1 if number is None else number.python() + 1)
+    return c.document(sorted(dict([*c.fields(content), (key, mark)]).items()))
+
+
+def ground(server: Server, name: str, faults: tuple[Fault, ...] = (), **fields: str) -> Ground:
+    sound = layout_of(server, "faults", name, **fields)
+    for ns in ("faults.things", "faults.things_past"):
+        for raw in list(server.find(ns)):
+            server._client["faults"][ns.partition(".")[2]].delete_one({"_id": c.decode(raw)["_id"]})
+    assert sound.create(doc(a=1), ID).kind == "applied"
+    assert sound.swap(ID, sound.version(ID), doc(a=2)).kind == "applied"
+    faulty = FaultyServer(server, faults)
+    return Ground(sound, faulty, bind(faulty, sound.profile))
+
+
+def is_sound(layout: Layout) -> bool:
+    """No version twice, and none missing."""
+    numbers = [number_of(each.v) for each in layout.history(ID) if each.detail != "also in the archive"]
+    return all(each.state == "present" for each in layout.history(ID)) and len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("faults", TWO, ids=lambda pair: "+".join(pair))
+@pytest.mark.parametrize("at", [0, 1], ids=["first write", "second write"])
+def test_an_outcome_is_true_whatever_happens_to_write_and_retry(
+    faults: tuple[Fault, ...], at: int, name: str, server: Server
+) -> None:
+    here = ground(server, name, (*("none",) * at, *faults))
+    outcome = here.swap("mine")
+    held = here.times("mine") if name in HISTORIES else int(b"mine" in (here.sound.version(ID).content or b""))
+    if outcome.kind == "applied":
+        assert held == 1
+    elif outcome.kind in ("conflict", "refused"):
+        assert held == 0
+    here.faulty.land()
+    after = here.times("mine") if name in HISTORIES else int(b"mine" in (here.sound.version(ID).content or b""))
+    assert after <= 1
+    if outcome.kind in ("conflict", "refused"):
+        assert after == 0, "it landed after all"
+    if outcome.kind == "unknown":
+        assert outcome.token
+    if name in HISTORIES:
+        assert is_sound(here.sound), list(here.sound.history(ID))
+
+
+@pytest.mark.parametrize("faults", TWO, ids=lambda pair: "+".join(pair))
+def test_two_edits_are_both_told_the_truth_wherever_one_overtakes_the_other(
+    faults: tuple[Fault, ...], name: str, server: Server
+) -> None:
+    for at, place in itertools.product((0, 1), range(40)):
+        here = ground(server, name, (*("none",) * at, *faults))
+        theirs: list[Outcome] = []
+
+        def overtake(here: Ground = here, theirs: list[Outcome] = theirs) -> None:
+            base = here.sound.version(ID)
+            theirs.append(here.sound.swap(ID, base, edited(base.content, "theirs")))
+
+        here.faulty.between[place] = overtake
+        mine = here.swap("mine")
+        if not theirs:
+            return  # the swap has fewer operations than that
+        here.faulty.land()
+        assert theirs[0].kind == "applied", theirs
+        if name in HISTORIES:
+            assert here.times("theirs") == 1
+            held = here.times("mine")
+            assert held == 1 if mine.kind == "applied" else held == 0 if mine.kind != "unknown" else held <= 1, mine
+            assert is_sound(here.sound), (place, list(here.sound.history(ID)))
+        elif mine.kind in ("conflict", "refused"):
+            assert b"mine" not in (here.sound.version(ID).content or b""), mine
+    raise AssertionError("a swap of more than forty operations")
+
+
+def test_what_a_dead_writer_leaves_is_absorbed_by_the_next_edit(name: str, server: Server) -> None:
+    for at in range(4):
+        here = ground(server, name, (*("none",) * at, "dead"))
+        try:
+            here.swap("dead")
+        except Dead:
+            died = True
+        else:
+            died = False
+        base = here.sound.version(ID)
+        outcome = here.sound.swap(ID, base, edited(base.content, "next"))
+        assert outcome.kind == "applied", (at, outcome)
+        if name in HISTORIES:
+            assert here.times("next") == 1
+            assert is_sound(here.sound), (at, list(here.sound.history(ID)))
+        if name == "flagged":
+            flagged = list(server.find("faults.things", {"current": {"$exists": True}}))
+            assert [c.get(raw, ("v",)) for raw in flagged] == [outcome.version]
+        if not died:
+            return
+    raise AssertionError("a swap of more than four writes")
+
+
+def test_without_a_token_doubt_is_unknown_and_nothing_is_sent_twice(server: Server) -> None:
+    for name in ("plain", "hashed", "archive", "embedded", "stream"):
+        here = ground(server, name, ("none", "lost") if name == "archive" else ("lost",), token="")
+        outcome = here.swap("mine")
+        assert outcome.kind == "unknown", name
+        assert len(here.faulty.sent) == (2 if name == "archive" else 1), name
+
+
+def test_a_plain_document_that_was_overtaken_after_doubt_is_unknown(server: Server) -> None:
+    here = ground(server, "plain", ("lost",))
+
+    def overtake() -> None:
+        base = here.sound.version(ID)
+        here.sound.swap(ID, base, edited(base.content, "theirs"))
+
+    for place in range(40):
+        here = ground(server, "plain", ("lost",))
+        here.faulty.between[place] = overtake
+        outcome = here.swap("mine")
+        content = here.sound.version(ID).content or b""
+        if not here.faulty.between:
+            assert outcome.kind != "conflict" or b"mine" not in content
+
+
+@pytest.mark.parametrize("name", ["versions", "flagged", "deltas"])
+def test_a_stale_edit_does_not_slip_into_a_gap_that_retention_made(name: str, server: Server) -> None:
+    here = ground(server, name)
+    stale = here.sound.version(ID)
+    for key in ("one", "two"):
+        assert (
+            here.sound.swap(ID, here.sound.version(ID), edited(here.sound.version(ID).content, key)).kind == "applied"
+        )
+    server._client["faults"]["things"].delete_one({"docId": "K-1", "v": 3})
+    assert here.sound.swap(ID, stale, edited(stale.content, "late")).kind == "conflict"
+    assert here.times("late") == 0

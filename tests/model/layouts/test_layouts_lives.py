@@ -1,0 +1,239 @@
+"""Documents that are created and deleted by several at once: what each is told is true, and the next edit goes on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from model.errors import NotFound
+from model.layouts.base import Layout
+from model.layouts.recognise import LAYOUTS, bind
+from model.server.retry import Server
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests.model.layouts.layout_support import doc, layout_of
+from tests.model.server.faulty_server import Fault, FaultyServer
+
+ID = Value.of("K-1")
+OWN = ("versions", "flagged", "deltas")
+
+
+@pytest.fixture(scope="module")
+def server(local_uri: str) -> Iterator[Server]:
+    with Server.connect(local_uri) as connected:
+        yield connected
+
+
+def empty(server: Server, name: str, **fields: str) -> Layout:
+    """A layout without a document."""
+    layout = layout_of(server, "lives", name, **fields)
+    for collection in ("things", "things_past"):
+        server._client["lives"][collection].delete_many({})
+    return layout
+
+
+def lived(layout: Layout) -> None:
+    """Another one creates the document, edits it and deletes it."""
+    if layout.create(doc(theirs=1), ID).kind == "applied":
+        assert layout.swap(ID, layout.version(ID), doc(theirs=2)).kind == "applied"
+        assert layout.delete(ID, layout.version(ID)).kind == "applied"
+
+
+def is_there(layout: Layout) -> bool:
+    try:
+        return layout.version(ID).current
+    except NotFound:
+        return False
+
+
+def places(server: Server, layout: Layout, faults: tuple[Fault, ...], act: Callable[[], None]) -> Iterator[Layout]:
+    """A layout that is overtaken at one operation after another, until an operation is not reached any more."""
+    for place in range(60):
+        faulty = FaultyServer(server, faults)
+        faulty.between[place] = act
+        yield bind(faulty, layout.profile)
+        if faulty.between:
+            return
+    raise AssertionError("more than sixty operations")
+
+
+@pytest.mark.parametrize("faults", [(), ("never",)], ids=["sound", "never sent"])
+@pytest.mark.parametrize("numbering", ["next", "time"])
+def test_a_new_document_stands_above_a_life_that_began_and_ended_while_it_was_created(
+    numbering: str, faults: tuple[Fault, ...], server: Server
+) -> None:
+    sound = empty(server, "archive", numbering=numbering)
+    for writing in places(server, sound, faults, lambda: lived(sound)):
+        outcome = writing.create(doc(mine=1), ID)
+        assert outcome.kind == "applied", outcome
+        base = sound.version(ID)
+        assert base.v == outcome.version
+        edit = sound.swap(ID, base, doc(mine=2))
+        assert edit.kind == "applied", edit
+        empty(server, "archive", numbering=numbering)
+
+
+def test_what_was_deleted_is_not_put_back_below_a_later_life(server: Server) -> None:
+    sound = empty(server, "archive")
+    for writing in places(server, sound, (), lambda: lived(sound)):
+        assert sound.create(doc(mine=1), ID).kind == "applied"
+        base = sound.version(ID)
+        removed = sound.removal(ID, base)
+        assert sound.delete(ID, base).kind == "applied"
+        outcome = writing.put_back(removed)
+        assert is_there(sound) == (outcome.kind == "applied"), outcome
+        again = sound.swap(ID, sound.version(ID), doc(x=1)) if is_there(sound) else sound.create(doc(x=1), ID)
+        assert again.kind == "applied", again
+        empty(server, "archive")
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [(name, {"numbering": "time"} if name in OWN else {}) for name in LAYOUTS],  # whose first ``_id`` is that of the id
+)
+def test_a_delete_without_an_answer_is_not_denied_where_another_document_has_the_id_by_now(
+    name: str, fields: dict[str, str], server: Server
+) -> None:
+    sound = empty(server, name, **fields)
+
+    def replaced() -> None:
+        if not is_there(sound):
+            sound.create(doc(theirs=1), ID)
+
+    for writing in places(server, sound, ("none", "lost") if name == "archive" else ("lost",), replaced):
+        assert sound.create(doc(mine=1), ID).kind == "applied"
+        assert writing.delete(ID, sound.version(ID)).kind in ("applied", "unknown")
+        empty(server, name, **fields)
+
+
+@pytest.mark.parametrize("name", ["embedded", "nested"])
+def test_an_edit_without_an_answer_is_not_denied_where_its_document_was_deleted_and_created_again(
+    name: str, server: Server
+) -> None:
+    sound = empty(server, name)
+
+    def reborn() -> None:
+        if b"mine" in (sound.version(ID).content or b""):
+            assert sound.delete(ID, sound.version(ID)).kind == "applied"
+            assert sound.create(doc(theirs=1), ID).kind == "applied"
+
+    for writing in places(server, sound, ("lost",), reborn):
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        assert writing.swap(ID, sound.version(ID), doc(n=1, mine=1)).kind in ("applied", "unknown")
+        empty(server, name)
+
+
+@pytest.mark.parametrize("faults", [(), ("lost",), ("none", "lost")], ids=["sound", "first lost", "second lost"])
+@pytest.mark.parametrize("name", OWN)
+def test_a_delete_beside_another_one_puts_nothing_back(name: str, faults: tuple[Fault, ...], server: Server) -> None:
+    sound = empty(server, name)
+
+    def deleted() -> None:
+        if is_there(sound):
+            assert sound.delete(ID, sound.version(ID)).kind == "applied"
+
+    for writing in places(server, sound, faults, deleted):
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        for number in (2, 3):
+            assert sound.swap(ID, sound.version(ID), doc(n=number)).kind == "applied"
+        outcome = writing.delete(ID, sound.version(ID))
+        assert outcome.kind in ("applied", "conflict", "refused"), outcome
+        assert not is_there(sound), outcome
+        empty(server, name)
+
+
+def test_a_delete_that_was_put_back_and_may_still_arrive_is_unknown(server: Server) -> None:
+    sound = empty(server, "versions")
+    said = set()
+
+    def edited() -> None:
+        if is_there(sound):
+            sound.swap(ID, sound.version(ID), doc(n=3))
+
+    for writing in places(server, sound, ("late",), edited):
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        assert sound.swap(ID, sound.version(ID), doc(n=2)).kind == "applied"
+        base = sound.version(ID)
+        outcome = writing.delete(ID, base)
+        before = len(sound.removal(ID, base))
+        assert isinstance(writing.server, FaultyServer)
+        writing.server.land()
+        if outcome.kind == "conflict":
+            assert len(sound.removal(ID, base)) == before
+        said.add(outcome.kind)
+        empty(server, "versions")
+    assert said == {"applied", "conflict", "unknown"}
+
+
+@pytest.mark.parametrize("what", ["edit", "delete"])
+@pytest.mark.parametrize("name", ["embedded", "nested"])
+def test_what_may_still_arrive_at_a_document_that_was_put_back_is_unknown(name: str, what: str, server: Server) -> None:
+    said = set()
+    for first, second in itertools.combinations(range(8), 2):
+        sound = empty(server, name)
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        base = sound.version(ID)
+        removed = sound.removal(ID, base)
+        faulty = FaultyServer(server, ("late",))
+        faulty.between[first] = partial(sound.delete, ID, base)
+        faulty.between[second] = partial(sound.put_back, removed)
+        writing = bind(faulty, sound.profile)
+        outcome = writing.swap(ID, base, doc(n=2)) if what == "edit" else writing.delete(ID, base)
+        if faulty.between:
+            continue  # it was deleted and stays so
+        faulty.land()
+        if outcome.kind in ("conflict", "refused"):
+            assert sound.version(ID).v == base.v, outcome
+        said.add(outcome.kind)
+    assert "unknown" in said
+
+
+@pytest.mark.parametrize("name", ["embedded", "nested", "stream"])
+def test_an_edit_that_arrives_at_what_was_put_back_while_it_is_looked_for_is_not_denied(
+    name: str, server: Server
+) -> None:
+    said = set()
+    for first, second, third in itertools.combinations(range(8), 3):
+        sound = empty(server, name)
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        base = sound.version(ID)
+        faulty = FaultyServer(server, ("late",))
+        faulty.between[first] = partial(sound.delete, ID, base)
+        faulty.between[second] = partial(sound.put_back, sound.removal(ID, base))
+        faulty.between[third] = faulty.land
+        outcome = bind(faulty, sound.profile).swap(ID, base, doc(n=2))
+        if not faulty.between:
+            arrived = sound.version(ID).v != base.v
+            said.add((outcome.kind, arrived))
+    assert True in {arrived for _, arrived in said}
+    assert not {("conflict", True), ("refused", True), ("applied", False)} & said
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_creation_without_an_answer_is_not_denied_where_its_id_was_deleted_and_taken_by_now(
+    name: str, server: Server
+) -> None:
+    sound = empty(server, name)
+
+    landed = []
+
+    def mine() -> bool:
+        return is_there(sound) and c.get(sound.version(ID).content or c.EMPTY, ("mine",)) is not None
+
+    def reborn() -> None:
+        if mine():
+            landed.append(True)
+            assert sound.delete(ID, sound.version(ID)).kind == "applied"
+        sound.create(doc(theirs=1), ID)
+
+    told = set()
+    for writing in places(server, sound, ("lost",), reborn):
+        outcome = writing.create(doc(mine=1), ID)
+        told.add((outcome.kind, bool(landed) or mine()))
+        landed.clear()
+        empty(server, name)
+    assert ("unknown", True) in told or name == "archive"  # whose archive still holds what was deleted
+    assert not {("applied", False), ("refused", True), ("conflict", True)} & told

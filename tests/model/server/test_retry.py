@@ -1,0 +1,352 @@
+"""Talking to a server: what an error means for a write, one retry, batches by size, a sentence for every failure."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import bson
+import pymongo.errors as e
+import pytest
+from bson import Decimal128, Int64
+
+from model.errors import NotAllowed, Refused, Unreachable
+from model.server.driver_errors import cannot_connect, cannot_read, without_password
+from model.server.retry import End, Reply, Server, Write, bson_of, run
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests.model.server.faulty_server import FaultyServer
+
+SECRET = "s3cr3t"
+
+
+def failure(code: int) -> e.OperationFailure:
+    return e.OperationFailure("said the server", code, {"ok": 0, "errmsg": "said the server", "code": code})
+
+
+# --- one retry, and "did mine land?"
+
+
+class Scripted(FaultyServer):
+    """A port whose replies are written down."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.replies = list(replies)
+        self.sent: list[Write] = []
+
+    def send(self, write: Write) -> Reply:
+        self.sent.append(write)
+        return self.replies.pop(0)
+
+
+YES = Reply("yes", 1, 1)
+NO_MATCH = Reply("no")
+DUPLICATE = Reply("no", duplicate=True, sentence="A unique index holds this value already.")
+REFUSED = Reply("no", sentence="Not allowed.")
+DOUBT = Reply("unknown", retry=True, sentence="The connection was lost.")
+WRITE = Write("d.c", "update", {"_id": 1}, {"$set": {"a": 1}})
+
+
+@pytest.mark.parametrize(
+    ("replies", "landed", "kind", "attempts"),
+    [
+        ((YES,), [], "applied", 1),
+        ((NO_MATCH,), [], "conflict", 1),
+        ((DUPLICATE,), [], "conflict", 1),
+        ((REFUSED,), [False], "refused", 1),
+        ((REFUSED,), [True], "applied", 1),
+        ((DOUBT,), [True], "applied", 1),
+        ((DOUBT, YES), [False], "applied", 2),
+        ((DOUBT, YES), [None], "applied", 2),
+        ((DOUBT, NO_MATCH), [False, True], "applied", 2),
+        ((DOUBT, NO_MATCH), [False, False], "conflict", 2),
+        ((DOUBT, DUPLICATE), [False, True], "applied", 2),
+        ((DOUBT, DUPLICATE), [False, False], "conflict", 2),
+        ((DOUBT, NO_MATCH), [None, None], "unknown", 2),
+        ((DOUBT, REFUSED), [False, False], "unknown", 2),
+        ((DOUBT, DOUBT), [False, True], "applied", 2),
+        ((DOUBT, DOUBT), [False, False], "unknown", 2),
+        ((DOUBT, DOUBT), [None, None], "unknown", 2),
+    ],
+)
+def test_a_write_ends_in_one_of_four_ways(
+    replies: tuple[Reply, ...], landed: list[bool | None], kind: str, attempts: int
+) -> None:
+    port = Scripted(*replies)
+    answers = list(landed)
+    end = run(port, WRITE, lambda: answers.pop(0))
+    assert end.kind == kind
+    assert len(port.sent) == attempts
+    assert len({id(write) for write in port.sent}) == 1, "a retry is the same write"
+    assert not answers
+
+
+def test_without_a_token_nothing_is_tried_again() -> None:
+    port = Scripted(DOUBT)
+    assert run(port, WRITE, None).kind == "unknown"
+    assert len(port.sent) == 1
+
+
+def test_a_look_that_fails_is_no_answer() -> None:
+    def unreachable() -> bool:
+        raise Unreachable("gone")
+
+    assert run(Scripted(DOUBT, DOUBT), WRITE, unreachable) == End("unknown", DOUBT.sentence, DOUBT, retried=True)
+
+
+# --- against servers
+
+
+def test_the_server_says_what_it_is_without_hello(server: Server) -> None:
+    facts = server.facts()
+    assert facts.wire >= 13
+    assert facts.version != "unknown version"
+    assert facts.topology
+    assert server.facts() is facts
+    assert server.facts(refresh=True) is not facts
+
+
+def test_documents_come_back_byte_for_byte_in_batches_by_size(server: Server, ns: str) -> None:
+    sent = [bson.encode({"_id": i, "t": "x" * (40_000 if i % 7 == 0 else 10), "n": Int64(i)}) for i in range(150)]
+    for raw in sent:
+        assert server.send(Write(ns, "insert", {}, raw)).applied == "yes"
+    assert list(server.find(ns, sort={"_id": 1})) == sent
+    assert list(server.find(ns, sort={"_id": -1}, skip=2, limit=3)) == sent[-3:-6:-1]
+    assert list(server.find(ns, {"_id": {"$lt": 2}}, projection={"_id": 1})) == [
+        bson.encode({"_id": i}) for i in (0, 1)
+    ]
+    assert [c.decode(raw) for raw in server.aggregate(ns, [{"$match": {"_id": 5}}, {"$project": {"n": 1}}])]
+    assert server.count(ns) == 150
+    assert server.count(ns, {"_id": {"$gte": 100}}) == 50
+
+
+def test_a_batch_is_never_asked_for_without_a_size(
+    local_uri: str, monkeypatch: pytest.MonkeyPatch, database_name: str
+) -> None:
+    from pymongo.synchronous.database import Database
+
+    asked: list[Any] = []
+    original = Database.cursor_command
+
+    def noted(self: Any, command: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append(command.get("batchSize") or command.get("cursor", {}).get("batchSize"))
+        return original(self, command, *args, **kwargs)
+
+    monkeypatch.setattr(Database, "cursor_command", noted)
+    with Server.connect(local_uri) as server:
+        ns = f"{database_name}.things"
+        for i in range(30):
+            server.send(Write(ns, "insert", {}, bson.encode({"_id": i, "t": "x" * 300_000})))
+        assert len(list(server.find(ns))) == 30
+        assert len(list(server.find(ns))) == 30
+        assert asked[0] == 2, "the size of these documents was not known"
+        assert 2 <= asked[1] <= 14, "13 of them are 4 MB"
+        assert all(asked)
+
+
+def test_what_is_not_there_is_empty(server: Server, ns: str) -> None:
+    assert list(server.find(ns)) == []
+    assert server.count(ns) == 0
+    assert server.indexes(ns) == []
+    assert server.collections(ns.partition(".")[0]) == []
+
+
+def test_indexes_and_collections_are_told(server: Server, ns: str) -> None:
+    server.send(Write(ns, "insert", {}, bson.encode({"_id": 1, "docId": "a", "v": 1})))
+    server.create_index(ns, {"docId": 1, "v": 1}, unique=True)
+    assert [(list(index["key"].items()), bool(index.get("unique"))) for index in server.indexes(ns)][1] == (
+        [("docId", 1), ("v", 1)],
+        True,
+    )
+    assert ("things", "collection") in [each[:2] for each in server.collections(ns.partition(".")[0])]
+    assert ns.partition(".")[0] in server.databases()
+
+
+def test_a_unique_index_over_duplicates_is_refused_in_a_sentence(server: Server, ns: str) -> None:
+    for i in range(2):
+        server.send(Write(ns, "insert", {}, bson.encode({"_id": i, "v": 1})))
+    with pytest.raises(Refused, match="duplicates"):
+        server.create_index(ns, {"v": 1}, unique=True)
+
+
+def test_each_kind_of_write_says_what_it_met(server: Server, ns: str) -> None:
+    raw = bson.encode({"_id": 1, "a": 1})
+    assert server.send(Write(ns, "insert", {}, raw)) == Reply("yes", 1, 1)
+    again = server.send(Write(ns, "insert", {}, raw))
+    assert (again.applied, again.duplicate, again.matched) == ("no", True, 0)
+    met = server.send(Write(ns, "update", {"_id": 1, "a": Value.of(1)}, {"$set": {"a": Value.of(2)}}))
+    assert (met.applied, met.matched) == ("yes", 1)
+    missed = server.send(Write(ns, "update", {"_id": 1, "a": 1}, {"$set": {"a": 3}}))
+    assert (missed.applied, missed.matched, missed.sentence) == ("no", 0, "")
+    assert server.send(Write(ns, "replace", {"_id": 1}, bson.encode({"_id": 1, "b": 1}))).applied == "yes"
+    made = server.send(Write(ns, "upsert", {"_id": 2}, {"$setOnInsert": {"b": 2}}))
+    assert (made.applied, made.upserted) == ("yes", True)
+    assert server.send(Write(ns, "delete", {"_id": 2, "b": 2})).applied == "yes"
+    assert server.send(Write(ns, "delete", {"_id": 2})).applied == "no"
+    assert [c.decode(raw) for raw in server.find(ns)] == [{"_id": 1, "b": 1}]
+
+
+def test_a_write_that_the_server_does_not_understand_is_refused_in_a_sentence(server: Server, ns: str) -> None:
+    server.send(Write(ns, "insert", {}, bson.encode({"_id": 1})))
+    reply = server.send(Write(ns, "update", {"_id": 1}, {"$nonsense": {"a": 1}}))
+    assert reply.applied == "no"
+    assert reply.sentence.startswith("The server refuses the write: ")
+    assert "full error" not in reply.sentence
+
+
+def test_a_query_that_the_server_does_not_understand_is_refused_in_a_sentence(server: Server, ns: str) -> None:
+    server.send(Write(ns, "insert", {}, bson.encode({"_id": 1})))
+    with pytest.raises(Refused, match=r"does not accept the query: .+\.$"):
+        list(server.find(ns, {"a": {"$nonsense": 1}}))
+
+
+def test_a_document_beyond_16_mb_is_refused_and_nothing_is_lost(server: Server, ns: str) -> None:
+    reply = server.send(Write(ns, "insert", {}, bson.encode({"_id": 1, "t": "x" * (17 << 20)})))
+    assert reply.applied == "no"
+    assert "16 MB" in reply.sentence or "refuses" in reply.sentence
+
+
+def test_a_read_only_server_sends_nothing(server_uri: str, ns: str) -> None:
+    with Server.connect(server_uri, read_only=True) as server:
+        reply = server.send(Write(ns, "insert", {}, bson.encode({"_id": 1})))
+        assert (reply.applied, type(reply.error)) == ("no", NotAllowed)
+        assert "read-only" in reply.sentence
+        with pytest.raises(NotAllowed, match="read-only"):
+            server.create_index(ns, {"a": 1})
+        assert list(server.find(ns)) == []
+
+
+def test_a_uri_that_asks_for_no_acknowledgement_is_acknowledged_all_the_same(local_uri: str, ns: str) -> None:
+    joint = "&" if "?" in local_uri else "?"
+    with Server.connect(f"{local_uri}{joint}w=0") as server:
+        assert server.send(Write(ns, "update", {"_id": "nobody"}, {"$set": {"a": 1}})).applied == "no"
+
+
+def test_filters_keep_the_type_of_every_value() -> None:
+    terms = {"a": {"$eq": Value.of(Int64(1)), "$type": 18}, "$or": [{"b": Value.of(Decimal128("1.0"))}], "c": None}
+    assert bson_of(terms) == bson.encode(
+        {"a": {"$eq": Int64(1), "$type": 18}, "$or": [{"b": Decimal128("1.0")}], "c": None}
+    )
+
+
+# --- no connection, and no password in any sentence
+
+
+@contextmanager
+def port_that(answers: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A port on which every connection is answered by a function."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                with connection:
+                    answers(connection)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield int(listening.getsockname()[1])
+        listening.close()
+        thread.join(timeout=5)
+
+
+def refusal(uri: str) -> str:
+    with pytest.raises(Refused) as raised:
+        Server.connect(uri, connect_ms=400, socket_ms=400)
+    said = str(raised.value)
+    assert said.endswith(".")
+    assert "\n" not in said
+    assert SECRET not in said
+    assert "Traceback" not in said
+    return said
+
+
+def test_a_closed_port_refuses() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    assert "refuses the connection" in refusal(f"mongodb://u:{SECRET}@127.0.0.1:{port}/")
+
+
+def test_a_silent_port_does_not_answer_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert "does not answer in time" in refusal(f"mongodb://u:{SECRET}@127.0.0.1:{silent.getsockname()[1]}/")
+
+
+def test_a_silent_port_that_should_speak_tls_does_not_answer_over_tls() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert "over TLS" in refusal(f"mongodb://u:{SECRET}@127.0.0.1:{silent.getsockname()[1]}/?tls=true")
+
+
+def test_a_port_that_closes_says_so() -> None:
+    with port_that(lambda connection: None) as port:
+        assert "closes the connection" in refusal(f"mongodb://127.0.0.1:{port}/")
+
+
+def test_a_port_that_speaks_another_protocol_is_no_mongodb_server() -> None:
+    with port_that(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
+        said = refusal(f"mongodb://127.0.0.1:{port}/")
+    assert "no MongoDB server" in said
+
+
+@pytest.mark.parametrize(
+    ("uri", "part"),
+    [
+        ("localhost", "no MongoDB address"),
+        ("", "no MongoDB address"),
+        ("http://localhost/", "no MongoDB address"),
+        (f"mongodb://u:{SECRET}@", "address"),
+        (f"mongodb://u:{SECRET}/x@localhost/", "ercent-encode"),
+        (f"mongodb://u:{SECRET}@localhost:99999/", ""),
+        (f"mongodb://u:{SECRET}@localhost:port/", ""),
+        (f"mongodb://u:{SECRET}@localhost/?nonsense=1", "nonsense"),
+        (f"mongodb://u:{SECRET}@localhost/?socketTimeoutMS=soon", "sockettimeoutms"),
+        (f"mongodb://u:{SECRET}@localhost/?tls=true&tlsCAFile=/no/such/file", "certificate"),
+        (f"mongodb://u:{SECRET}@no-such-host.invalid/", "no host no-such-host.invalid"),
+        (f"mongodb+srv://u:{SECRET}@no-such-host.invalid/", "no-such-host.invalid"),
+        ("mongodb://%2Fno%2Fsuch.sock/", "no socket /no/such.sock"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_one_sentence_without_the_password(uri: str, part: str) -> None:
+    assert part in refusal(uri)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "part"),
+    [
+        (failure(18), Unreachable, "user name and password"),
+        (failure(8000), Unreachable, "user name and password"),
+        (failure(13), NotAllowed, "user name and password"),
+        (
+            e.ServerSelectionTimeoutError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed"),
+            Unreachable,
+            "TLS",
+        ),
+        (e.ServerSelectionTimeoutError("h:1: SSL handshake failed"), Unreachable, "TLS failed"),
+        (e.ConfigurationError("reports wire version 2, but this version of PyMongo requires"), Unreachable, "too old"),
+        (e.ConfigurationError("The DNS query name does not exist: _mongodb._tcp.x."), Unreachable, "DNS"),
+    ],
+    ids=lambda part: str(part)[:40],
+)
+def test_why_there_is_no_connection_is_said(error: Exception, kind: type[Refused], part: str) -> None:
+    said = cannot_connect(error, f"mongodb://u:{SECRET}@h:1/")
+    assert type(said) is kind
+    if part == "TLS":
+        part = "certificate is not trusted"
+    assert part in str(said)
+
+
+def test_an_error_that_quotes_the_password_loses_it() -> None:
+    uri = (
+        "mongodb://u:p%40ss%2Fword@h/?authMechanismProperties=AWS_SESSION_TOKEN:t0ken&tlsCertificateKeyFilePassword=k3y"
+    )
+    for secret in ("p@ss/word", "p%40ss%2Fword", "t0ken", "k3y"):
+        said = cannot_read(e.OperationFailure(f"failed for {secret}", 2), uri)
+        assert secret not in str(said)
+        assert "…" in str(said)
+    assert without_password("nothing to hide", "mongodb://h/") == "nothing to hide"

@@ -1,0 +1,160 @@
+"""Saved connections: secrets go to the keyring and nowhere else."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import keyring.backend
+import keyring.errors
+import pytest
+
+from model.errors import NotFound, Refused
+from model.userdata import connections
+from model.userdata.connections import Connections, SavedConnection
+from tests.memory_keyring import Memory
+
+SECRET = "pl4nted-s3cret"
+
+
+class Absent(Memory):
+    """A computer without a keyring."""
+
+    def get_password(self, service: str, username: str) -> str | None:
+        raise keyring.errors.NoKeyringError("none")
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise keyring.errors.NoKeyringError("none")
+
+
+@pytest.fixture
+def ring() -> Iterator[Memory]:
+    before, mine = keyring.get_keyring(), Memory()
+    keyring.set_keyring(mine)
+    yield mine
+    keyring.set_keyring(before)
+
+
+@pytest.mark.parametrize(
+    ("uri", "clean"),
+    [
+        ("mongodb://db.example:27017/", "mongodb://db.example:27017/"),
+        (f"mongodb://eva:{SECRET}@db.example/shop", "mongodb://eva@db.example/shop"),
+        (f"mongodb+srv://eva:{SECRET}@db.example", "mongodb+srv://eva@db.example"),
+        (f"mongodb://eva:{SECRET}@a:1,b:2/?replicaSet=rs0", "mongodb://eva@a:1,b:2/?replicaSet=rs0"),
+        (f"mongodb://eva:p@ss/{SECRET}@db.example/x", "mongodb://eva@db.example/x"),
+        (f"mongodb://eva:what?{SECRET}@db.example/x", "mongodb://eva@db.example/x"),
+        ("mongodb://db.example:27017/?appName=a@b", "mongodb://db.example:27017/?appName=a@b"),
+        (
+            f"mongodb://db/?tls=true&tlsCertificateKeyFilePassword={SECRET}&w=1",
+            "mongodb://db/?tls=true&w=1",
+        ),
+        (f"mongodb://db/?authMechanismProperties=AWS_SESSION_TOKEN:{SECRET}", "mongodb://db/"),
+        ("/data/dump", "/data/dump"),
+        ("sample:", "sample:"),
+    ],
+)
+def test_a_shown_source_holds_no_secret_and_nothing_else_is_lost(uri: str, clean: str) -> None:
+    assert connections.without_password(uri) == clean
+    assert connections.has_secret(uri) == (SECRET in uri)
+
+
+def test_a_password_goes_into_a_uri_encoded() -> None:
+    assert connections.with_password("mongodb://eva@db/x", "p@ss/w?rd") == "mongodb://eva:p%40ss%2Fw%3Frd@db/x"
+
+
+def test_a_password_needs_a_user() -> None:
+    with pytest.raises(Refused, match="names no user"):
+        connections.with_password("mongodb://db/x", SECRET)
+
+
+@pytest.mark.parametrize(
+    ("uri", "needed"),
+    [
+        ("mongodb://eva@db/", True),
+        ("mongodb://eva:x@db/", False),
+        ("mongodb://db/", False),
+        ("mongodb://eva@db/?authMechanism=MONGODB-X509", False),
+        ("sample:", False),
+    ],
+)
+def test_a_password_is_needed_where_a_user_is_named_without_one(uri: str, needed: bool) -> None:
+    assert connections.needs_password(uri) == needed
+
+
+def test_options_are_set_replaced_and_taken_out() -> None:
+    uri = connections.with_options("mongodb://db", {"tls": "true", "tlsCAFile": "/a b.pem"})
+    assert uri == "mongodb://db/?tls=true&tlsCAFile=/a%20b.pem"
+    assert connections.options_of(uri) == {"tls": "true", "tlsCAFile": "/a b.pem"}
+    assert connections.with_options(uri, {"TLS": "", "tlsCAFile": ""}) == "mongodb://db/"
+
+
+@pytest.mark.parametrize(
+    ("source", "label"),
+    [("mongodb://eva:x@a:1,b:2/db?w=1", "a:1,b:2"), ("/data/dump 2026", "dump 2026"), ("sample:", "sample:")],
+)
+def test_a_source_has_a_short_name(source: str, label: str) -> None:
+    assert connections.label(source) == label
+
+
+def test_a_saved_connection_comes_back_and_its_password_only_from_the_keyring(tmp_path: Path, ring: Memory) -> None:
+    kept = Connections(tmp_path)
+    saved = kept.save(SavedConnection("staging", f"mongodb://eva:{SECRET}@db/x", production=True))
+    assert saved.uri == "mongodb://eva@db/x"
+    assert Connections(tmp_path).get("staging") == saved
+    assert Connections(tmp_path).complete("mongodb://eva@db/x") == f"mongodb://eva:{SECRET}@db/x"
+    assert not [p for p in tmp_path.rglob("*") if p.is_file() and SECRET in p.read_text()]
+
+
+def test_a_password_given_apart_is_kept_like_one_in_the_uri(tmp_path: Path, ring: Memory) -> None:
+    Connections(tmp_path).save(SavedConnection("staging", "mongodb://eva@db/x"), password=SECRET)
+    assert Connections(tmp_path).complete("mongodb://eva@db/x") == f"mongodb://eva:{SECRET}@db/x"
+
+
+def test_without_a_keyring_the_connection_is_kept_and_the_password_is_not(tmp_path: Path, ring: Memory) -> None:
+    keyring.set_keyring(Absent())
+    with pytest.raises(Refused, match="password is not kept"):
+        Connections(tmp_path).save(SavedConnection("staging", f"mongodb://eva:{SECRET}@db/x"))
+    assert Connections(tmp_path).get("staging").uri == "mongodb://eva@db/x"
+    assert SECRET not in (tmp_path / "connections.json").read_text()
+    assert Connections(tmp_path).complete("mongodb://eva@db/x") == "mongodb://eva@db/x"
+
+
+def test_the_last_used_connection_comes_first(tmp_path: Path, ring: Memory) -> None:
+    kept = Connections(tmp_path)
+    old = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    kept.save(SavedConnection("never", "mongodb://a/"))
+    kept.save(SavedConnection("long ago", "mongodb://b/", last_used=old))
+    kept.save(SavedConnection("now", "mongodb://c/"))
+    kept.used("now")
+    assert [c.name for c in kept.all()] == ["now", "long ago", "never"]
+
+
+def test_removing_a_connection_forgets_its_password_unless_another_needs_it(tmp_path: Path, ring: Memory) -> None:
+    kept = Connections(tmp_path)
+    kept.save(SavedConnection("one", f"mongodb://eva:{SECRET}@db/"))
+    kept.save(SavedConnection("two", "mongodb://eva@db/"))
+    kept.remove("one")
+    assert ring.kept
+    kept.remove("two")
+    assert not ring.kept
+    with pytest.raises(NotFound):
+        kept.get("two")
+
+
+def test_a_list_that_cannot_be_read_is_said_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "connections.json").write_text("{ no list")
+    with pytest.raises(Refused, match="cannot be read"):
+        Connections(tmp_path).all()
+    assert (tmp_path / "connections.json").read_text() == "{ no list"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps rights elsewhere")
+def test_what_is_kept_is_for_its_owner_only(tmp_path: Path, ring: Memory) -> None:
+    home = tmp_path / "new"
+    Connections(home).save(SavedConnection("staging", "mongodb://db/"))
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert (home / "connections.json").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,135 @@
+"""Values as bytes: typed equality, reading and changing documents without decoding them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+from typing import Any
+
+import bson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model import text
+from model.diff import diff
+from model.diff.walk import spans
+from model.errors import Unreadable
+from model.merge import merge
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests.model.diff.bson_strategies import documents, leaves, related
+
+
+@given(documents())
+@settings(max_examples=100, deadline=None)
+def test_fields_put_together_again_are_the_same_bytes(raw: bytes) -> None:
+    assert c.document(c.fields(raw)) == raw
+    assert c.fields(raw) == [(c.name_of(name), Value(kind, raw[a:b])) for name, kind, a, b in spans(raw)]
+
+
+@given(st.binary(max_size=60), st.integers(0, 255), documents())
+@settings(max_examples=300, deadline=None)
+def test_damaged_bytes_are_unreadable_or_fields_and_never_a_bug(noise: bytes, at: int, raw: bytes) -> None:
+    damaged = bytearray(raw)
+    damaged[at % len(raw)] ^= 0x41
+    for candidate in (noise, bytes(damaged), raw[: at % len(raw)]):
+        try:
+            slow: Any = list(c.elements(candidate))
+        except Unreadable:
+            slow = Unreadable
+        try:
+            fast: Any = spans(candidate)
+        except Unreadable:
+            fast = Unreadable
+        assert slow == fast
+        for reader in (text.to_text, text.relaxed, _shown, lambda raw: diff(raw, c.EMPTY), lambda raw: diff(GOOD, raw)):
+            with contextlib.suppress(Unreadable):
+                reader(candidate)
+        with contextlib.suppress(Unreadable):
+            merge(GOOD, candidate, c.EMPTY).preview()
+
+
+GOOD = text.loose("{a: {a: 1, b: [1, 2]}, b: 'x', c: [{_id: 1}]}")
+
+
+def _shown(raw: bytes) -> list[str]:
+    values = [value for _, value in c.fields(raw)]
+    return [text.shown(value) + text.editable(value) for value in values]
+
+
+@given(leaves)
+@settings(max_examples=100, deadline=None)
+def test_a_value_put_into_a_document_is_there_exactly(value: Value) -> None:
+    raw = text.loose("{a: {b: [1, 2]}, c: 3}")
+    for path in (("a", "b", 1), ("a", "x"), ("new",), ("new", "inner"), ("a", "b", 2)):
+        changed = c.put(raw, path, value)
+        assert c.get(changed, path) == value
+        assert c.get(c.drop(changed, path), path) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1, 1.0), (1, True), (1, bson.Int64(1)), (0.0, -0.0), ({"a": 1, "b": 2}, {"b": 2, "a": 1}), (None, "")],
+)
+def test_what_python_calls_equal_is_not(one: Any, other: Any) -> None:
+    assert Value.of(one) != Value.of(other)
+
+
+def test_nan_is_equal_to_itself() -> None:
+    assert Value.of(math.nan) == Value.of(math.nan)
+
+
+def test_a_value_goes_to_python_and_back() -> None:
+    for python in (1, 1.5, "x", None, True, [1, {"a": 2}], bson.Int64(5), bson.ObjectId(), bson.MinKey()):
+        assert Value.of(Value.of(python).python()) == Value.of(python)
+
+
+def test_fields_are_set_in_place_or_at_the_end() -> None:
+    raw = text.loose("{a: 1, b: {c: 2}, d: [1, 2]}")
+    assert text.relaxed(c.put(raw, ("a",), Value.of("x"))) == '{"a": "x", "b": {"c": 2}, "d": [1, 2]}'
+    assert text.relaxed(c.put(raw, ("b", "n"), Value.of(1))) == '{"a": 1, "b": {"c": 2, "n": 1}, "d": [1, 2]}'
+    assert text.relaxed(c.put(raw, ("d", 2), Value.of(3))) == '{"a": 1, "b": {"c": 2}, "d": [1, 2, 3]}'
+    assert text.relaxed(c.drop(raw, ("d", 0))) == '{"a": 1, "b": {"c": 2}, "d": [2]}'
+    assert text.relaxed(c.put(c.EMPTY, ("x", "y"), Value.of(1))) == '{"x": {"y": 1}}'
+    assert c.drop(raw, ("nothing",)) == raw
+
+
+@pytest.mark.parametrize("path", [("a", "x"), ("d", "x"), ("d", 9), ("b", 0)])
+def test_a_path_through_something_else_is_refused(path: c.Path) -> None:
+    with pytest.raises(Unreadable):
+        c.put(text.loose("{a: 1, b: {c: 2}, d: [1, 2]}"), path, Value.of(1))
+
+
+@given(related(1))
+@settings(max_examples=50, deadline=None)
+def test_without_and_only_share_a_document_between_them(one: tuple[bytes]) -> None:
+    (raw,) = one
+    names = {name for name, _ in c.fields(raw)}
+    some = {name for name in names if len(name) % 2}
+    assert c.only(raw, some) == c.document(p for p in c.fields(raw) if p[0] in some)
+    assert c.without(raw, some) == c.document(p for p in c.fields(raw) if p[0] not in some)
+    assert c.without(raw, ()) == c.only(raw, names) == raw
+
+
+def test_the_hash_is_of_the_bytes() -> None:
+    raw = text.loose("{a: 1, b: 2}")
+    assert c.hash_of(raw) == hashlib.sha1(raw, usedforsecurity=False).hexdigest()
+    assert c.hash_of(raw) != c.hash_of(text.loose("{b: 2, a: 1}"))
+    assert len(c.hash_of(raw, "sha256")) == 64
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800"])
+def test_names_that_bson_cannot_hold_are_refused(name: str) -> None:
+    with pytest.raises(Unreadable, match="field name"):
+        c.name_bytes(name)
+
+
+def test_a_value_is_set_and_taken_out_below_thousands_of_levels() -> None:
+    path = ("a", 0) * 2000
+    raw = c.put(c.EMPTY, (*path, "b"), Value.of(1))
+    assert c.get(raw, (*path, "b")) == Value.of(1)
+    assert c.get(c.put(raw, (*path, "b"), Value.of(2)), (*path, "b")) == Value.of(2)
+    assert c.get(c.drop(raw, (*path, "b")), path) == Value.of({})
+    assert c.drop(raw, (*path, "c", "d")) == raw

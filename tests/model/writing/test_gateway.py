@@ -1,0 +1,155 @@
+"""Every write leaves by one door, and names one document and the state of it that it is meant for."""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bson import ObjectId
+
+from model.counting import pending
+from model.layouts.flagged import Flagged
+from model.layouts.recognise import LAYOUTS, bind
+from model.profile import stated
+from model.records import PendingToken
+from model.server.retry import Server, Write
+from model.values.canonical import Value
+from tests.model.layouts.layout_support import doc, layout_of
+from tests.model.server.faulty_server import FaultyServer
+from tests.simulation.machine import check
+
+MODEL = Path(__file__).parents[3] / "model"
+GATEWAY = MODEL / "server" / "server.py"
+CODE = [path for path in sorted(MODEL.rglob("*.py")) if MODEL / "localserver" not in path.parents]
+WRITING = {
+    *("insert_one", "insert_many", "update_one", "update_many", "replace_one", "delete_one", "delete_many"),
+    *("bulk_write", "find_one_and_update", "find_one_and_replace", "find_one_and_delete", "drop_database"),
+    *("drop_collection", "drop_index", "drop_indexes", "create_collection", "create_indexes"),
+}
+DRIVERS = {
+    "driver_errors.py": {"pymongo"},
+    "retry.py": {"pymongo"},
+    "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"},
+}
+SENDERS = {"retry.py", "numbering.py"}
+"""Where a write is sent: by ``run``, and by the two guarded steps that settle a number."""
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(MODEL))
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """The calls in a piece of code, each with the last part of what is called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func
+            yield called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", ""), node
+
+
+def imported(tree: ast.AST) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
+@pytest.mark.parametrize("path", CODE, ids=named)
+def test_only_the_gateway_writes_to_a_server(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    if path == GATEWAY:
+        (send,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "_send"]
+        inside = [node for name, node in calls(send) if name in WRITING]
+        assert [node for name, node in calls(tree) if name in WRITING] == inside
+        assert len(inside) == 4
+        return
+    assert not [f"{name} in line {node.lineno}" for name, node in calls(tree) if name in WRITING]
+    drivers = {name for name in imported(tree) if name.partition(".")[0] in ("pymongo", "motor")}
+    assert drivers <= DRIVERS.get(path.name, set()), "the driver is the gateway's alone"
+    if path.name not in SENDERS:
+        sent = [node.lineno for name, node in calls(tree) if name == "send" and _is_server(node)]
+        assert not sent, f"a write is sent past run() in lines {sent}"
+
+
+def _is_server(call: ast.Call) -> bool:
+    of = ast.unparse(call.func).rpartition(".")[0]
+    return of.endswith(("server", "port", "client"))
+
+
+@pytest.mark.parametrize("path", CODE, ids=named)
+def test_every_update_replacement_and_delete_has_its_id_and_a_guard_in_the_filter(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for function in functions.values():
+        for name, call in calls(function):
+            if name != "Write" or ast.unparse(call.args[1]) == "'insert'":
+                continue
+            said = _built(call.args[2], function, functions)
+            assert "by_id(" in said or "'_id'" in said, f"{path.name}:{call.lineno} has no _id in its filter"
+            assert " | " in said or " |= " in said or "guard[" in said, f"{path.name}:{call.lineno} has no guard"
+
+
+def _built(
+    filter: ast.expr, function: ast.FunctionDef, functions: dict[str, ast.FunctionDef], seen: tuple[str, ...] = ()
+) -> str:
+    """The code that a filter is made by: its expression, and what its names and own methods are made by."""
+    said = ast.unparse(filter)
+    names = {node.id for node in ast.walk(filter) if isinstance(node, ast.Name)} - set(seen)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            into: list[ast.expr] = node.targets
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+            into = [node.target]
+        else:
+            continue
+        targets = {part.id for each in into for part in ast.walk(each) if isinstance(part, ast.Name)}
+        if targets & names and node.value is not None:
+            said += f"\n{ast.unparse(node)}\n" + _built(node.value, function, functions, (*seen, *names))
+    for name, _ in calls(ast.parse(said)):
+        if name in functions and name not in seen:
+            said += "\n" + ast.unparse(functions[name])
+    return said
+
+
+@pytest.mark.parametrize("name", list(LAYOUTS))
+def test_every_write_that_a_layout_sends_is_guarded(name: str, local_uri: str) -> None:
+    with Server.connect(local_uri) as server:
+        sound = layout_of(server, f"gateway_{name}", name)
+        port = FaultyServer(server)
+        layout, id = bind(port, sound.profile), Value.of("K-1")
+        layout.create(doc(a=1, b=2), id)
+        for content in (doc(a=1, b=3), doc(c=1, a=1, b=3), doc(a=1)):  # by operators, whole, with fields gone
+            layout.swap(id, layout.version(id), content)
+        if isinstance(layout, Flagged):
+            layout.repair(id)
+        base = layout.version(id)
+        removed = layout.removal(id, base)
+        assert layout.delete(id, base).kind == "applied"
+        assert layout.put_back(removed).kind == "applied"
+        numbered = bind(port, stated(sound.ns, name, archive=sound.profile.archive, numbering="counter:gateway.seq"))
+        numbered.swap(id, numbered.version(id), doc(a=7))
+        for write in port.sent:
+            check(write)
+            assert write.note or write.ns.endswith(".seq"), "nobody could be told what this write is for"
+        assert len(port.sent) >= 6
+
+
+def test_every_write_that_finishes_a_token_is_guarded(local_uri: str) -> None:
+    writes: list[Write] = []
+    with Server.connect(local_uri) as server:
+        for applied, keeps in itertools.product((False, True), (False, True)):
+            token = PendingToken(
+                *("shop.stats", Value.of("today"), Value.of(ObjectId()), None, dt.datetime.now(dt.UTC)),
+                *("count", 1, Value.of(4), None, True, applied),
+            )
+            of = pending.Counters("shop.stats", "pending", "applied", "count", keeps, dt.timedelta(0))
+            writes += [pending.step_two(server, token, of), pending.step_back(token, of)]
+    for write in writes:
+        check(write)

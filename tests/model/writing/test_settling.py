@@ -1,0 +1,131 @@
+"""Looking again for a write in doubt: it arrived, it did not, it still may, or nobody can tell; on every layout."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import bson
+import pymongo
+import pytest
+
+from model.layouts.recognise import LAYOUTS
+from model.records import Outcome
+from model.server.retry import Reply, Server, Write
+from model.session import Session
+from model.values.canonical import Value
+from tests.model.layouts.layout_support import doc, layout_of
+
+ID = Value.of("K-1")
+KEEP_NO_HISTORY = ("plain", "hashed", "stream")  # nobody feeds the stream's archive here
+DB = "settling"
+
+
+@pytest.fixture(params=list(LAYOUTS))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class Ground:
+    """A document of two versions, a session over it whose writes wait, and a hand that lets them arrive."""
+
+    def __init__(self, session: Session, server: Server, ns: str) -> None:
+        self.session = session
+        self.server = server
+        self.ns = ns
+        self.waiting: list[Write] = []
+
+    def save(self) -> Outcome:
+        opened = self.session.open_document(self.ns, ID)
+        outcome = self.session.save(self.ns, ID, opened.base, doc(a=2, b=1, mine=1))
+        assert outcome.kind == "unknown", outcome
+        return outcome
+
+    def land(self) -> None:
+        """The first of what is on its way arrives; the second is the same once more."""
+        assert REAL(self.server, self.waiting[0]).applied == "yes"
+        for write in self.waiting[1:]:
+            assert REAL(self.server, write).applied == "no"
+
+    def overtake(self) -> None:
+        """Somebody else edits what is there now."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Server, "send", REAL)
+            outcome = self.session.edit(self.ns, ID, {"b": 9})
+        assert outcome.kind == "applied", outcome
+
+
+REAL: Callable[[Server, Write], Reply] = Server.send
+
+
+@pytest.fixture
+def ground(name: str, local_uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
+    profile = tmp_path / "profile.toml"
+    id = 'id = "docId"' if name in ("versions", "flagged", "deltas") else ""
+    archive = f'archive = "{DB}.things_past"' if name in ("archive", "stream") else ""
+    ns = f"{DB}.things"
+    profile.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "{name}"\n{id}\n{archive}\n')
+    with Server.connect(local_uri) as server, pymongo.MongoClient[dict[str, Any]](local_uri) as client:
+        client.drop_database(DB)
+        layout = layout_of(server, DB, name)
+        assert layout.create(doc(a=1, b=1), ID).kind == "applied"
+        assert layout.swap(ID, layout.version(ID), doc(a=2, b=1)).kind == "applied"
+        with Session.open(local_uri, profile=profile) as session:
+            here = Ground(session, server, ns)
+
+            def send(self: Server, write: Write) -> Reply:
+                if write.ns != ns:
+                    return REAL(self, write)
+                here.waiting.append(write)
+                return Reply("unknown", retry=True, sentence="The connection was lost.")
+
+            monkeypatch.setattr(Server, "send", send)
+            yield here
+        client.drop_database(DB)
+
+
+def test_a_write_that_is_on_its_way_may_still_arrive_and_then_has(ground: Ground) -> None:
+    outcome = ground.save()
+    assert ground.session.settle(outcome).kind == "unknown"
+    ground.land()
+    settled = ground.session.settle(outcome)
+    assert settled.kind == "applied"
+    assert settled.version == ground.session.open_document(ground.ns, ID).base.v
+
+
+def test_a_write_that_never_arrives_is_given_up_once_it_cannot_be_on_its_way(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = ground.save()
+    monkeypatch.setattr("model.writing.writer.SETTLED_AFTER", dt.timedelta(0))
+    assert ground.session.settle(outcome).kind == "conflict"
+
+
+def test_a_write_that_arrived_and_was_overtaken_is_found_in_the_history_or_unknown(ground: Ground, name: str) -> None:
+    outcome = ground.save()
+    ground.land()
+    ground.overtake()
+    assert ground.session.settle(outcome).kind == ("unknown" if name in KEEP_NO_HISTORY else "applied")
+
+
+def test_a_write_that_was_overtaken_before_it_arrived_is_not_there_or_unknown(ground: Ground, name: str) -> None:
+    outcome = ground.save()
+    ground.overtake()
+    for write in ground.waiting:
+        assert REAL(ground.server, write).applied == "no"
+    settled = ground.session.settle(outcome)
+    assert settled.kind == ("unknown" if name in ("plain", "hashed") else "conflict"), settled
+
+
+def test_a_bump_in_place_does_not_make_a_write_look_lost(ground: Ground, name: str) -> None:
+    outcome = ground.save()
+    stored = next(ground.server.find(ground.ns, {}, sort={"_id": -1}, limit=1))
+    bumped = "current.views" if name == "embedded" else "views"
+    where = {"_id": bson.decode(stored)["_id"]}
+    assert REAL(ground.server, Write(ground.ns, "update", where, {"$set": {bumped: 1}})).applied == "yes"
+    assert ground.session.settle(outcome).kind == "unknown"
+    arrived = REAL(ground.server, ground.waiting[0]).applied == "yes"
+    settled = ground.session.settle(outcome)
+    assert settled.kind == ("applied" if arrived else "unknown"), settled
