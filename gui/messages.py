@@ -41,7 +41,7 @@ _LOOKS = {
 }
 
 
-class Line(QFrame):
+class MessageLine(QFrame):
     """One message with its buttons."""
 
     gone = Signal(object)
@@ -94,7 +94,7 @@ class Line(QFrame):
 
 class _Choice(QObject):
     # Owned by its line, so that nothing is called once that is gone.
-    def __init__(self, line: Line, call: Callable[[], object], closes: bool) -> None:
+    def __init__(self, line: MessageLine, call: Callable[[], object], closes: bool) -> None:
         super().__init__(line)
         self._line, self._call, self._closes = line, call, closes
 
@@ -113,24 +113,24 @@ class MessageArea(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
-        self.lines: list[Line] = []
+        self.lines: list[MessageLine] = []
         self.hide()
 
-    def add(self, kind: str, text: str, choices: Sequence[Choice] = ()) -> Line:
+    def add(self, kind: str, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
         """Show a message."""
         for old in list(self.lines):
             if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
                 self.remove(old)
         while len(self.lines) >= MOST:
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
-        line = Line(kind, text, choices)
+        line = MessageLine(kind, text, choices)
         line.gone.connect(self.remove)
         self.lines.append(line)
         self._column.addWidget(line)
         self.show()
         return line
 
-    def remove(self, line: Line) -> None:
+    def remove(self, line: MessageLine) -> None:
         """Take one away; focus inside it goes back to the page."""
         if line not in self.lines:
             return
@@ -155,32 +155,34 @@ def area(parent: QWidget) -> MessageArea:
     return found
 
 
-def tell(parent: QWidget, text: str, undo: Callable[[], object] | None = None, choices: Sequence[Choice] = ()) -> Line:
+def tell(
+    parent: QWidget, text: str, undo: Callable[[], object] | None = None, choices: Sequence[Choice] = ()
+) -> MessageLine:
     """Say what was done; ``undo`` is the way back."""
     return area(parent).add("done", text, [*([("Undo", undo)] if undo is not None else []), *choices])
 
 
-def copied(parent: QWidget, text: str) -> Line:
+def copied(parent: QWidget, text: str) -> MessageLine:
     """Say what is on the clipboard now, in place of what was there before."""
     return area(parent).add("copied", text)
 
 
-def why_not(parent: QWidget, text: str) -> Line:
+def why_not(parent: QWidget, text: str) -> MessageLine:
     """Say why what was asked for cannot be done as things are; goes by itself."""
     return area(parent).add("why not", text)
 
 
-def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> Line:
+def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
     """Say what a person should know of and can act on; stays until it is closed."""
     return area(parent).add("note", text, choices)
 
 
-def hint(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> Line:
+def hint(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
     """Say what can be tried here; stays until it is closed."""
     return area(parent).add("hint", text, choices)
 
 
-def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] = ()) -> Line:
+def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] = ()) -> MessageLine:
     """Say what did not happen; a bug's traceback can be copied."""
     if isinstance(error, str):
         return area(parent).add("failed", error, choices)
@@ -191,7 +193,7 @@ def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] 
     return line
 
 
-def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = "") -> Line:
+def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = "") -> MessageLine:
     """Say that it is not known whether a write arrived; ``check`` looks again. Never called a failure."""
     choices: list[Choice] = [("Check again", check)]
     if token:

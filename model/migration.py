@@ -25,7 +25,7 @@ from model.layouts.reserved_fields import place_of
 from model.names import id_name, version_name
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.repair.plan import digest as _digest
-from model.repair.steps import Ground, Step, physical
+from model.repair.steps import RepairContext, Step, physical
 from model.server import guards
 from model.server.retry import run
 from model.text.scalars import quoted
@@ -69,13 +69,13 @@ class Migration:
         if wanted is None or wanted.layout != to:
             wanted = target_profile(source.profile, to, target, fields)
         now = lambda: dt.datetime.now(dt.UTC)  # noqa: E731
-        ground = Ground(writer.port, writer.catalogue.layout, now, writer.author or "palimpsest")
+        ground = RepairContext(writer.port, writer.catalogue.layout, now, writer.author or "palimpsest")
         return cls(writer, ground, source, bind(writer.port, wanted), newest_only, allowed)
 
     def __init__(
         self,
         writer: Writer,
-        ground: Ground,
+        ground: RepairContext,
         source: Layout,
         target: Layout,
         newest_only: bool,

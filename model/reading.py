@@ -122,7 +122,7 @@ class Reading:
         ``partial`` is given now and then what is known so far, newest versions first. ``keys`` are the fields by which
         elements of arrays are recognised, the profile's where they are left out. Raises ``NotFound``.
         """
-        steps = following.Steps(checkpoint)
+        steps = following.RepeatedCheckpoint(checkpoint)
         return following.follow(self._contents(ns, id, steps), partial, self._keys(ns, keys), steps.again)
 
     def blame(
@@ -133,7 +133,7 @@ class Reading:
         Reading stops as soon as that is known of all of them. Raises ``NotFound``, and ``Unreadable`` where the
         current version has no fields that could be followed.
         """
-        steps = following.Steps(checkpoint)
+        steps = following.RepeatedCheckpoint(checkpoint)
         return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again)
 
     def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:

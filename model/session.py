@@ -26,7 +26,7 @@ from model.counting import pending_tokens as tokens
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.feed import EVERY, Fed, fed_layouts, feed
 from model.guarantees import Guarantee, check
-from model.guarantees.server_verdicts import Measured, Trust
+from model.guarantees.server_verdicts import Measured, ServerVerdicts
 from model.health import Health
 from model.layouts.base import Stamp
 from model.migration import Migration
@@ -150,7 +150,7 @@ class Session(Reading):
         self.journal = Journal(home, lifetime=uuid.uuid4().hex if opened.is_local else "")
         self.drafts = Drafts(home)
         self.health = Health(opened.text, home, kept=not opened.is_local or bool(opened.fixed))
-        self._trust = Trust(home)
+        self._trust = ServerVerdicts(home)
         self._home = home
         self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text)
         self._writer = Writer(self._catalogue, opened.server, self.journal, opened.text, _user())

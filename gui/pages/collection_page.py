@@ -11,12 +11,12 @@ from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
-from gui.pages.document_writes import Writes
+from gui.pages.document_writes import DocumentWrites
 from gui.style import boxes, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
 from gui.views.browse.browser_panel import BrowserPanel
-from gui.views.browse.list_export import Exporter
+from gui.views.browse.list_export import ListExport
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
@@ -134,8 +134,8 @@ class CollectionPage(Page):
         self.browser = BrowserPanel(session, ns)
         self.timeline = TimelinePanel(session, ns)
         self.diff = DiffPanel(session, ns)
-        self.writes = Writes(session, ns, self)
-        self.exporter = Exporter(session, ns, self)
+        self.writes = DocumentWrites(session, ns, self)
+        self.exporter = ListExport(session, ns, self)
         self.split = boxes.split()
         self.split.setHandleWidth(1)
         for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
 from gui.pages.collection_page import Page, Request, hand_over_keys
-from gui.pages.document_writes import Writes
+from gui.pages.document_writes import DocumentWrites
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
 from gui.style.layout_words import layout_sentence
@@ -38,7 +38,7 @@ class DocumentPage(Page):
         self.prompt: ConflictPrompt | None = None
         self.editor = EditorPanel(session, ns, id, draft)
         hand_over_keys(self.editor, kept=("Ctrl+B", "Ctrl+L"))
-        self.writes = Writes(session, ns, self)
+        self.writes = DocumentWrites(session, ns, self)
         self.value = ValuePane()
         self.value.hide()
         self.value.closed.connect(self._hide_value)
@@ -235,7 +235,7 @@ class MergePage(Page):
         super().__init__(session, ns, id, parent)
         self._id: Value = id
         self.resolver = ResolverPanel(session, ns, id, conflict)
-        self.writes = Writes(session, ns, self)
+        self.writes = DocumentWrites(session, ns, self)
         self._put(self.resolver)
         hand_over_keys(self.resolver)
         self.resolver.saved.connect(self._saved)

@@ -17,7 +17,7 @@ from gui import copying, messages, tasks
 from gui.style import preferences, wording
 from gui.style.states import words
 from gui.views.edit.new_document import NewDocument
-from gui.views.edit.once_sheet import Line, OnceSheet
+from gui.views.edit.once_sheet import FormLine, OnceSheet
 from model import text
 from model.diff import diff
 from model.errors import Refused
@@ -40,7 +40,7 @@ class _Restoring:
     lines: tuple[str, ...]
 
 
-class Writes(QObject):
+class DocumentWrites(QObject):
     """The writes of one page; ``written`` carries each applied outcome."""
 
     written = Signal(object)  # Outcome
@@ -189,10 +189,10 @@ class Writes(QObject):
     def count(self, id: Value | None) -> None:
         """Ask for a count: the document, and what tells this event from others."""
         lines = (
-            Line("id", "Document", "" if id is None else wording.typed(id)),
-            Line("token", "Token", hint="left empty: a new one", needed=False),
-            Line("by", "Raise by", hint="1, in a new token", kind="number", needed=False),
-            Line("owner", "Owner", hint="who counts, in a new token", kind="text", needed=False),
+            FormLine("id", "Document", "" if id is None else wording.typed(id)),
+            FormLine("token", "Token", hint="left empty: a new one", needed=False),
+            FormLine("by", "Raise by", hint="1, in a new token", kind="number", needed=False),
+            FormLine("owner", "Owner", hint="who counts, in a new token", kind="text", needed=False),
         )
         about = "A token is noted, then counted: the same one again counts nothing more. A missing document is made."
         asked = OnceSheet(self._page, f"Count once in {self._ns}", about, lines, "Count once")
@@ -212,10 +212,10 @@ class Writes(QObject):
         hint = f"one of {', '.join(totals)}" if len(totals) > 1 else "the field that is raised"
         chosen = total if total in totals else totals[0] if len(totals) == 1 else ""
         lines = (
-            Line("key", "Document", "" if key is None else wording.typed(key)),
-            Line("entry", "Entry", hint="what was dealt with, as in 2026-11"),
-            Line("field", "Total", chosen, hint, "text"),
-            Line("by", "Raise by", "1", kind="number"),
+            FormLine("key", "Document", "" if key is None else wording.typed(key)),
+            FormLine("entry", "Entry", hint="what was dealt with, as in 2026-11"),
+            FormLine("field", "Total", chosen, hint, "text"),
+            FormLine("by", "Raise by", "1", kind="number"),
         )
         about = (
             "The entry goes into the list and the total goes up, in one write. An entry that is there counts nothing."

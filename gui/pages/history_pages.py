@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
 from gui.pages.collection_page import Page, Request
-from gui.pages.document_writes import Writes
+from gui.pages.document_writes import DocumentWrites
 from gui.style import wording
 from gui.style.layout_words import layout_sentence
 from gui.views.history.blame_panel import BlamePanel
 from gui.views.history.change_map_panel import ChangeMapPanel
 from model.errors import Refused
-from model.history.chain import Element, Key, key_text, locate
+from model.history.chain import Key, TrackedElement, key_text, locate
 from model.records import CollectionInfo, Outcome, Version
 from model.session import Conflict, Session
 from model.values.canonical import Path, Value
@@ -31,7 +31,7 @@ class _ChainPage(Page):
         super().__init__(session, ns, id, parent)
         self._id: Value = id
         self._layout_words = ""
-        self.writes = Writes(session, ns, self)
+        self.writes = DocumentWrites(session, ns, self)
         self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
         tasks.run(lambda _: session.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
@@ -181,8 +181,8 @@ def restorable(old: Version, now: Version, key: Key, keys: Sequence[str]) -> Pat
     here = locate(now.content or b"", key, keys) if now.content else None
     if there is None:
         raise Refused(f"{key_text(key)} is not there in that version any more; refresh the map.")
-    if any(isinstance(step, Element) for step in key) and there != here:
-        name = key_text(key[: 1 + max(i for i, step in enumerate(key) if isinstance(step, Element))])
+    if any(isinstance(step, TrackedElement) for step in key) and there != here:
+        name = key_text(key[: 1 + max(i for i, step in enumerate(key) if isinstance(step, TrackedElement))])
         state = "stands at another place" if here is not None else "is not there"
         raise Refused(f"{name} {state} in the current version; edit the document to bring its value back.")
     return there

@@ -19,7 +19,7 @@ PAUSE = 300  # milliseconds of silence before a draft is written
 _log = logging.getLogger(__name__)
 
 
-class Keeper(QObject):
+class DraftSaver(QObject):
     """See the module's docstring. ``kept`` carries the time, or None where the draft was forgotten."""
 
     kept = Signal(object)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import copying
-from gui.messages import Line
+from gui.messages import MessageLine
 from gui.style.states import Choice
 from model.records import Outcome
 
@@ -20,16 +20,18 @@ class Notices(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[str, MessageLine] = {}
         self.hide()
 
-    def put(self, name: str, kind: str, said: str, choices: Sequence[Choice] = (), closable: bool = True) -> Line:
+    def put(
+        self, name: str, kind: str, said: str, choices: Sequence[Choice] = (), closable: bool = True
+    ) -> MessageLine:
         """Show a line in place of the one of the same name. ``kind``: note, failed, unknown, done."""
         there = self.lines.get(name)
         if there is not None and (there.kind, there.text) == (kind, said):
             return there
         self.clear(name)
-        line = Line(kind, said, choices)
+        line = MessageLine(kind, said, choices)
         line.close_button.setVisible(closable)
         if closable:  # else not even its own buttons take it away
             line.gone.connect(lambda _: self.clear(name))

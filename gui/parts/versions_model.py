@@ -21,7 +21,7 @@ PLACES = {"document": "document", "archive": "archive", "prev": "prev", "delta":
 
 
 @dataclass(frozen=True)
-class Mark:
+class VersionMark:
     """One place on the line: a version that is there, or ``count`` missing ones from ``oldest`` to ``newest``."""
 
     newest: Version
@@ -84,7 +84,7 @@ def name_of(version: Version) -> str:
     return wording.version(version.v) or ("current" if version.current else "no version")
 
 
-class HistoryModel(CellModel):
+class VersionsModel(CellModel):
     """Rows newest first. ``a`` and ``b`` are the rows of the two versions compared, or None."""
 
     headers = ("", "Version", "Date", "Author", "Stored in", "Changed", "Size", "Hash")
@@ -93,7 +93,7 @@ class HistoryModel(CellModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.marks: list[Mark] = []
+        self.marks: list[VersionMark] = []
         self.versions: list[Version] = []
         self.missing = 0
         self.a: int | None = None
@@ -249,12 +249,12 @@ class HistoryModel(CellModel):
         return self.marks[row].words + (f", chosen as {role}" if role else "")
 
 
-def _marks(versions: Sequence[Version], before: Sequence[Mark]) -> list[Mark]:
+def _marks(versions: Sequence[Version], before: Sequence[VersionMark]) -> list[VersionMark]:
     """The marks of some versions, joined to the one before where both are missing."""
     made = list(before)
     for one in versions:
         if one.state == "missing" and made and made[-1].missing:
-            made[-1] = Mark(made[-1].newest, one, made[-1].count + 1)
+            made[-1] = VersionMark(made[-1].newest, one, made[-1].count + 1)
         else:
-            made.append(Mark(one, one))
+            made.append(VersionMark(one, one))
     return made

@@ -54,7 +54,7 @@ class VectorEngine(QIconEngine):
         return made
 
 
-class _Engine(VectorEngine):
+class _IconEngine(VectorEngine):
     # The token is looked up at each paint, so a change of theme needs no new icons.
     def __init__(self, name: str, token: str, on: str) -> None:
         super().__init__()
@@ -69,10 +69,10 @@ class _Engine(VectorEngine):
         paint(painter, square, self._name, token)
 
     def clone(self) -> QIconEngine:
-        return _Engine(self._name, self._token, self._on)
+        return _IconEngine(self._name, self._token, self._on)
 
 
-class _Tick(_Engine):
+class _Tick(_IconEngine):
     def __init__(self, state: Qt.CheckState) -> None:
         super().__init__("", "", "")
         self._ticked = state
@@ -94,4 +94,4 @@ def tick(ticked: int, able: int) -> QIcon:
 
 def icon(name: str, token: str = "text2", on: str = "") -> QIcon:
     """An icon in a token's colour; ``on`` is the colour while checked."""
-    return QIcon(_Engine(name, token, on))
+    return QIcon(_IconEngine(name, token, on))

@@ -36,17 +36,17 @@ def paint(painter: QPainter, rect: QRectF) -> None:
     painter.restore()
 
 
-class _Engine(VectorEngine):
+class _LogoEngine(VectorEngine):
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         paint(painter, QRectF(rect))
 
     def clone(self) -> QIconEngine:
-        return _Engine()
+        return _LogoEngine()
 
 
 def icon() -> QIcon:
     """The mark as the window's icon."""
-    return QIcon(_Engine())
+    return QIcon(_LogoEngine())
 
 
 class Logo(QWidget):

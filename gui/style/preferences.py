@@ -16,13 +16,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from PySide6.QtCore import QByteArray, QObject, QSettings, QTimeZone, Signal
 
 
-class Signals(QObject):
+class _PreferenceSignals(QObject):
     """Tells views that a choice is another one now; carries its name."""
 
     changed = Signal(str)
 
 
-signals = Signals()
+signals = _PreferenceSignals()
 _store: QSettings | None = None
 
 DEFAULTS: dict[str, object] = {

@@ -85,13 +85,13 @@ DARK = Tokens(
 )  # fmt: skip
 
 
-class Signals(QObject):
+class ThemeSignals(QObject):
     """Tells painted views that the colours are others now."""
 
     changed = Signal()
 
 
-signals = Signals()
+signals = ThemeSignals()
 _tokens = LIGHT
 _dark = False
 _strong = False

@@ -110,9 +110,9 @@ def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float) -> in
     preferences.put("zone", "Europe/Berlin")
     preferences.put("reduce_motion", True)
     preferences.put("theme", theme)
-    from gui.tour.tour_views import Tour
+    from gui.tour.tour_views import TourViews
 
-    tour = Tour(size)
+    tour = TourViews(size)
     try:
         for view, widget in tour.views():
             path = folder / f"{view}-{theme}.png"

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import tasks
-from gui.messages import Line
+from gui.messages import MessageLine
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import ChangeMapPage
@@ -70,7 +70,7 @@ def _about_to() -> bool:
     return any(timer.isSingleShot() and timer.isActive() and timer.interval() <= SOON for timer in timers)
 
 
-class Tour:
+class TourViews:
     """One window, led through its views."""
 
     def __init__(self, size: tuple[int, int]) -> None:
@@ -260,7 +260,7 @@ class Tour:
             settle()
             panel.scan()
             settle(lambda: panel.plan is not None)
-        for line in window.findChildren(Line):
+        for line in window.findChildren(MessageLine):
             line.leave()
         window.desk.health(session, page.ns)
         yield "health", self._still()

@@ -11,7 +11,7 @@ from gui.style.sheet import Sheet
 from gui.style.states import button, words
 
 
-class _Line(QWidget):
+class _TaskLine(QWidget):
     def __init__(self, task: tasks.Task) -> None:
         super().__init__()
         self.task = task
@@ -47,7 +47,7 @@ class ActivityDialog(Sheet):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, 520)
         self.setAccessibleName("Tasks")
-        self.lines: list[_Line] = []
+        self.lines: list[_TaskLine] = []
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         self._column.setSpacing(theme.px(12))
@@ -75,7 +75,7 @@ class ActivityDialog(Sheet):
         known: list[QObject] = [line.task for line in self.lines]
         for task in running:
             if task not in known:
-                line = _Line(task)
+                line = _TaskLine(task)
                 self.lines.append(line)
                 self._column.insertWidget(self._column.count() - 1, line)
         self._none.setVisible(not self.lines)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gui.window.window import Window
 
 
-class Checking(QObject):
+class CheckOffer(QObject):
     """Acts on the window."""
 
     def __init__(self, window: Window) -> None:

@@ -12,7 +12,7 @@ from gui import messages, tasks
 from gui.style import wording
 from gui.window import tab_area
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
-from gui.window.connection_watch import Watch
+from gui.window.connection_watch import ConnectionWatch
 from gui.window.opening import Opened, Opener, Opening
 from model.errors import Refused
 from model.session import Connections, SavedConnection, Session
@@ -32,7 +32,7 @@ class Connecting(QObject):
         self._window = window
         self.sessions: list[Session] = []
         self._openings: dict[int, Opening] = {}
-        self._watches: dict[int, Watch] = {}
+        self._watches: dict[int, ConnectionWatch] = {}
         self._fresh: list[Session] = []  # open, and their collections are not read yet
         self._dialog: ConnectDialog | None = None
         self._waiting_thing: Thing | None = None
@@ -131,7 +131,7 @@ class Connecting(QObject):
             messages.note(window, opened.note)
         window.unsettled.opened(session)
         if not session.is_local:
-            watch = self._watches[id(session)] = Watch(session, self)
+            watch = self._watches[id(session)] = ConnectionWatch(session, self)
             watch.changed.connect(window.update_state)
             watch.found.connect(self._found_again)
         window.checking.begin(session)
@@ -193,7 +193,7 @@ class Connecting(QObject):
         opening = self._openings.get(id(session))
         return opening is not None and opening.production
 
-    def watch(self, session: Session | None) -> Watch | None:
+    def watch(self, session: Session | None) -> ConnectionWatch | None:
         """What watches a connection's server; None for what lives in this process."""
         return self._watches.get(id(session))
 

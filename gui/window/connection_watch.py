@@ -1,7 +1,7 @@
 """Whether a connection still answers: a state of the window, never an error box.
 
-A :class:`Watch` asks a server now and then; once it does not answer, it asks again by itself, after longer and longer
-pauses, until it does. The :class:`LostLine` says so above the tabs, and how old is what is shown.
+A :class:`ConnectionWatch` asks a server now and then; once it does not answer, it asks again by itself, after longer
+and longer pauses, until it does. The :class:`LostLine` says so above the tabs, and how old is what is shown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAUSES = (1, 2, 4, 8, 15)  # seconds before each further try; the last one from 
 SECOND = 1000  # milliseconds, for the countdown
 
 
-class Watch(QObject):
+class ConnectionWatch(QObject):
     """Watches one connection; lives as long as it is open."""
 
     changed = Signal(object)  # Session: lost, found again, or another second gone
@@ -94,7 +94,7 @@ class LostLine(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         boxes.ground(self, "lostline")
-        self._watch: Watch | None = None
+        self._watch: ConnectionWatch | None = None
         self._text = words("", wrap=True)
         self._next = words("", "second")
         self.now = button("Try now", self._try, "small")
@@ -114,7 +114,7 @@ class LostLine(QFrame):
         """What is said."""
         return self._text.text()
 
-    def put(self, watch: Watch | None) -> None:
+    def put(self, watch: ConnectionWatch | None) -> None:
         """Say how the connection in front is; nothing where it answers."""
         self._watch = watch
         if watch is None or watch.lost is None:

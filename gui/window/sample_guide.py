@@ -31,13 +31,13 @@ HINTS = {
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Found:
     thing: Thing
     id: Value | None
     versions: tuple[Value, ...]
 
 
-class Trying(QObject):
+class SampleGuide(QObject):
     """Leads to a thing's place in the window."""
 
     def __init__(self, window: Window) -> None:
@@ -58,9 +58,9 @@ class Trying(QObject):
         self._find(session, thing, say=True)
 
     def _find(self, session: Session, thing: Thing, say: bool) -> None:
-        def work(_: tasks.Progress) -> _Place:
+        def work(_: tasks.Progress) -> _Found:
             id = session.find_id(thing.ns, thing.id)
-            return _Place(thing, id, tuple(session.find_version(thing.ns, id, str(v)) for v in thing.versions))
+            return _Found(thing, id, tuple(session.find_version(thing.ns, id, str(v)) for v in thing.versions))
 
         tasks.run(
             work,
@@ -71,7 +71,7 @@ class Trying(QObject):
             title=f"Opening {thing.id}",
         )
 
-    def _go(self, session: Session, say: bool, place: _Place) -> None:
+    def _go(self, session: Session, say: bool, place: _Found) -> None:
         thing = place.thing
         if place.id is None:
             return

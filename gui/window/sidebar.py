@@ -32,8 +32,8 @@ from PySide6.QtWidgets import (
 from gui import copying, messages, tasks
 from gui.style import boxes, icons, preferences, theme
 from gui.style.states import hair, tool, words
-from gui.window.sidebar_parts import ENTRIES, EntryButton, Tree
-from gui.window.source_model import Node, TreeModel, plan
+from gui.window.sidebar_parts import ENTRIES, EntryButton, SidebarTree
+from gui.window.source_model import SourceModel, SourceNode, plan
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 
@@ -64,8 +64,8 @@ class Sidebar(QWidget):
         self.infos: dict[int, list[CollectionInfo]] = {}
         self.folded = False
         self.entries: dict[str, EntryButton] = {}
-        self.model = TreeModel()
-        self.tree = Tree()
+        self.model = SourceModel()
+        self.tree = SidebarTree()
         self.tree.setModel(self.model)
         self.tree.expanded.connect(self._expanded)
         self.tree.collapsed.connect(self._collapsed)
@@ -196,19 +196,19 @@ class Sidebar(QWidget):
         """Show a number beside Drafts, Repair centre or Pending tokens."""
         self.entries[entry].set_count(count)
 
-    def _root(self, session: Session) -> Node | None:
+    def _root(self, session: Session) -> SourceNode | None:
         return next((root for root in self.model.roots if root.session is session), None)
 
     def _rebuild(self) -> None:
         roots = []
         for session in self._sessions:
             old = self._root(session)
-            roots.append(old or Node("connection", session.name, session=session))
+            roots.append(old or SourceNode("connection", session.name, session=session))
         open_now = {session.source for session in self._sessions}
         shown = [c for c in self._saved if c.uri not in open_now]
         if "sample:" not in open_now and all(c.uri != "sample:" for c in self._saved):
             shown.append(SavedConnection("sample:", "sample:"))
-        roots += [Node("connection", saved.name, saved=saved) for saved in shown]
+        roots += [SourceNode("connection", saved.name, saved=saved) for saved in shown]
         self.model.put_roots(roots)
         self._reopen()
 
@@ -265,7 +265,7 @@ class Sidebar(QWidget):
         if root is not None:
             root.trouble = str(error)
             if not root.loaded:
-                self.model.put_children(root, [Node("message", "Could not be read; see the message below", root)])
+                self.model.put_children(root, [SourceNode("message", "Could not be read; see the message below", root)])
         messages.fail(self, error, [("Try again", partial(self.read, session))])
         self.read_ended.emit(session)
 
@@ -294,7 +294,7 @@ class Sidebar(QWidget):
             self.tree.expandAll()
             return
 
-        def walk(nodes: list[Node]) -> None:
+        def walk(nodes: list[SourceNode]) -> None:
             for node in nodes:
                 if node.key in self._opened and (node.session is not None):
                     self.tree.expand(self.model.index_of(node))
@@ -354,7 +354,7 @@ class Sidebar(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.tree.viewport().mapToGlobal(at))
 
-    def menu_for(self, node: Node) -> QMenu:
+    def menu_for(self, node: SourceNode) -> QMenu:
         """What can be done with a line."""
         menu = QMenu(self)
         if node.info is not None and node.session is not None:

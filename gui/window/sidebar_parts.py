@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWi
 
 from gui.style import icons, symbols, theme
 from gui.style.cells import CellTree, Index
-from gui.window.source_model import TreeModel
+from gui.window.source_model import SourceModel
 
 
-class Tree(CellTree):
+class SidebarTree(CellTree):
     """Rows of 28 with a rounded selection; the collection in front is the selection."""
 
     entered_anew = Signal(QModelIndex, bool)  # Enter or a click; whether a new tab is wanted
@@ -28,7 +28,7 @@ class Tree(CellTree):
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         model = self.model()
-        assert isinstance(model, TreeModel)
+        assert isinstance(model, SourceModel)
         node = model.node(index)
         chosen = node is not None and node.info is not None and model.current == (node.session, node.info.ns)
         picked = self.currentIndex() == index and self.hasFocus()

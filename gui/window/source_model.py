@@ -17,16 +17,16 @@ Kind = Literal["connection", "database", "collection", "message"]
 
 
 @dataclass(eq=False)
-class Node:
+class SourceNode:
     """A line of the tree."""
 
     kind: Kind
     name: str
-    parent: Node | None = None
+    parent: SourceNode | None = None
     session: Session | None = None
     saved: SavedConnection | None = None
     info: CollectionInfo | None = None
-    children: list[Node] = field(default_factory=list)
+    children: list[SourceNode] = field(default_factory=list)
     loaded: bool = False  # whether the children are known
     trouble: str = ""
 
@@ -36,7 +36,7 @@ class Node:
         own = self.info.ns if self.info is not None else f"{self.kind}:{self.name}"
         return own if self.parent is None else f"{self.parent.key}\n{own}"
 
-    def find(self, ns: str) -> Node | None:
+    def find(self, ns: str) -> SourceNode | None:
         """The collection's line below this one."""
         for child in self.children:
             if child.info is not None and child.info.ns == ns:
@@ -46,15 +46,15 @@ class Node:
         return None
 
 
-def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: Node) -> list[Node]:
+def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: SourceNode) -> list[SourceNode]:
     """The lines of a connection's databases: by name, archives below the collection they belong to."""
-    made = {name: Node("database", name, parent, parent.session, loaded=True) for name in sorted(databases)}
-    lines: dict[str, Node] = {}
+    made = {name: SourceNode("database", name, parent, parent.session, loaded=True) for name in sorted(databases)}
+    lines: dict[str, SourceNode] = {}
     ordered = sorted(infos, key=lambda info: info.ns)
     for info in ordered:
         db, _, name = info.ns.partition(".")
-        home = made.setdefault(db, Node("database", db, parent, parent.session, loaded=True))
-        lines[info.ns] = Node("collection", name, home, parent.session, info=info)
+        home = made.setdefault(db, SourceNode("database", db, parent, parent.session, loaded=True))
+        lines[info.ns] = SourceNode("collection", name, home, parent.session, info=info)
     for info in ordered:
         line = lines[info.ns]
         owner = lines.get(info.belongs_to or "")
@@ -65,38 +65,38 @@ def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: Node
     return [made[name] for name in sorted(made)]
 
 
-class TreeModel(CellModel):
+class SourceModel(CellModel):
     """The tree of the sidebar; ``needle`` leaves only collections whose name contains it."""
 
     headers = ("Connections",)
 
     def __init__(self) -> None:
         super().__init__()
-        self.roots: list[Node] = []
+        self.roots: list[SourceNode] = []
         self.needle = ""
         self.current: tuple[Session | None, str] = (None, "")
         self.silent: set[int] = set()  # sessions, by id(), whose server does not answer
 
     # --- what is shown
 
-    def shown(self, node: Node | None) -> list[Node]:
+    def shown(self, node: SourceNode | None) -> list[SourceNode]:
         """The lines below one, or at the top, as far as the search leaves them."""
         lines = self.roots if node is None else node.children
         if not self.needle:
             return lines
         return [line for line in lines if self._matches(line)]
 
-    def _matches(self, node: Node) -> bool:
+    def _matches(self, node: SourceNode) -> bool:
         if node.kind == "collection" and self.needle in node.name.lower():
             return True
         return any(self._matches(child) for child in node.children)
 
-    def node(self, index: Index) -> Node | None:
+    def node(self, index: Index) -> SourceNode | None:
         """The line at an index."""
         found = index.internalPointer() if index.isValid() else None
-        return found if isinstance(found, Node) else None
+        return found if isinstance(found, SourceNode) else None
 
-    def index_of(self, node: Node) -> QModelIndex:
+    def index_of(self, node: SourceNode) -> QModelIndex:
         """Where a line stands; invalid where the search hides it."""
         lines = self.shown(node.parent)
         return self.createIndex(lines.index(node), 0, node) if node in lines else QModelIndex()
@@ -120,13 +120,13 @@ class TreeModel(CellModel):
 
     # --- changes
 
-    def put_roots(self, roots: list[Node]) -> None:
+    def put_roots(self, roots: list[SourceNode]) -> None:
         """Show these connections."""
         self.beginResetModel()
         self.roots = roots
         self.endResetModel()
 
-    def put_children(self, node: Node, children: list[Node]) -> None:
+    def put_children(self, node: SourceNode, children: list[SourceNode]) -> None:
         """Show these lines below one."""
         node.loaded = True
         if self.needle:
@@ -169,7 +169,7 @@ class TreeModel(CellModel):
             return Cell(spans=(Span(node.name, "text3"),), size=12)
         return self._collection(node, node.info)
 
-    def _collection(self, node: Node, info: CollectionInfo) -> Cell:
+    def _collection(self, node: SourceNode, info: CollectionInfo) -> Cell:
         here = self.current == (node.session, info.ns)
         if info.belongs_to:
             owner = info.belongs_to.partition(".")[2]
@@ -189,7 +189,7 @@ class TreeModel(CellModel):
         )
 
 
-def _connection(node: Node, silent: bool) -> Cell:
+def _connection(node: SourceNode, silent: bool) -> Cell:
     source = node.session.source if node.session is not None else node.saved.uri if node.saved is not None else ""
     icon = "flask" if source == "sample:" else "hard-drives" if "://" in source else "folder"
     if node.session is not None:

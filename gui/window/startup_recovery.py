@@ -13,14 +13,14 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
-from gui.messages import Line
+from gui.messages import MessageLine
 from gui.style.states import Choice
 from gui.style.wording import many
 from model.records import Entry, Outcome
 from model.session import Journal, Session
 
 
-class Unsettled(QObject):
+class StartupRecovery(QObject):
     """Quiet lines at the foot of a window. ``show_asked`` carries a session, ``connect_asked`` a source."""
 
     show_asked = Signal(object)
@@ -29,7 +29,7 @@ class Unsettled(QObject):
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, MessageLine] = {}
 
     def look(self) -> None:
         """At the start: name the servers to which such writes went."""

@@ -26,7 +26,7 @@ from model.values.canonical import Value
 MOST_RESTORED = 12
 
 
-class Desk(QWidget):
+class TabArea(QWidget):
     """Everything right of the sidebar. ``written`` follows a write through any page."""
 
     current_changed = Signal()  # another page is in front
@@ -325,7 +325,7 @@ class Desk(QWidget):
         return opened
 
 
-def remember(desk: Desk, session: Session) -> None:
+def remember(desk: TabArea, session: Session) -> None:
     """Keep a connection's tabs for the next run."""
     preferences.remember(f"tabs/{session.source}", desk.memory(session))
 

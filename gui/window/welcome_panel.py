@@ -40,7 +40,7 @@ ICONS = {
 }
 
 
-class Line(QAbstractButton):
+class WelcomeLine(QAbstractButton):
     """A line of a card: icon, two lines of words, a remark at the right, and perhaps a chevron."""
 
     def __init__(self, icon: str, token: str, title: str, below: str, remark: str, mono: bool, chevron: bool) -> None:
@@ -127,8 +127,8 @@ class WelcomePanel(QWidget):
         super().__init__(parent)
         boxes.ground(self, "page")
         self._opening: Opening | None = None
-        self.recent: list[Line] = []
-        self.things: list[Line] = []
+        self.recent: list[WelcomeLine] = []
+        self.things: list[WelcomeLine] = []
         inner = QWidget()
         inner.setObjectName("page")
         inner.setMaximumWidth(theme.px(1120))
@@ -237,7 +237,9 @@ class WelcomePanel(QWidget):
         column.addSpacing(theme.px(12))
         card, lines = _card()
         for thing in things():
-            line = Line(ICONS.get(thing.action, "flask"), "acc", thing.title, thing.subtitle, thing.key, False, False)
+            line = WelcomeLine(
+                ICONS.get(thing.action, "flask"), "acc", thing.title, thing.subtitle, thing.key, False, False
+            )
             line.clicked.connect(partial(self._thing, thing))
             self.things.append(line)
             if lines.count():
@@ -266,7 +268,7 @@ class WelcomePanel(QWidget):
         self.recent = []
         for connection in saved[:RECENT]:
             server = "://" in connection.uri
-            line = Line("hard-drives" if server else "folder", "text2", connection.name, connection.uri,
+            line = WelcomeLine("hard-drives" if server else "folder", "text2", connection.name, connection.uri,
                         wording.recently(connection.last_used), True, True)  # fmt: skip
             if connection.read_only:
                 line.badge = ("read-only", "warn", "warnT", "lock-simple")

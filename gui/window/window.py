@@ -20,15 +20,15 @@ from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import PendingPage
 from gui.style import boxes, focus_ring, logo, preferences, theme, wording
 from gui.window import window_commands
-from gui.window.check_offer import Checking
+from gui.window.check_offer import CheckOffer
 from gui.window.connecting import SAMPLE, Connecting
 from gui.window.connection_watch import LostLine
 from gui.window.opening import Opening
-from gui.window.sample_guide import Trying
+from gui.window.sample_guide import SampleGuide
 from gui.window.sidebar import Sidebar
-from gui.window.startup_recovery import Unsettled
+from gui.window.startup_recovery import StartupRecovery
 from gui.window.status_line import StatusLine
-from gui.window.tab_area import Desk
+from gui.window.tab_area import TabArea
 from gui.window.title_bar import TitleBar
 from gui.window.welcome_panel import WelcomePanel
 from model.records import Outcome
@@ -52,10 +52,10 @@ class Window(QMainWindow):
         self._closing = False
         self.actions_ = Actions(self)
         self.actions_.asked.connect(self._act)
-        self.do = window_commands.Doing(self)
+        self.do = window_commands.WindowCommands(self)
         self.connecting = Connecting(self)
-        self.trying = Trying(self)
-        self.checking = Checking(self)
+        self.trying = SampleGuide(self)
+        self.checking = CheckOffer(self)
         self.title = TitleBar()
         self.actions_.fill(self.title.menus)
         self.title.fit_menus()
@@ -63,12 +63,12 @@ class Window(QMainWindow):
         self.welcome = WelcomePanel()
         self.sidebar = Sidebar()
         self.lost = LostLine()
-        self.desk = Desk()
+        self.desk = TabArea()
         self.messages = MessageArea()
         self.status = StatusLine()
         self._assemble()
         self._wire()
-        self.unsettled = Unsettled(self)
+        self.unsettled = StartupRecovery(self)
         self.unsettled.show_asked.connect(self._show_journal)
         self.unsettled.connect_asked.connect(self.connecting.open_source)
         self._counting = QTimer(self)

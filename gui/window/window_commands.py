@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gui.window.window import Window
 
 
-class Doing(QObject):
+class WindowCommands(QObject):
     """Acts on the window."""
 
     def __init__(self, window: Window) -> None:

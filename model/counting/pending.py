@@ -50,7 +50,7 @@ INVERSE: dict[Step, Step] = {"add": "drop", "drop": "add", "finish": "back", "ba
 
 
 @dataclass(frozen=True)
-class Counters:
+class TwoStepCounters:
     """How one collection keeps its counters."""
 
     ns: str
@@ -61,20 +61,20 @@ class Counters:
     grace: dt.timedelta  # a younger token may still belong to a living writer
 
 
-def counters(server: Port, profile: CollectionProfile) -> Counters:
+def counters(server: Port, profile: CollectionProfile) -> TwoStepCounters:
     """The counters of a collection; one look into it tells whether finished tokens are kept."""
     kept = next(server.find(profile.ns, {profile.applied: {"$exists": True}}, projection={"_id": 1}, limit=1), None)
     return replace(named(profile), keeps_applied=kept is not None)
 
 
-def named(profile: CollectionProfile) -> Counters:
+def named(profile: CollectionProfile) -> TwoStepCounters:
     """The same by its names alone; documents tell by :func:`within` whether they keep finished tokens."""
     name = profile.counter or "count"
-    return Counters(profile.ns, profile.pending, profile.applied, name, False, profile.grace)
+    return TwoStepCounters(profile.ns, profile.pending, profile.applied, name, False, profile.grace)
 
 
 def tokens(
-    server: Port, of: Counters, now: dt.datetime, checkpoint: Checkpoint = no_checkpoint
+    server: Port, of: TwoStepCounters, now: dt.datetime, checkpoint: Checkpoint = no_checkpoint
 ) -> Iterator[PendingToken]:
     """Every token in a ``pending`` list, document by document in the order of their ids."""
     shown = {of.pending: 1, of.applied: 1, of.counter: 1}
@@ -87,20 +87,22 @@ def tokens(
             yield token
 
 
-def find(server: Port, of: Counters, id: Value, token: Value, now: dt.datetime) -> PendingToken | None:
+def find(server: Port, of: TwoStepCounters, id: Value, token: Value, now: dt.datetime) -> PendingToken | None:
     """One token as it stands now; None where it is not pending any more."""
     for raw in server.find(of.ns, {"_id": id}, limit=1):
         return token_in(raw, of, token, now)
     return None
 
 
-def token_in(raw: bytes | None, of: Counters, token: Value, now: dt.datetime | None = None) -> PendingToken | None:
+def token_in(
+    raw: bytes | None, of: TwoStepCounters, token: Value, now: dt.datetime | None = None
+) -> PendingToken | None:
     """The same in a document that was read."""
     listed = tokens_of(raw, of, now or dt.datetime.now(dt.UTC)) if raw is not None else ()
     return next((each for each in listed if each.token == token), None)
 
 
-def tokens_of(raw: bytes, of: Counters, now: dt.datetime) -> Iterator[PendingToken]:
+def tokens_of(raw: bytes, of: TwoStepCounters, now: dt.datetime) -> Iterator[PendingToken]:
     """The tokens in the ``pending`` list of one stored document."""
     id = canonical.get(raw, ("_id",))
     pending = canonical.get(raw, _steps(of.pending))
@@ -129,7 +131,7 @@ def tokens_of(raw: bytes, of: Counters, now: dt.datetime) -> Iterator[PendingTok
         )
 
 
-def _problem(token: Value, applied: Value | None, of: Counters, counter: Value | None, twice: bool) -> str:
+def _problem(token: Value, applied: Value | None, of: TwoStepCounters, counter: Value | None, twice: bool) -> str:
     if token.type not in _EXACT:
         return f"The token {text.shown(token)} is a value of type {token.kind}, which no filter finds exactly."
     if applied is not None and applied.type != canonical.ARRAY:
@@ -182,7 +184,7 @@ def token_of(by: int, owner: str | None) -> Value:
     return Value.document(canonical.document((name, Value.of(part)) for name, part in said))
 
 
-def stand(server: Port, of: Counters, id: Value, token: Value) -> tuple[bytes | None, bool, bool]:
+def stand(server: Port, of: TwoStepCounters, id: Value, token: Value) -> tuple[bytes | None, bool, bool]:
     """The document that a token belongs to, and whether the token is pending and applied there, read at one moment."""
     for raw in server.find(of.ns, {"_id": id}):
         if canonical.get(raw, ("_id",)) != id:  # 1.0 where 1 was asked for
@@ -196,12 +198,12 @@ def _listed(value: Value | None) -> list[Value]:
     return canonical.items(value) if value is not None and value.type == canonical.ARRAY else []
 
 
-def within(of: Counters, raw: bytes) -> Counters:
+def within(of: TwoStepCounters, raw: bytes) -> TwoStepCounters:
     """The same for one document: in a list that is there finished tokens are noted, whatever others do."""
     return replace(of, keeps_applied=True) if canonical.get(raw, _steps(of.applied)) is not None else of
 
 
-def hindrance(raw: bytes, of: Counters, token: Value) -> str:
+def hindrance(raw: bytes, of: TwoStepCounters, token: Value) -> str:
     """Why a token cannot be counted in this document, one sentence; "" where it can."""
     waiting, counter = canonical.get(raw, _steps(of.pending)), canonical.get(raw, _steps(of.counter))
     if waiting is not None and waiting.type != canonical.ARRAY:
@@ -211,7 +213,7 @@ def hindrance(raw: bytes, of: Counters, token: Value) -> str:
     return _problem(token, canonical.get(raw, _steps(of.applied)), of, counter, twice=False)
 
 
-def token_at(of: Counters, id: Value, token: Value, raw: bytes | None = None) -> PendingToken:
+def token_at(of: TwoStepCounters, id: Value, token: Value, raw: bytes | None = None) -> PendingToken:
     """A token that somebody names; with its document the counter is known too."""
     at, owner, amount = _said_by(token)
     counter = canonical.get(raw, _steps(of.counter)) if raw is not None else None
@@ -219,13 +221,13 @@ def token_at(of: Counters, id: Value, token: Value, raw: bytes | None = None) ->
     return PendingToken(of.ns, id, token, owner, at, of.counter, amount, counter, after, False, False)
 
 
-def new_document(of: Counters, id: Value, token: Value) -> Write:
+def new_document(of: TwoStepCounters, id: Value, token: Value) -> Write:
     """The insert of a counter's document with its first token; the index on ``_id`` lets one of several writers in."""
     fields = [("_id", id), (of.counter, Value.of(0)), (of.pending, canonical.array([token]))]
     return Write(of.ns, "insert", {}, canonical.document([*fields, (of.applied, canonical.array([]))]), "a new counter")
 
 
-def step_one(token: PendingToken, of: Counters) -> Write:
+def step_one(token: PendingToken, of: TwoStepCounters) -> Write:
     """The write that makes a token pending, unless it is or was counted; a late duplicate matches nothing.
 
     Where no ``applied`` list is there yet it is begun, so that whoever finishes the token knows to note it.
@@ -240,7 +242,7 @@ def step_one(token: PendingToken, of: Counters) -> Write:
     return Write(of.ns, "update", guard, body, "add a token")
 
 
-def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
+def step_two(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
     """The write that finishes a token; reads where the token is a document."""
     guard, body = _taken_out(server, token, of)
     if token.applied:
@@ -260,7 +262,7 @@ def step_two(server: Port, token: PendingToken, of: Counters) -> Write:
 
 
 def _taken_out(
-    server: Port, token: PendingToken, of: Counters
+    server: Port, token: PendingToken, of: TwoStepCounters
 ) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
     """Filter and operators that take a token out of the list; reads where the token is a document.
 
@@ -274,14 +276,14 @@ def _taken_out(
     return guard, {"$pull": {of.pending: token.token}}
 
 
-def step_drop(server: Port, token: PendingToken, of: Counters) -> Write:
+def step_drop(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
     """The write that takes a token out uncounted, while it is pending and was not counted."""
     guard, body = _taken_out(server, token, of)
     guard = guard | {of.applied: {"$ne": token.token}}
     return Write(of.ns, "update", guard, body, "drop a token")
 
 
-def step_back(token: PendingToken, of: Counters) -> Write:
+def step_back(token: PendingToken, of: TwoStepCounters) -> Write:
     """The inverse of :func:`step_two`: the token is pending again, and the counter without it."""
     guard = by_id(token.id) | {of.pending: {"$ne": token.token}}
     body: dict[str, object] = {"$push": {of.pending: token.token}}
@@ -295,14 +297,14 @@ def step_back(token: PendingToken, of: Counters) -> Write:
     return Write(of.ns, "update", guard, body, "put a token back")
 
 
-def step(server: Port, token: PendingToken, of: Counters, what: Step) -> Write:
+def step(server: Port, token: PendingToken, of: TwoStepCounters, what: Step) -> Write:
     """The write of a step; reads where the token is a document."""
     if what in ("add", "back"):
         return step_one(token, of) if what == "add" else step_back(token, of)
     return step_two(server, token, of) if what == "finish" else step_drop(server, token, of)
 
 
-def send(server: Port, token: PendingToken, of: Counters, what: Step = "finish") -> Outcome:
+def send(server: Port, token: PendingToken, of: TwoStepCounters, what: Step = "finish") -> Outcome:
     """Send a step, and say how it ended."""
     end = run(server, step(server, token, of, what), lambda: landed(server, token, of, what))
     now = _counter_now(server, token, of) if end.kind == "applied" else None
@@ -310,7 +312,7 @@ def send(server: Port, token: PendingToken, of: Counters, what: Step = "finish")
     return replace(outcome, value=now) if isinstance(now, Value) else outcome
 
 
-def landed(server: Port, token: PendingToken, of: Counters, what: Step) -> bool | None:
+def landed(server: Port, token: PendingToken, of: TwoStepCounters, what: Step) -> bool | None:
     """Whether a step is done, whoever did it; None where nobody can tell.
 
     Where no ``applied`` list is kept, a token that is gone was finished, unless somebody dropped it in that moment.
@@ -326,7 +328,7 @@ def landed(server: Port, token: PendingToken, of: Counters, what: Step) -> bool 
     return counted is (what == "finish") if known else True
 
 
-def _counter_now(server: Port, token: PendingToken, of: Counters) -> Value | str | None:
+def _counter_now(server: Port, token: PendingToken, of: TwoStepCounters) -> Value | str | None:
     """The counter, read again as other writers raise it too; a clause where it cannot be told."""
     try:
         for raw in server.find(of.ns, {"_id": token.id}, projection={of.counter: 1}, limit=1):
@@ -336,13 +338,13 @@ def _counter_now(server: Port, token: PendingToken, of: Counters) -> Value | str
     return "the document is gone since"
 
 
-def _now_said(of: Counters, now: Value | str | None) -> str:
+def _now_said(of: TwoStepCounters, now: Value | str | None) -> str:
     if isinstance(now, str):
         return now
     return f"{of.counter} is {'missing' if now is None else text.shown(now)} now"
 
 
-def _pending_now(server: Port, token: PendingToken, of: Counters) -> list[Value] | None:
+def _pending_now(server: Port, token: PendingToken, of: TwoStepCounters) -> list[Value] | None:
     """The list that a token stands in; None where its document or the list is gone."""
     for raw in server.find(of.ns, {"_id": token.id}, projection={of.pending: 1}, limit=1):
         left = canonical.get(raw, _steps(of.pending))
@@ -354,7 +356,7 @@ DONE: dict[Step, str] = {"add": "is pending", "finish": "was finished", "drop": 
 _LEFT: dict[Step, str] = {"add": "added", "finish": "finished", "drop": "dropped", "back": "put back"}
 
 
-def _outcome(token: PendingToken, of: Counters, end: End, what: Step, now: str) -> Outcome:
+def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now: str) -> Outcome:
     kind, detail = end.kind, end.sentence
     who = f"Token {token_name(token.token)} of {id_name(token.id)}"
     if kind == "applied":
@@ -397,7 +399,7 @@ def token_name(token: Value) -> str:
     return str(token.python()) if token.type == canonical.OBJECT_ID else text.shown(token, limit=60)
 
 
-def to_fields(token: PendingToken, of: Counters) -> dict[str, str]:
+def to_fields(token: PendingToken, of: TwoStepCounters) -> dict[str, str]:
     """What the journal must keep of a token so that it can be put back."""
     return {
         "token": text.value_text(token.token),
@@ -410,9 +412,9 @@ def to_fields(token: PendingToken, of: Counters) -> dict[str, str]:
     }
 
 
-def from_fields(ns: str, id: Value, kept: dict[str, str], grace: dt.timedelta) -> tuple[PendingToken, Counters]:
+def from_fields(ns: str, id: Value, kept: dict[str, str], grace: dt.timedelta) -> tuple[PendingToken, TwoStepCounters]:
     """The inverse of :func:`to_fields`; the counter's value is not part of it."""
-    of = Counters(ns, kept["pending"], kept["applied"], kept["counter"], bool(kept["keeps_applied"]), grace)
+    of = TwoStepCounters(ns, kept["pending"], kept["applied"], kept["counter"], bool(kept["keeps_applied"]), grace)
     try:
         token = text.value_from_text(kept["token"])
     except (KeyError, ValueError):

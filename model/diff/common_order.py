@@ -135,7 +135,7 @@ def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[l
 
 
 @dataclass
-class Run:
+class OrderedRun:
     """Things that one side put in a row, and after which of the base's they stand (-1: before all)."""
 
     after: int
@@ -161,7 +161,7 @@ def arranged(
     if not extra:
         return list(skeleton)
     kept = set(skeleton)
-    at: dict[object, list[Run]] = {}
+    at: dict[object, list[OrderedRun]] = {}
     for number, side in enumerate(sides):
         wanted = {x for x, given in extra.items() if given == number and x not in kept}
         places = [i for i, x in enumerate(side) if x in wanted] if wanted else []
@@ -170,7 +170,7 @@ def arranged(
         last = next((i for i in range(len(side) - 1, -1, -1) if side[i] in kept), -1)
         anchor: object = _START
         after, seen = -1, 0
-        runs: dict[object, list[Run]] = {}
+        runs: dict[object, list[OrderedRun]] = {}
         clear = _clear(skeleton, side, places)
         for i in places:
             # Between two such places only what stands nearest counts.
@@ -180,7 +180,7 @@ def arranged(
             seen = i
             here = runs.setdefault(_END if i > last else clear.get(i, anchor), [])
             if not here or here[-1].after != after:
-                here.append(Run(after))
+                here.append(OrderedRun(after))
             here[-1].inside.append(side[i])
         for key, found in runs.items():
             at[key] = _merged(at[key], found, weight) if key in at else found
@@ -212,13 +212,13 @@ def _clear(skeleton: Sequence[T], side: Sequence[T], places: Sequence[int]) -> d
     return found
 
 
-def _flat(runs: list[Run] | None) -> list[Any]:
+def _flat(runs: list[OrderedRun] | None) -> list[Any]:
     return [x for run in runs or () for x in run.inside]
 
 
-def _merged(left: list[Run], right: list[Run], weight: Callable[[Any], Any]) -> list[Run]:
+def _merged(left: list[OrderedRun], right: list[OrderedRun], weight: Callable[[Any], Any]) -> list[OrderedRun]:
     """Two lists of runs as one; each keeps its own order."""
-    result: list[Run] = []
+    result: list[OrderedRun] = []
     i = j = 0
     while i < len(left) and j < len(right):
         x, y = left[i], right[j]

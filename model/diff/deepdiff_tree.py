@@ -19,7 +19,7 @@ from model.values.canonical import Value
 _ESCAPE = "\U0001d1c0"  # what DeepDiff writes before a quote within quotes
 
 
-class Leaf:
+class ExactLeaf:
     """A BSON value that holds no others."""
 
     __slots__ = ("value",)
@@ -28,7 +28,7 @@ class Leaf:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Leaf) and self.value == other.value
+        return isinstance(other, ExactLeaf) and self.value == other.value
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -41,8 +41,8 @@ class Leaf:
         return json_object(self.value)
 
 
-LEAVES: dict[int, type[Leaf]] = {
-    kind: type(name.replace(" ", ""), (Leaf,), {"__slots__": ()})
+LEAVES: dict[int, type[ExactLeaf]] = {
+    kind: type(name.replace(" ", ""), (ExactLeaf,), {"__slots__": ()})
     for kind, name in c.TYPE_NAMES.items()
     if kind not in (c.OBJECT, c.ARRAY)
 }
@@ -82,7 +82,7 @@ class ExactLeaves(BaseOperatorPlus):
 
     def match(self, level: Any) -> bool:
         """Whether both sides are leaves of one type; other pairs DeepDiff tells apart itself."""
-        return isinstance(level.t1, Leaf) and type(level.t1) is type(level.t2)
+        return isinstance(level.t1, ExactLeaf) and type(level.t1) is type(level.t2)
 
     def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
         """Report a change where the bytes differ; the pair is dealt with either way."""

@@ -7,7 +7,7 @@ import unicodedata
 from deepdiff.diff import DeepDiff
 from rapidfuzz.distance import Prefix
 
-from model.diff.deepdiff_tree import ExactLeaves, KeyOrder, Leaf, Unspeakable, tree
+from model.diff.deepdiff_tree import ExactLeaf, ExactLeaves, KeyOrder, Unspeakable, tree
 from model.diff.json_patch import json_patch
 from model.diff.operations import Diff, Move, Operation, Reorder, TextEdit
 from model.errors import Refused
@@ -36,7 +36,7 @@ def to_deepdiff(a: bytes, b: bytes) -> str:
         operators = [ExactLeaves(), Unspeakable(), KeyOrder()]
         # Names that begin with two underscores are fields here (Mongoose's __v is one), no secrets of an object.
         found = DeepDiff(tree(a), tree(b), custom_operators=operators, verbose_level=2, ignore_private_variables=False)
-        return str(found.to_json(default_mapping={Leaf: Leaf.plain}, force_use_builtin_json=True))
+        return str(found.to_json(default_mapping={ExactLeaf: ExactLeaf.plain}, force_use_builtin_json=True))
     except RecursionError:
         raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None
 

@@ -13,35 +13,35 @@ from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 
-class _Node:
+class _PatchNode:
     """The operations at and below one place."""
 
     __slots__ = ("at", "below")
 
     def __init__(self) -> None:
         self.at: list[Operation] = []
-        self.below: dict[str | int, _Node] = {}
+        self.below: dict[str | int, _PatchNode] = {}
 
     def place(self, path: Path, op: Operation) -> None:
         node = self
         for step in path:
             found = node.below.get(step)
             if found is None:
-                found = node.below[step] = _Node()
+                found = node.below[step] = _PatchNode()
             node = found
         node.at.append(op)
 
 
-_NOTHING = _Node()
+_NOTHING = _PatchNode()
 
 
 @dataclass(slots=True)
-class _Frame:
+class _PatchedContainer:
     """A container being put together: its fields, and which of them have changes below."""
 
     kind: int
     pairs: list[tuple[str, Value | None]]
-    todo: list[tuple[int, Value, _Node, _Node]] = field(default_factory=list)
+    todo: list[tuple[int, Value, _PatchNode, _PatchNode]] = field(default_factory=list)
     slot: int = -1  # of the parent
 
 
@@ -50,11 +50,11 @@ def patch(a: bytes, d: Diff) -> bytes:
 
     Raises ``Refused`` where what changes is not what it was when the diff was made.
     """
-    old, new = _Node(), _Node()
+    old, new = _PatchNode(), _PatchNode()
     for op in d.operations:
         (new if isinstance(op, Add) else old).place(op.path, op)
     top = Value(c.OBJECT, a)
-    stack: list[_Frame] = []
+    stack: list[_PatchedContainer] = []
     done = _start(top, old, new, -1, stack)
     while stack:
         frame = stack[-1]
@@ -76,7 +76,7 @@ def patch(a: bytes, d: Diff) -> bytes:
     return done.data
 
 
-def _start(value: Value, old: _Node, new: _Node, slot: int, stack: list[_Frame]) -> Value | None:
+def _start(value: Value, old: _PatchNode, new: _PatchNode, slot: int, stack: list[_PatchedContainer]) -> Value | None:
     """The changed value where it can be said at once; None where its container went onto the stack."""
     reorder: Reorder | None = None
     for op in old.at:
@@ -109,9 +109,9 @@ def _changed(value: Value, op: Operation) -> Value:
     return op.new
 
 
-def _document(value: Value, old: _Node, new: _Node, reorder: Reorder | None) -> _Frame:
-    frame = _Frame(c.OBJECT, [])
-    below: dict[str, tuple[Value, _Node, _Node]] = {}
+def _document(value: Value, old: _PatchNode, new: _PatchNode, reorder: Reorder | None) -> _PatchedContainer:
+    frame = _PatchedContainer(c.OBJECT, [])
+    below: dict[str, tuple[Value, _PatchNode, _PatchNode]] = {}
     for name, inner in c.fields(value.data):
         left, right = old.below.get(name, _NOTHING), new.below.get(name, _NOTHING)
         if any(isinstance(op, Remove) for op in left.at):
@@ -135,7 +135,7 @@ def _document(value: Value, old: _Node, new: _Node, reorder: Reorder | None) -> 
     return frame
 
 
-def _insert(frame: _Frame, adds: list[Add]) -> None:
+def _insert(frame: _PatchedContainer, adds: list[Add]) -> None:
     """Put the added fields of a document where they stand in the new one."""
     if not adds:
         return
@@ -152,7 +152,7 @@ def _insert(frame: _Frame, adds: list[Add]) -> None:
     frame.pairs = [places[i] if i in places else next(kept) for i in range(size)]
 
 
-def _array(value: Value, old: _Node, new: _Node) -> _Frame:
+def _array(value: Value, old: _PatchNode, new: _PatchNode) -> _PatchedContainer:
     elements = c.items(value)
     adds = {op.at: op for op in _adds(new)}
     moves: dict[int, int] = {}
@@ -176,7 +176,7 @@ def _array(value: Value, old: _Node, new: _Node) -> _Frame:
             raise _misfit(old.below[start].at[0])
         source[end] = start
     kept = (i for i in range(len(elements)) if i not in gone and i not in moves)
-    frame = _Frame(c.ARRAY, [])
+    frame = _PatchedContainer(c.ARRAY, [])
     for j in range(size):
         add = adds.get(j)
         if add is not None:
@@ -196,15 +196,15 @@ def _array(value: Value, old: _Node, new: _Node) -> _Frame:
     return frame
 
 
-def _adds(node: _Node) -> list[Add]:
+def _adds(node: _PatchNode) -> list[Add]:
     return [op for child in node.below.values() for op in child.at if isinstance(op, Add)]
 
 
-def _removed(node: _Node, name: str | int) -> bool:
+def _removed(node: _PatchNode, name: str | int) -> bool:
     return any(isinstance(op, Remove) for op in node.below[name].at)
 
 
-def _all(node: _Node) -> list[Operation]:
+def _all(node: _PatchNode) -> list[Operation]:
     """The operations below a node, nearest first."""
     found, level = list(node.at), list(node.below.values())
     while level and not found:
@@ -213,7 +213,7 @@ def _all(node: _Node) -> list[Operation]:
     return found
 
 
-def _built(frame: _Frame) -> Value:
+def _built(frame: _PatchedContainer) -> Value:
     return Value(frame.kind, c.document((name, value) for name, value in frame.pairs if value is not None))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from model.errors import Cancelled
-from model.feed.archive_rows import Rows, in_batches
+from model.feed.archive_rows import ArchiveRows, in_batches
 from model.feed.fed import Fed
 from model.layouts.reserved_fields import legible, number_of, place_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
@@ -14,7 +14,9 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
-def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: Callable[[], bool]) -> Iterator[Fed]:
+def compared(
+    layout: Stream, rows: ArchiveRows, first: bool, lag: float | None, stop: Callable[[], bool]
+) -> Iterator[Fed]:
     """Archive every current version that the archive lacks; a version in between cannot be proven, and is told.
 
     ``first``: nothing was ever fed here, so that whole histories which are missing are told in one sentence. Raises
@@ -60,7 +62,7 @@ def compared(layout: Stream, rows: Rows, first: bool, lag: float | None, stop: C
         yield Fed("note", layout.ns, f"Earlier versions of {documents} were there before the archive was fed.", lag=lag)
 
 
-def gap_below(layout: Stream, rows: Rows, id: Value, v: Value) -> tuple[int, Value, int] | None:
+def gap_below(layout: Stream, rows: ArchiveRows, id: Value, v: Value) -> tuple[int, Value, int] | None:
     """The first and the last version between the archive and the current one; None where there is none."""
     number = number_of(v)
     if number is None or number < 2 or v.type not in (c.INT32, c.INT64) or layout.profile.numbering != "next":

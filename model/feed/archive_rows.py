@@ -19,7 +19,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
-class Rows:
+class ArchiveRows:
     """The rows of one archive; ``layout`` says how they are made and what of them is content."""
 
     def __init__(self, server: Port, layout: WithArchive) -> None:

@@ -14,7 +14,7 @@ FIRST, MOST = 4, 200
 
 
 @dataclass
-class Taking:
+class BatchSize:
     """What is asked for now, and for how many events still."""
 
     take: Take = "many"

@@ -11,7 +11,7 @@ from model.values.canonical import Path, Value
 
 
 @dataclass(frozen=True)
-class Event:
+class ChangeEvent:
     """One change of one document; or, without ``key``, one of the collection."""
 
     kind: str  # insert, update, replace, delete, drop, rename, invalidate, …
@@ -89,14 +89,14 @@ def _element(array: Value, at: int) -> Value | None:
     return items[at] if at < len(items) else None
 
 
-def read(raw: bytes) -> Event:
+def read(raw: bytes) -> ChangeEvent:
     """The event that a server sent."""
     found = dict(c.fields(raw))
     key = c.get(raw, ("documentKey", "_id"))
     full = found.get("fullDocument")
     description = found.get("updateDescription")
     said = dict(c.fields(description.data)) if description is not None and description.type == c.OBJECT else {}
-    return Event(
+    return ChangeEvent(
         kind=str(found["operationType"].python()),
         token=found["_id"].data,
         at=_time(found),

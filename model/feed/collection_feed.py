@@ -22,12 +22,12 @@ from typing import Literal, Protocol
 from model.errors import Cancelled, NotAllowed, Refused
 from model.feed import change_event
 from model.feed.archive_comparison import compared, gap_below, told
-from model.feed.archive_rows import Rows
-from model.feed.batch_size import Taking
-from model.feed.change_event import Event
+from model.feed.archive_rows import ArchiveRows
+from model.feed.batch_size import BatchSize
+from model.feed.change_event import ChangeEvent
 from model.feed.fed import Fed
 from model.feed.ledger import Ledger, What
-from model.feed.recent_documents import Remembered
+from model.feed.recent_documents import RecentDocuments
 from model.layouts.feed_state import Place
 from model.layouts.reserved_fields import number_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
@@ -62,7 +62,7 @@ class CollectionFeed:
         self.server, self.layout = server, layout
         self._once, self._stop = once, stop
         self.ns = layout.ns
-        self.rows = Rows(server, layout)
+        self.rows = ArchiveRows(server, layout)
         self.ledger = Ledger(server, layout.ns, layout.archive)
         self.polling = False
         self.idle = False
@@ -77,9 +77,9 @@ class CollectionFeed:
         self._kept_at = time.monotonic()
         self._quiet = 0
         self._until = ""  # the place in the stream at which this feeder began, or had compared everything
-        self._states = Remembered()
+        self._states = RecentDocuments()
         self._untold = False
-        self._taking = Taking()
+        self._taking = BatchSize()
         self._told: set[tuple[Value | None, Value | None, What]] = set()
 
     # --- beginning
@@ -260,7 +260,7 @@ class CollectionFeed:
             self._stream.close()
         self._stream = None
         self._quiet = 0
-        self._taking = Taking()
+        self._taking = BatchSize()
         self._states.clear()
 
     def broken(self) -> None:
@@ -284,7 +284,7 @@ class CollectionFeed:
 
     # --- an event
 
-    def _event(self, event: Event) -> Iterator[Fed]:
+    def _event(self, event: ChangeEvent) -> Iterator[Fed]:
         if self._taking.take == "bare" and event.key is not None and event.kind in ("insert", "replace"):
             yield from self._large(event.key)
             return
@@ -322,7 +322,7 @@ class CollectionFeed:
             yield from self._version(key, raw)
         self._states.put(key, None)  # the next event may be of a version before this one
 
-    def _update(self, key: Value, event: Event) -> Iterator[Fed]:
+    def _update(self, key: Value, event: ChangeEvent) -> Iterator[Fed]:
         p = self.layout.profile
         before = self._states.get(key)
         if p.version not in event.touched:
@@ -370,7 +370,7 @@ class CollectionFeed:
             if self._news(id, v, "another content", detail):
                 yield self._fed("conflict", id, v, detail)
 
-    def _in_place(self, key: Value, event: Event, before: bytes | None) -> Iterator[Fed]:
+    def _in_place(self, key: Value, event: ChangeEvent, before: bytes | None) -> Iterator[Fed]:
         """An update that did not raise the version: nothing to archive, and to be told where it changed the content."""
         p = self.layout.profile
         self._states.put(key, event.applied(before) if before is not None else None)
@@ -391,7 +391,7 @@ class CollectionFeed:
         if news:
             yield self._fed("conflict", id, shown, detail)
 
-    def _deleted(self, key: Value, event: Event) -> Iterator[Fed]:
+    def _deleted(self, key: Value, event: ChangeEvent) -> Iterator[Fed]:
         """Note after which version a document was deleted; what was archived of it stays."""
         before = self._states.get(key)
         self._states.put(key, None)

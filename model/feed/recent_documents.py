@@ -10,7 +10,7 @@ DOCUMENTS = 5000
 BYTES = 64 << 20
 
 
-class Remembered:
+class RecentDocuments:
     """Documents by ``_id``; those that were seen longest ago go first."""
 
     def __init__(self) -> None:

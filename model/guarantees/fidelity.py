@@ -90,7 +90,7 @@ def types(scratch: Scratch, values: dict[str, Value]) -> Kept:
 
 
 @dataclass(frozen=True)
-class Orders:
+class KeptOrders:
     """In which order fields come back."""
 
     inserted: bool  # as they were sent
@@ -99,7 +99,7 @@ class Orders:
     trouble: str = ""
 
 
-def orders(scratch: Scratch) -> Orders:
+def orders(scratch: Scratch) -> KeptOrders:
     """Store fields out of the order of their names, replace them in another one, and add some by ``$set``."""
 
     def of(*names: str) -> bytes:
@@ -114,7 +114,7 @@ def orders(scratch: Scratch) -> Orders:
     replaced = end.kind == "applied" and scratch.read("orders", id) == second
     also = run(scratch.server, Write(ns, "update", guard, {"$set": {"z": 1, "y": 1}}), None)
     names = [name for name, _ in c.fields(scratch.read("orders", id) or c.EMPTY)]
-    return Orders(inserted, replaced, names[-2:] == ["z", "y"], end.sentence or also.sentence)
+    return KeptOrders(inserted, replaced, names[-2:] == ["z", "y"], end.sentence or also.sentence)
 
 
 def names(scratch: Scratch) -> tuple[str, ...]:

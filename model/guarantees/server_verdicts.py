@@ -29,7 +29,7 @@ class Measured:
     checks: tuple[str, ...] = ()  # by what each of `unsafe` was found
 
 
-class Trust:
+class ServerVerdicts:
     """The findings of one person's checks."""
 
     def __init__(self, home: Path | None = None) -> None:

@@ -18,7 +18,18 @@ from typing import Literal, TypeAlias
 
 from model import text
 from model.errors import Unreadable
-from model.history.tracking import Element, Event, Key, Leaf, Orders, Pause, born, compare, locate, places
+from model.history.tracking import (
+    ChildOrders,
+    FieldEvent,
+    Key,
+    Leaf,
+    Pause,
+    TrackedElement,
+    born,
+    compare,
+    locate,
+    places,
+)
 from model.names import id_name
 from model.records import Version
 from model.values.canonical import Path, Value
@@ -27,14 +38,14 @@ __all__ = [
     "Bisection",
     "Blame",
     "Chain",
-    "Change",
-    "Element",
+    "FieldChange",
     "Follower",
     "Key",
     "Op",
     "Pause",
-    "Seen",
+    "SeenValue",
     "Track",
+    "TrackedElement",
     "Turn",
     "bisect",
     "key_parts",
@@ -50,7 +61,7 @@ OFTEN = 4  # versions with a change from which a field can be one that changes e
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenValue:
     """A value as it was seen: its type and length in bytes, and itself where that is no more than ``SMALL``."""
 
     type: int
@@ -64,7 +75,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """One change of one field. ``age`` is the version's place counted from the newest, which is 0.
 
     With ``gap`` so many versions directly before it are missing, and it happened in one of them or in this one.
@@ -72,8 +83,8 @@ class Change:
 
     age: int
     op: Op
-    before: Seen | None
-    after: Seen | None
+    before: SeenValue | None
+    after: SeenValue | None
     gap: int = 0
 
 
@@ -83,14 +94,14 @@ class Track:
 
     key: Key
     path: Path | None
-    changes: tuple[Change, ...]  # newest first
-    now: Seen | None  # its value in the current version
+    changes: tuple[FieldChange, ...]  # newest first
+    now: SeenValue | None  # its value in the current version
     from_start: bool  # whether the oldest version that could be read has it
     identity: bool = False  # the field that its element is recognised by; it never changes
     every_time: bool = False  # whether each version since the first has changed it
 
     @property
-    def last(self) -> Change | None:
+    def last(self) -> FieldChange | None:
         """The newest change; None where the field is as it was from the start."""
         return self.changes[0] if self.changes else None
 
@@ -105,7 +116,7 @@ class Blame:
 
     key: Key
     path: Path
-    now: Seen
+    now: SeenValue
     version: Version
     since: Version | None
     op: Op | Literal[""]
@@ -159,14 +170,14 @@ class Chain:
         for track in self.tracks:
             place = None if track.identity or not track.key else there.get(track.key)
             if place and (self.complete or any(change.age >= age for change in track.changes)):
-                found.append(self._blamed(track, place[0], Seen(*place[1:], None), age))
+                found.append(self._blamed(track, place[0], SeenValue(*place[1:], None), age))
         return tuple(found)
 
     @cached_property
     def _oldest(self) -> int:
         return max(self.read, default=self.start)
 
-    def _blamed(self, track: Track, path: Path, now: Seen, start: int) -> Blame:
+    def _blamed(self, track: Track, path: Path, now: SeenValue, start: int) -> Blame:
         oldest = self._oldest
         settled = next((change for change in track.changes if change.op != "reorder" and change.age >= start), None)
         age = settled.age if settled else oldest
@@ -182,7 +193,7 @@ def key_parts(key: Key) -> list[str]:
     if not key:
         return ["order of fields"]
     return [
-        f"[{id_name(step.id)}]" if isinstance(step, Element) else ("." if at else "") + text.name_text(step)
+        f"[{id_name(step.id)}]" if isinstance(step, TrackedElement) else ("." if at else "") + text.name_text(step)
         for at, step in enumerate(key)
     ]
 
@@ -197,8 +208,8 @@ class _Course:
 
     __slots__ = ("changes", "here", "now", "path")
 
-    def __init__(self, here: Seen | None) -> None:
-        self.changes: list[Change] = []
+    def __init__(self, here: SeenValue | None) -> None:
+        self.changes: list[FieldChange] = []
         self.here = here  # its value in the oldest version read so far
         self.now = here
         self.path: Path | None = None
@@ -220,7 +231,7 @@ class Follower:
     def _begin(self, start: int) -> None:
         self._start = start
         self._courses: dict[Key, _Course] = {}
-        self._orders = Orders()
+        self._orders = ChildOrders()
         self._read: list[int] = []
         self._content = b""  # of the oldest version read so far
 
@@ -262,7 +273,7 @@ class Follower:
             self._courses[key] = made = _Course(_seen(leaf))
             made.path = path
 
-    def _apply(self, events: Iterable[Event], age: int, gap: int) -> None:
+    def _apply(self, events: Iterable[FieldEvent], age: int, gap: int) -> None:
         for event in list(events):
             self._paused()
             course = self._courses.get(event.key)
@@ -270,10 +281,10 @@ class Follower:
                 course = self._courses[event.key] = _Course(None)
             if event.op == "reorder":
                 if not course.changes or course.changes[-1].age != age:
-                    course.changes.append(Change(age, "reorder", None, None, gap))
+                    course.changes.append(FieldChange(age, "reorder", None, None, gap))
                 continue
             after, before = course.here, None if event.older is None else _seen(event.older)
-            course.changes.append(Change(age, event.op, before, after, gap))
+            course.changes.append(FieldChange(age, event.op, before, after, gap))
             course.here = before
 
     def chain(self, complete: bool = True) -> Chain:
@@ -298,13 +309,13 @@ class Follower:
 
 def _is_identity(key: Key) -> bool:
     above = key[-2] if len(key) > 1 else None
-    return isinstance(above, Element) and above.by == key[-1]
+    return isinstance(above, TrackedElement) and above.by == key[-1]
 
 
-def _seen(leaf: Leaf) -> Seen:
+def _seen(leaf: Leaf) -> SeenValue:
     kind, raw, start, end = leaf
     size = end - start
-    return Seen(kind, size, Value(kind, raw[start:end]) if size <= SMALL else None)
+    return SeenValue(kind, size, Value(kind, raw[start:end]) if size <= SMALL else None)
 
 
 @dataclass(frozen=True)

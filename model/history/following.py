@@ -15,7 +15,7 @@ from model.records import Checkpoint, Version
 _PARTIAL = 0.5  # seconds between two looks at what is known so far
 
 
-class Steps:
+class RepeatedCheckpoint:
     """A checkpoint that can be asked again between two steps, for one of them may take seconds."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:

@@ -18,14 +18,14 @@ MANY = 1000  # elements of an array between two pauses
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class TrackedElement:
     """An element of an array, recognised by the value ``id`` of its field ``by``."""
 
     by: str
     id: Value
 
 
-Key: TypeAlias = tuple["str | Element", ...]
+Key: TypeAlias = tuple["str | TrackedElement", ...]
 """A field's place in all versions; the empty one stands for the order of fields and elements."""
 
 Leaf: TypeAlias = tuple[int, bytes, int, int]
@@ -35,12 +35,12 @@ Pause: TypeAlias = Callable[[], None]
 """Called now and then while a version is taken apart; what it raises ends that."""
 
 _Span: TypeAlias = tuple[int, int, int]
-_Child: TypeAlias = "tuple[str | Element, _Span]"
+_Child: TypeAlias = "tuple[str | TrackedElement, _Span]"
 _Task: TypeAlias = tuple[Key, _Span, _Span]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class FieldEvent:
     """What the newer of two versions did to a field."""
 
     key: Key
@@ -48,14 +48,14 @@ class Event:
     older: Leaf | None = None
 
 
-class Orders:
+class ChildOrders:
     """In which order the children of each container stand, over all versions seen."""
 
     def __init__(self) -> None:
-        self._steps: dict[Key, list[str | Element]] = {}
-        self._places: dict[Key, dict[str | Element, int]] = {}
+        self._steps: dict[Key, list[str | TrackedElement]] = {}
+        self._places: dict[Key, dict[str | TrackedElement, int]] = {}
 
-    def note(self, key: Key, steps: Sequence[str | Element]) -> None:
+    def note(self, key: Key, steps: Sequence[str | TrackedElement]) -> None:
         """Take in the children of a container; unknown ones go behind the one that they follow here."""
         known = self._steps.get(key)
         if known is None:
@@ -66,8 +66,8 @@ class Orders:
         if not unknown:
             return
         self._places.pop(key, None)
-        after: dict[str | Element | None, list[str | Element]] = {}
-        before: str | Element | None = None
+        after: dict[str | TrackedElement | None, list[str | TrackedElement]] = {}
+        before: str | TrackedElement | None = None
         for step in steps:
             if step in there:
                 before = step
@@ -92,14 +92,14 @@ class Orders:
 
         return sorted(keys, key=lambda key: place(key) if key else (1 << 62,))
 
-    def _at(self, key: Key) -> dict[str | Element, int]:
+    def _at(self, key: Key) -> dict[str | TrackedElement, int]:
         found = self._places.get(key)
         if found is None:
             found = self._places[key] = {step: i for i, step in enumerate(self._steps[key])}
         return found
 
 
-def born(raw: bytes, keys: Sequence[str], orders: Orders, pause: Pause) -> Iterator[tuple[Key, Path, Leaf]]:
+def born(raw: bytes, keys: Sequence[str], orders: ChildOrders, pause: Pause) -> Iterator[tuple[Key, Path, Leaf]]:
     """The leaves of a document, each with the path where it stands. Raises ``Unreadable``."""
     stack: list[tuple[Key, Path, _Span]] = [((), (), (c.OBJECT, 0, len(raw)))]
     while stack:
@@ -116,9 +116,9 @@ def born(raw: bytes, keys: Sequence[str], orders: Orders, pause: Pause) -> Itera
             stack.append(((*key, step), (*path, i if positions else str(step)), child))
 
 
-def compare(new: bytes, old: bytes, keys: Sequence[str], orders: Orders, pause: Pause) -> list[Event]:
+def compare(new: bytes, old: bytes, keys: Sequence[str], orders: ChildOrders, pause: Pause) -> list[FieldEvent]:
     """What happened from the older document to the newer one. Raises ``Unreadable``."""
-    found: list[Event] = []
+    found: list[FieldEvent] = []
     stack: list[_Task] = [((), (c.OBJECT, 0, len(new)), (c.OBJECT, 0, len(old)))]
     while stack:
         key, x, y = stack.pop()
@@ -130,7 +130,7 @@ def compare(new: bytes, old: bytes, keys: Sequence[str], orders: Orders, pause: 
         if left is None and right is None:
             older = (y[0], old, y[1], y[2])
             retyped = x[0] != y[0] and same_value(Value(x[0], new[x[1] : x[2]]), Value(y[0], old[y[1] : y[2]]))
-            found.append(Event(key, "retype" if retyped else "set", older))
+            found.append(FieldEvent(key, "retype" if retyped else "set", older))
         elif left is None or right is None:
             found += _gone(new, key, x, keys, orders, "add", pause)
             found += _gone(old, key, y, keys, orders, "remove", pause)
@@ -153,9 +153,9 @@ def _both(
     left: list[_Child],
     right: list[_Child],
     keys: Sequence[str],
-    orders: Orders,
+    orders: ChildOrders,
     stack: list[_Task],
-    found: list[Event],
+    found: list[FieldEvent],
     pause: Pause,
 ) -> None:
     """Two containers that are both taken apart."""
@@ -167,7 +167,7 @@ def _both(
         before, after = dict(right), dict(left)
         pause()
         if [step for step in here if step in before] != [step for step, _ in right if step in after]:
-            found.append(Event((), "reorder"))
+            found.append(FieldEvent((), "reorder"))
         for step, span in left:
             if step not in before:
                 found += _gone(new, (*key, step), span, keys, orders, "add", pause)
@@ -182,15 +182,21 @@ def _both(
 
 
 def _gone(
-    raw: bytes, key: Key, span: _Span, keys: Sequence[str], orders: Orders, op: Literal["add", "remove"], pause: Pause
-) -> Iterator[Event]:
+    raw: bytes,
+    key: Key,
+    span: _Span,
+    keys: Sequence[str],
+    orders: ChildOrders,
+    op: Literal["add", "remove"],
+    pause: Pause,
+) -> Iterator[FieldEvent]:
     """The leaves of something that only one of the two versions has."""
     stack = [(key, span)]
     while stack:
         key, span = stack.pop()
         inside = _children(raw, span, keys, pause)
         if inside is None:
-            yield Event(key, op, (span[0], raw, span[1], span[2]) if op == "remove" else None)
+            yield FieldEvent(key, op, (span[0], raw, span[1], span[2]) if op == "remove" else None)
             continue
         orders.note(key, [step for step, _ in inside])
         stack += [((*key, step), child) for step, child in reversed(inside)]
@@ -216,16 +222,16 @@ def _children(raw: bytes, span: _Span, keys: Sequence[str], pause: Pause) -> lis
     return elements if elements and len({step for step, _ in elements}) == len(elements) else None
 
 
-def _identity(raw: bytes, kind: int, start: int, keys: Sequence[str]) -> Element | None:
+def _identity(raw: bytes, kind: int, start: int, keys: Sequence[str]) -> TrackedElement | None:
     if kind != c.OBJECT:
         return None
     names = [c.name_bytes(key) for key in keys]
-    best: tuple[int, Element] | None = None
+    best: tuple[int, TrackedElement] | None = None
     for name, k, a, b in c.elements(raw, start):
         if name in names:
             rank = names.index(name)
             if best is None or rank < best[0]:
-                best = rank, Element(c.name_of(name), Value(k, raw[a:b]))
+                best = rank, TrackedElement(c.name_of(name), Value(k, raw[a:b]))
             if rank == 0:
                 break
     return best[1] if best else None

@@ -18,7 +18,7 @@ from model.layouts import numbering, stored_form
 from model.layouts.base import Stamp
 from model.layouts.checks.archives import with_archive
 from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import Reader
+from model.layouts.checks.facts import FactReader
 from model.layouts.current import CurrentDocument
 from model.layouts.filter_rewriting import renamed
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
@@ -138,8 +138,8 @@ class WithArchive(CurrentDocument):
         """Current documents joined with the archive's rows by id."""
         p = self.profile
         parts = (
-            Part(self.ns, Reader(self.own, p, p.id)),
-            Part(self.archive, Reader(self.row_own, p, p.archive_id, archived=True)),
+            Part(self.ns, FactReader(self.own, p, p.id)),
+            Part(self.archive, FactReader(self.row_own, p, p.archive_id, archived=True)),
         )
         gap = "R1" if self.holds_current else "A4"
         return Chains(self.server, p, parts, with_archive, gap, self.holds_current)

@@ -20,7 +20,7 @@ from model.findings import Finding, Unchecked
 from model.layouts import document_ids as ids
 from model.layouts import numbering, update_operators
 from model.layouts.checks.base import Check
-from model.layouts.checks.ordered_reading import Reading
+from model.layouts.checks.ordered_reading import OrderedReading
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, unreadable, version_damage
 from model.names import id_name, version_name
@@ -208,14 +208,14 @@ class Layout(ABC):
         ids: Sequence[Value] | None = None,
         now: dt.datetime | None = None,
         checkpoint: Checkpoint = no_checkpoint,
-        reading: Reading | None = None,
+        reading: OrderedReading | None = None,
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some documents, or with all of them, and what was not looked at.
 
         Streaming, in memory that does not grow with the collection. ``now`` decides what is inside the grace period;
         ``reading`` says from where and how hard a scan reads, and is told how far it is.
         """
-        reading = reading or Reading(self.server, checkpoint)
+        reading = reading or OrderedReading(self.server, checkpoint)
         return self.check.findings(ids, now or _now(), reading)
 
     # --- writing

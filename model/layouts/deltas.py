@@ -26,12 +26,12 @@ from model.errors import NotFound, Refused, Unreadable
 from model.layouts import folded_page, numbering, stored_form
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import Reader
+from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import own_documents
 from model.layouts.delta_folding import Delta, Fold, delta_between, removed_by
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
 from model.layouts.inserted import Inserted
-from model.layouts.newest_query import Heads
+from model.layouts.newest_query import NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
@@ -182,7 +182,7 @@ class Deltas(Inserted):
     def check(self) -> Chains:
         """The deltas of each document, by id; where they carry hashes, the states that these are of."""
         p = self.profile
-        reader = Reader(self.own, replace(p, hash=""), p.id, claim=self.claim, beside=p.removed)
+        reader = FactReader(self.own, replace(p, hash=""), p.id, claim=self.claim, beside=p.removed)
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
 
     def _wrong_hashes(self, id: Value) -> dict[Value, str]:
@@ -226,7 +226,7 @@ class Deltas(Inserted):
     def _looked_through(self, filter: Terms | None, any_version: bool) -> Iterator[bytes | None]:
         """Every document's newest state, None where that, or any of its states, does not match."""
         matches = folded_page.matcher(filter)
-        for key in Heads(self.server, self.profile, self._newest).heads(None):
+        for key in NewestQuery(self.server, self.profile, self._newest).heads(None):
             id = c.get(key, (self.profile.id,))
             if id is None:
                 continue

@@ -27,8 +27,8 @@ from bson import ObjectId
 from model.layouts import numbering, overflow_archive, update_operators
 from model.layouts.base import Stamp
 from model.layouts.checks.embedded_chain import embedded_chain
-from model.layouts.checks.facts import Reader
-from model.layouts.checks.single_documents import Documents
+from model.layouts.checks.facts import FactReader
+from model.layouts.checks.single_documents import SingleDocuments
 from model.layouts.current import with_own
 from model.layouts.embedded_history import HoldsItsPast
 from model.layouts.filter_rewriting import renamed
@@ -98,11 +98,13 @@ class Embedded(HoldsItsPast):
         return f"{self.profile.current}.{name}"
 
     @property
-    def check(self) -> Documents:
+    def check(self) -> SingleDocuments:
         """Each document by itself: the chain in its array."""
         elsewhere = partial(overflow_archive.numbers, self.server, self.profile)
-        judge = partial(embedded_chain, Reader(self.own, self.profile, ""), elsewhere=elsewhere)
-        return Documents(self.server, self.profile, Reader(Own(self.profile.id), self.profile, self.profile.id), judge)
+        judge = partial(embedded_chain, FactReader(self.own, self.profile, ""), elsewhere=elsewhere)
+        return SingleDocuments(
+            self.server, self.profile, FactReader(Own(self.profile.id), self.profile, self.profile.id), judge
+        )
 
     def _older(self, id: Value, below: int) -> Iterator[Version]:
         return overflow_archive.versions(self.server, self.profile, id, below)

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 from model.errors import Refused
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import Reader
+from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import flagged
 from model.layouts.inserted import Inserted
 from model.layouts.outlines import is_flagged, outlines
@@ -72,7 +72,7 @@ class Flagged(Inserted):
         """As the others whose versions are documents, and whether just the newest carries the flag."""
         p = self.profile
         return Chains(
-            self.server, p, (Part(self.ns, Reader(self.own, p, p.id, flag=p.current, claim=self.claim)),), flagged
+            self.server, p, (Part(self.ns, FactReader(self.own, p, p.id, flag=p.current, claim=self.claim)),), flagged
         )
 
     def _marks(self, newest: bool) -> list[tuple[str, Value]]:

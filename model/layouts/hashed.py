@@ -22,8 +22,8 @@ from typing import Any
 from model.errors import Refused
 from model.layouts import update_operators
 from model.layouts.base import Stamp
-from model.layouts.checks.facts import Reader
-from model.layouts.checks.single_documents import Documents
+from model.layouts.checks.facts import FactReader
+from model.layouts.checks.single_documents import SingleDocuments
 from model.layouts.current import CurrentDocument
 from model.layouts.gaps import outlined
 from model.layouts.recognition import find_embedded
@@ -85,9 +85,11 @@ class Hashed(CurrentDocument):
             yield outlined(id, [found[id]] if id in found else [])
 
     @property
-    def check(self) -> Documents:
+    def check(self) -> SingleDocuments:
         """Each document by itself: its hash, and who else has it."""
-        return Documents(self.server, self.profile, Reader(self.own, self.profile, self.profile.id), shared=True)
+        return SingleDocuments(
+            self.server, self.profile, FactReader(self.own, self.profile, self.profile.id), shared=True
+        )
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The one guarded update."""

@@ -26,16 +26,16 @@ from model.errors import Refused
 from model.layouts import numbering, update_operators
 from model.layouts.base import Stamp
 from model.layouts.checks.embedded_chain import embedded_chain
-from model.layouts.checks.facts import Reader
-from model.layouts.checks.rules import Draft, Ground
-from model.layouts.checks.single_documents import Documents
+from model.layouts.checks.facts import FactReader
+from model.layouts.checks.rules import CheckContext, DamageDraft
+from model.layouts.checks.single_documents import SingleDocuments
 from model.layouts.current import with_own
 from model.layouts.embedded_history import HoldsItsPast
 from model.layouts.recognition.field_names import BEFORE, bare
 from model.layouts.recognition.find_embedded import inner
 from model.layouts.recognition.key_candidates import is_version_name, version_fields
 from model.layouts.recognition.metadata_fields import stamps
-from model.layouts.recognition.sampling import Chain, Document, Proposal, Sample, chain_of, of
+from model.layouts.recognition.sampling import Document, Proposal, Sample, SampledChain, chain_of, of
 from model.layouts.reserved_fields import Own, compose, legible_field, own_of
 from model.layouts.update_operators import Whole, check_size
 from model.names import version_name
@@ -115,11 +115,11 @@ class Nested(HoldsItsPast):
         return (self._row(raw) for raw in found)
 
     @property
-    def check(self) -> Documents:
+    def check(self) -> SingleDocuments:
         """Each document by itself: judged as if its current version stood in a sub-document beside the array."""
-        reader = Reader(replace(self.own, others=()), self.profile, "")
-        return Documents(
-            self.server, self.profile, Reader(Own(self.profile.id), self.profile, self.profile.id), _judge(reader)
+        reader = FactReader(replace(self.own, others=()), self.profile, "")
+        return SingleDocuments(
+            self.server, self.profile, FactReader(Own(self.profile.id), self.profile, self.profile.id), _judge(reader)
         )
 
     # --- writing
@@ -167,7 +167,7 @@ def _arrays(sample: Sample) -> list[str]:
 
 def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
     """The proposal with these two fields; None where the elements are no earlier states of their document."""
-    chains: list[Chain] = []
+    chains: list[SampledChain] = []
     alike = follow = 0.0
     for document in sample.documents:
         past = inner(document.get(prev))
@@ -209,8 +209,8 @@ def _overlap(past: Document, now: Document, prev: str) -> float:
     return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
 
 
-def _judge(reader: Reader) -> Any:
-    def judged(raw: bytes, id: Value, ground: Ground) -> list[Draft]:
+def _judge(reader: FactReader) -> Any:
+    def judged(raw: bytes, id: Value, ground: CheckContext) -> list[DamageDraft]:
         p = ground.profile
         past = legible_field(raw, p.prev)
         parts = [(p.current, Value.document(c.without(raw, [p.prev])))] + ([(p.prev, past)] if past is not None else [])

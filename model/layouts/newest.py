@@ -17,12 +17,12 @@ from model.errors import NotFound, Refused
 from model.layouts import numbering, stored_form
 from model.layouts.base import Layout, Stamp
 from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import Reader
+from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import own_documents
 from model.layouts.current import with_own
 from model.layouts.gaps import loss, newest_first, with_gaps
 from model.layouts.indexes import create_unique, is_unique
-from model.layouts.newest_query import Heads
+from model.layouts.newest_query import NewestQuery
 from model.layouts.reserved_fields import legible, made_version, number_of, place_of, time_of, unreadable
 from model.names import id_name, version_name
 from model.records import Outcome, Row, Stored, Version
@@ -108,7 +108,7 @@ class OwnDocuments(Layout):
     def check(self) -> Chains:
         """The versions of each document, by id."""
         p = self.profile
-        return Chains(self.server, p, (Part(self.ns, Reader(self.own, p, p.id, claim=self.claim)),), own_documents)
+        return Chains(self.server, p, (Part(self.ns, FactReader(self.own, p, p.id, claim=self.claim)),), own_documents)
 
     # --- lists
 
@@ -128,7 +128,7 @@ class OwnDocuments(Layout):
         any_version: bool = False,
     ) -> Iterator[Row]:
         """The newest version of each document that matches; with ``any_version`` of each that ever did."""
-        picked = Heads(self.server, self.profile, self._newest).picked(filter, sort, any_version)
+        picked = NewestQuery(self.server, self.profile, self._newest).picked(filter, sort, any_version)
         keys = islice(picked, skip, skip + max(0, limit))
         while chunk := [c.get(raw, ("_id",)) for raw in islice(keys, TOGETHER)]:
             whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=with_own(projection, self.own))

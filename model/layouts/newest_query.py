@@ -35,7 +35,7 @@ DEPRECATED = (c.UNDEFINED, c.SYMBOL)
 
 
 @dataclass(frozen=True)
-class Heads:
+class NewestQuery:
     """The newest versions of one collection; ``newest`` reads one of them whatever the types of its numbers."""
 
     server: Port

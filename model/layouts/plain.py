@@ -17,8 +17,8 @@ from typing import Any
 
 from model.collection_profile import CollectionProfile
 from model.layouts.base import Stamp
-from model.layouts.checks.facts import Reader
-from model.layouts.checks.single_documents import Documents
+from model.layouts.checks.facts import FactReader
+from model.layouts.checks.single_documents import SingleDocuments
 from model.layouts.current import CurrentDocument
 from model.layouts.gaps import outlined
 from model.layouts.recognition.metadata_fields import TOKEN, free
@@ -61,9 +61,9 @@ class Plain(CurrentDocument):
             yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])
 
     @property
-    def check(self) -> Documents:
+    def check(self) -> SingleDocuments:
         """Each document by itself: whether it can be read."""
-        return Documents(self.server, self.profile, Reader(self.own, self.profile, self.profile.id))
+        return SingleDocuments(self.server, self.profile, FactReader(self.own, self.profile, self.profile.id))
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
         """The one guarded update."""

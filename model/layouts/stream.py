@@ -22,7 +22,7 @@ from model.layouts import feed_state, numbering
 from model.layouts.archive_reader import WithArchive
 from model.layouts.base import Stamp
 from model.layouts.checks.chains import Chains
-from model.layouts.checks.rules import Draft
+from model.layouts.checks.rules import DamageDraft
 from model.layouts.gaps import missing, outlined, with_gaps
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
@@ -112,7 +112,7 @@ class Stream(WithArchive):
         """As of any archive; of a document that is gone it tells when, where its feed saw that."""
         return replace(super().check, more=self._ended_when)
 
-    def _ended_when(self, draft: Draft) -> str:
+    def _ended_when(self, draft: DamageDraft) -> str:
         if draft.code != "A5" or not draft.rests_on or (v := draft.rests_on[0].v) is None:
             return ""
         at = feed_state.deleted(self.server, self.ns, self.archive, draft.id, v)

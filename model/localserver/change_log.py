@@ -29,7 +29,7 @@ LOST = 286
 
 
 @dataclass(frozen=True)
-class Change:
+class LoggedChange:
     """One effect on one document, or the end of a collection or database (``collection`` "" for the latter)."""
 
     number: int  # from 1 on, without gaps
@@ -62,7 +62,7 @@ class ChangeLog:
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._name = secrets.token_hex(4).upper()
         self._most, self._most_bytes = most, most_bytes
-        self._changes: deque[Change] = deque()
+        self._changes: deque[LoggedChange] = deque()
         self._bytes = 0
         self._last = 0
         self._at = Timestamp(0, 0)
@@ -88,14 +88,14 @@ class ChangeLog:
             self._at = Timestamp(seconds, self._at.inc + 1 if seconds == self._at.time else 1)
             self._last += 1
             wall = dt.datetime.now(dt.UTC)
-            self._changes.append(Change(self._last, self._at, wall, kind, database, collection, before, after))
+            self._changes.append(LoggedChange(self._last, self._at, wall, kind, database, collection, before, after))
             self._bytes += len(before or b"") + len(after or b"")
             while len(self._changes) > self._most or (self._bytes > self._most_bytes and len(self._changes) > 1):
                 gone = self._changes.popleft()
                 self._bytes -= len(gone.before or b"") + len(gone.after or b"")
             self._news.notify_all()
 
-    def behind(self, number: int, most: int) -> list[Change]:
+    def behind(self, number: int, most: int) -> list[LoggedChange]:
         """The changes behind a number, some at a time; raises ``CommandError`` 286 where the next was let go."""
         with self._news:
             first = self._last - len(self._changes) + 1
@@ -103,7 +103,7 @@ class ChangeLog:
                 raise _lost()
             return list(islice(self._changes, number + 1 - first, number + 1 - first + most))
 
-    def change(self, number: int) -> Change | None:
+    def change(self, number: int) -> LoggedChange | None:
         """A change, or None where it was let go."""
         with self._news:
             first = self._last - len(self._changes) + 1

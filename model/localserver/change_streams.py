@@ -16,8 +16,8 @@ from bson.int64 import Int64
 from bson.timestamp import Timestamp
 
 from model.localserver import pipelines, wire
-from model.localserver.change_log import Change, ChangeLog, Point
-from model.localserver.read_commands import BATCH_BYTES, FIRST_BATCH, Cursors, Reads
+from model.localserver.change_log import ChangeLog, LoggedChange, Point
+from model.localserver.read_commands import BATCH_BYTES, FIRST_BATCH, Cursors, ReadCommands
 from model.localserver.store import Store
 from model.localserver.wire import Command
 from model.mql import order
@@ -40,7 +40,7 @@ _NOTHING = Value(c.NULL, b"")
 
 
 @dataclass
-class _Stream:
+class _OpenStream:
     ns: str
     database: str  # "" for all
     collection: str  # "" for all of the database
@@ -51,13 +51,13 @@ class _Stream:
     lock: Lock
 
 
-class Streams(Reads):
+class ChangeStreams(ReadCommands):
     """The reading commands of a replica set, where a cursor may be a change stream."""
 
     def __init__(self, store: Store, cursors: Cursors, log: ChangeLog) -> None:
         super().__init__(store, cursors)
         self.log = log
-        self._open: dict[int, _Stream] = {}
+        self._open: dict[int, _OpenStream] = {}
         self._guard = Lock()
 
     def aggregate(self, command: Command) -> bytes:
@@ -112,7 +112,7 @@ class Streams(Reads):
         with self._guard:
             return [number for number in numbers if self._open.pop(number, None) is not None]
 
-    def _reply(self, stream: _Stream, number: int, batch: list[bytes], name: str) -> bytes:
+    def _reply(self, stream: _OpenStream, number: int, batch: list[bytes], name: str) -> bytes:
         cursor = {
             name: c.array(map(Value.document, batch)),
             "id": Int64(number),
@@ -123,7 +123,7 @@ class Streams(Reads):
 
     # What is asked for.
 
-    def _stream(self, command: Command, stages: list[tuple[str, Element]]) -> _Stream:
+    def _stream(self, command: Command, stages: list[tuple[str, Element]]) -> _OpenStream:
         for name, _ in stages[1:]:
             if name not in _ALLOWED:
                 raise CommandError(20, f"{name} is not permitted in a $changeStream pipeline")
@@ -138,7 +138,7 @@ class Streams(Reads):
         one = target is not None and target[0] == c.STRING
         name = command.text("aggregate") if one else ""
         everything = asked.flag("allChangesForCluster")
-        stream = _Stream(
+        stream = _OpenStream(
             ns=f"{command.database}.{name or '$cmd.aggregate'}",
             database="" if everything else command.database,
             collection=name,
@@ -156,7 +156,7 @@ class Streams(Reads):
         stream.point = self._start(asked, stream)
         return stream
 
-    def _start(self, asked: Command, stream: _Stream) -> Point:
+    def _start(self, asked: Command, stream: _OpenStream) -> Point:
         ways = [name for name in ("resumeAfter", "startAfter", "startAtOperationTime") if asked.get(name)]
         if len(ways) > 1:
             raise CommandError(40674, f"Only one of {' and '.join(ways)} may be given to a $changeStream")
@@ -178,7 +178,7 @@ class Streams(Reads):
 
     # What comes.
 
-    def _batch(self, stream: _Stream, count: int) -> tuple[list[bytes], bool]:
+    def _batch(self, stream: _OpenStream, count: int) -> tuple[list[bytes], bool]:
         """The events behind the stream's place, which moves; and whether there may be more."""
         batch: list[bytes] = []
         size = 0
@@ -204,12 +204,12 @@ class Streams(Reads):
                 return batch + ended, open_still
         return batch, True
 
-    def _ends(self, stream: _Stream, change: Change) -> bool:
+    def _ends(self, stream: _OpenStream, change: LoggedChange) -> bool:
         if not _concerns(stream, change):
             return False
         return change.kind == ("drop" if stream.collection else "dropDatabase") and bool(stream.database)
 
-    def _end(self, stream: _Stream, change: Change) -> tuple[list[bytes], bool]:
+    def _end(self, stream: _OpenStream, change: LoggedChange) -> tuple[list[bytes], bool]:
         stream.point = Point(change.number, 2)
         event = [
             ("_id", Value.document(self.log.token(stream.point))),
@@ -219,13 +219,13 @@ class Streams(Reads):
         ]
         return list(self._shown(stream, c.document(event))), False
 
-    def _shown(self, stream: _Stream, event: bytes) -> Iterator[bytes]:
+    def _shown(self, stream: _OpenStream, event: bytes) -> Iterator[bytes]:
         for shown in pipelines.run(self.store, stream.database, [event], stream.stages):
             if order.field(shown, b"_id\x00") != order.field(event, b"_id\x00"):
                 raise CommandError(280, "Encountered an event whose _id field, the resume token, was modified")
             yield shown
 
-    def _event(self, stream: _Stream, change: Change) -> bytes:
+    def _event(self, stream: _OpenStream, change: LoggedChange) -> bytes:
         ns = {"db": change.database, **({"coll": change.collection} if change.collection else {})}
         out = [
             ("_id", Value.document(self.log.token(stream.point))),
@@ -249,7 +249,7 @@ class Streams(Reads):
             out.append(("fullDocumentBeforeChange", _image(change.before, images, stream.before)))
         return c.document(out)
 
-    def _now(self, change: Change) -> Value:
+    def _now(self, change: LoggedChange) -> Value:
         """The document as it is when the event is read, which may be later than the change."""
         collection, id = self.store.get(change.database, change.collection), change.id
         if collection is not None and id is not None:
@@ -257,13 +257,13 @@ class Streams(Reads):
                 return Value.document(raw)
         return _NOTHING
 
-    def _keeps_images(self, change: Change) -> bool:
+    def _keeps_images(self, change: LoggedChange) -> bool:
         collection = self.store.get(change.database, change.collection)
         asked = c.get(collection.options, ("changeStreamPreAndPostImages", "enabled")) if collection else None
         return asked is not None and asked.python() is True
 
 
-def _concerns(stream: _Stream, change: Change) -> bool:
+def _concerns(stream: _OpenStream, change: LoggedChange) -> bool:
     if stream.database and change.database != stream.database:
         return False
     return not stream.collection or change.collection == stream.collection
@@ -277,7 +277,7 @@ def _image(raw: bytes | None, kept: bool, wanted: str) -> Value:
     return _NOTHING
 
 
-def _description(change: Change) -> bytes:
+def _description(change: LoggedChange) -> bytes:
     """What an update changed: fields by their paths, arrays as a whole."""
     updated: list[tuple[str, Value]] = []
     removed: list[str] = []

@@ -15,12 +15,12 @@ from bson.int64 import Int64
 
 from model.errors import Unreadable
 from model.localserver import wire
-from model.localserver.change_streams import Streams
-from model.localserver.read_commands import Cursors, Reads
+from model.localserver.change_streams import ChangeStreams
+from model.localserver.read_commands import Cursors, ReadCommands
 from model.localserver.retryable_writes import Retries
 from model.localserver.store import Collection, Index, Store
 from model.localserver.wire import Command
-from model.localserver.write_commands import Writes
+from model.localserver.write_commands import WriteCommands
 from model.mql import functions, order
 from model.mql.command_error import CommandError
 from model.mql.filters import compile_filter
@@ -36,7 +36,7 @@ _WRITES = {
 }  # fmt: skip
 
 
-class Commands:
+class CommandTable:
     """Answers commands over one store; safe to call from many threads.
 
     With the name of a replica set it is that set's only member, the primary: the store must have a log of changes.
@@ -49,8 +49,8 @@ class Commands:
         self.address = "localhost:27017"  # by which the member of a set calls itself
         self._began = time.monotonic()
         self._retries = Retries()
-        reads = Streams(store, Cursors(), store.log) if store.log is not None else Reads(store, Cursors())
-        writes = Writes(store, self._retries)
+        reads = ChangeStreams(store, Cursors(), store.log) if store.log is not None else ReadCommands(store, Cursors())
+        writes = WriteCommands(store, self._retries)
         self._table: dict[str, Callable[[Command], bytes]] = {
             "find": reads.find,
             "getMore": reads.get_more,

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from model.errors import Refused, Unreadable
 from model.localserver import wire
 from model.localserver.change_log import MOST, ChangeLog
-from model.localserver.command_table import Commands
+from model.localserver.command_table import CommandTable
 from model.localserver.store import Collection, Index, Store
 from model.localserver.updates import with_id
 from model.mql import order
@@ -42,7 +42,7 @@ class LocalServer:
 
     def __init__(self, read_only: bool = False, replica_set: str = "", history: int = MOST) -> None:
         self.store = Store(ChangeLog(history) if replica_set else None)
-        self._commands = Commands(self.store, read_only, replica_set)
+        self._commands = CommandTable(self.store, read_only, replica_set)
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._folder: str | None = None

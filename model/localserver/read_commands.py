@@ -98,7 +98,7 @@ class Cursors:
         return batch, True
 
 
-class Reads:
+class ReadCommands:
     """The handlers of the reading commands, by name."""
 
     def __init__(self, store: Store, cursors: Cursors) -> None:

@@ -27,7 +27,7 @@ from model.values.canonical import Value
 T = TypeVar("T")
 
 
-class Writes:
+class WriteCommands:
     """The handlers of the writing commands, by name."""
 
     def __init__(self, store: Store, retries: Retries | None = None) -> None:

@@ -20,7 +20,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
-class Element(NamedTuple):
+class MergedElement(NamedTuple):
     """An element to merge, its step in a path, and what each side has."""
 
     key: Key
@@ -76,7 +76,7 @@ class ArrayMerge:
 
     def __init__(self, three: Three, lists: Sequence[Elements], keys: Sequence[bytes]) -> None:
         self.three, self.lists, self.keys = three, lists, keys
-        self.elements: list[Element] = []
+        self.elements: list[MergedElement] = []
         self.insertions: list[Insertion] = []
         self.conflicts: list[tuple[int, list[int], list[int]]] = []
         self.shown: dict[str, Value] = {}
@@ -182,16 +182,16 @@ class ArrayMerge:
             touched |= self.missing(count)
         for i in sorted(touched):
             mine, theirs = self.at(1, left.where.get(i)), self.at(2, right.where.get(i))
-            self.elements.append(Element(i, i, self.at(0, i), mine, theirs, i in left.apart or i in right.apart))
-        new: dict[int, Element] = {}
+            self.elements.append(MergedElement(i, i, self.at(0, i), mine, theirs, i in left.apart or i in right.apart))
+        new: dict[int, MergedElement] = {}
         waiting = {p for _, ours, _ in self.conflicts for p in ours}
         for p in [p for inside in left.gaps().values() for p in inside if p not in waiting]:
             number = left.numbers[p]
-            new[number] = Element(number, p, None, self.at(1, p), None)
+            new[number] = MergedElement(number, p, None, self.at(1, p), None)
         waiting = {q for _, _, others in self.conflicts for q in others}
         for q in [q for inside in right.gaps().values() for q in inside if q not in waiting]:
             number = right.numbers[q]
-            first = new.get(number, Element(number, q, None, None, None))
+            first = new.get(number, MergedElement(number, q, None, None, None))
             new[number] = first._replace(theirs=self.at(2, q))
         self.elements += new.values()
         for after, ours, others in self.conflicts:

@@ -63,7 +63,7 @@ class Three:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DecidedValue:
     """A value that a decision gives; ``many``: an array of the elements to put in."""
 
     index: int
@@ -71,7 +71,7 @@ class Choice:
 
 
 Key: TypeAlias = Hashable
-Part: TypeAlias = "Stretch | Choice | Container | Patched"
+Part: TypeAlias = "Stretch | DecidedValue | Container | Patched"
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class Patched:
 
 
 @dataclass(slots=True)
-class _Frame:
+class _BuiltContainer:
     container: Container | Patched
     todo: list[tuple[Key, Part]]
     done: dict[Key, list[Value]] = field(default_factory=dict)
@@ -154,13 +154,13 @@ def build(top: Part, decisions: Sequence[Decision]) -> Value | None:
     """The value that the decisions make; None for nothing."""
     if not isinstance(top, (Container, Patched)):
         return next(iter(_values(top, decisions)), None)
-    stack = [_Frame(top, list(top.parts.items()))]
+    stack = [_BuiltContainer(top, list(top.parts.items()))]
     while True:
         frame = stack[-1]
         while frame.todo:
             key, part = frame.todo.pop()
             if isinstance(part, (Container, Patched)):
-                stack.append(_Frame(part, list(part.parts.items()), key=key))
+                stack.append(_BuiltContainer(part, list(part.parts.items()), key=key))
                 break
             frame.done[key] = _values(part, decisions)
         else:
@@ -171,7 +171,7 @@ def build(top: Part, decisions: Sequence[Decision]) -> Value | None:
             stack[-1].done[frame.key] = [built]
 
 
-def _values(part: Stretch | Choice, decisions: Sequence[Decision]) -> list[Value]:
+def _values(part: Stretch | DecidedValue, decisions: Sequence[Decision]) -> list[Value]:
     if isinstance(part, Stretch):
         return [part.value()]
     result = decisions[part.index].result
@@ -180,7 +180,7 @@ def _values(part: Stretch | Choice, decisions: Sequence[Decision]) -> list[Value
     return c.items(result) if part.many else [result]
 
 
-def _built(frame: _Frame, decisions: Sequence[Decision]) -> Value:
+def _built(frame: _BuiltContainer, decisions: Sequence[Decision]) -> Value:
     container, done = frame.container, frame.done
     if isinstance(container, Patched):
         return container.built(done)
@@ -255,7 +255,7 @@ def _following(order: list[Key], at: int, first: int, most: int) -> int:
 def _origin(container: Container, key: Key, decisions: Sequence[Decision]) -> int:
     """Whose place for it counts: the side whose value is taken, else the first that has it."""
     part = container.parts[key]
-    action = decisions[part.index].action if isinstance(part, Choice) else ""
+    action = decisions[part.index].action if isinstance(part, DecidedValue) else ""
     wanted = {"mine": 0, "theirs": 1, "base": 2}.get(action, 0) if isinstance(action, str) else 0
     if key in container.members(wanted):
         return wanted

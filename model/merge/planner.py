@@ -14,7 +14,7 @@ from model.diff.walk import Span, spans
 from model.merge.array_merge import ArrayMerge
 from model.merge.decision import Decision, Who
 from model.merge.line_merge import merge_lines
-from model.merge.merged_form import Choice, Container, Key, Part, Patched, Side, Stretch, Three, old_ones, settled
+from model.merge.merged_form import Container, DecidedValue, Key, Part, Patched, Side, Stretch, Three, old_ones, settled
 from model.text import scalars
 from model.text.scalars import quoted
 from model.values import canonical as c
@@ -66,7 +66,7 @@ class Planner:
                     inside = self.array(link, base, mine, theirs)
                 if inside is not None:
                     return inside
-        return Choice(self.leaf(link, base, mine, theirs, hint))
+        return DecidedValue(self.leaf(link, base, mine, theirs, hint))
 
     def leaf(self, link: Link, base: Side, mine: Side, theirs: Side, hint: str) -> int:
         """A value that is taken as a whole from one side, or chosen by a person."""
@@ -202,7 +202,7 @@ class Planner:
             return None
         work = ArrayMerge(self.three, lists, self.keys)
         if work.unclear:
-            return Choice(self.decide(link, base, mine, theirs, "array", "both", conflict=True))
+            return DecidedValue(self.decide(link, base, mine, theirs, "array", "both", conflict=True))
         container = work.container
         container.order = self.order(link, container.orders, work.shown, True) if work.reordered else None
         tasks: list[_Task] = []
@@ -213,7 +213,7 @@ class Planner:
             index = self.note(
                 (*path_of(link), put.step), values, "inserted", "both", "base", both=put.both, conflict=True
             )
-            container.parts[put.key] = Choice(index, many=True)
+            container.parts[put.key] = DecidedValue(index, many=True)
         self.stack += reversed(tasks)
         return container
 

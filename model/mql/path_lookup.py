@@ -39,8 +39,8 @@ class FieldTest:
 
 
 @dataclass
-class _Node:
-    children: dict[bytes, _Node] = field(default_factory=dict)  # by name, without the NUL byte
+class _PathNode:
+    children: dict[bytes, _PathNode] = field(default_factory=dict)  # by name, without the NUL byte
     at: int = -1  # where the found values go; -1 where no path ends
 
 
@@ -48,12 +48,12 @@ class Together:
     """Clauses on many fields, judged after one walk."""
 
     def __init__(self, tests: Sequence[FieldTest]) -> None:
-        self._root = _Node()
+        self._root = _PathNode()
         self._tests: list[tuple[FieldTest, ...]] = []
         for test in tests:
             node = self._root
             for step in test.path:
-                node = node.children.setdefault(step[:-1], _Node())
+                node = node.children.setdefault(step[:-1], _PathNode())
             if node.at < 0:
                 node.at = len(self._tests)
                 self._tests.append(())
@@ -66,7 +66,7 @@ class Together:
         return all(test.judge(values) for tests, values in zip(self._tests, found, strict=True) for test in tests)
 
 
-def _descend(element: Element | None, node: _Node, found: list[list[Element | None]]) -> None:
+def _descend(element: Element | None, node: _PathNode, found: list[list[Element | None]]) -> None:
     if node.at >= 0 and (element is not None or None not in found[node.at][-1:]):
         found[node.at].append(element)  # that something is missing need not be said a thousand times
     if not node.children:
@@ -80,7 +80,7 @@ def _descend(element: Element | None, node: _Node, found: list[list[Element | No
             _descend(None, child, found)
 
 
-def _into_object(raw: bytes, node: _Node, found: list[list[Element | None]]) -> None:
+def _into_object(raw: bytes, node: _PathNode, found: list[list[Element | None]]) -> None:
     left = dict.fromkeys(node.children)  # the first of each name counts
     for name, kind, a, b in c.elements(raw):
         if name in left:
@@ -92,7 +92,7 @@ def _into_object(raw: bytes, node: _Node, found: list[list[Element | None]]) -> 
         _descend(None, node.children[name], found)
 
 
-def _into_array(array: bytes, node: _Node, found: list[list[Element | None]]) -> None:
+def _into_array(array: bytes, node: _PathNode, found: list[list[Element | None]]) -> None:
     seen: dict[bytes, int] = {}
     documents = 0
     children = node.children

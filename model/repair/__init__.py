@@ -23,14 +23,14 @@ from model.remedies import LEAVE, REPAIRS, Choice
 from model.repair import quarantine, reports, running, undoing
 from model.repair.plan import Item, Plan, planned
 from model.repair.running import DryItem, Running
-from model.repair.steps import Change, Ground, Verdict
+from model.repair.steps import DocumentChange, RepairContext, Verdict
 from model.userdata import folders
 from model.userdata.journal import Record
 from model.writing.writer import SETTLED_AFTER, Writer
 
 GAPS = ("A4", "V2", "R1", "D1")
 
-__all__ = ["LEAVE", "REPAIRS", "Change", "Choice", "DryItem", "Item", "Plan", "Repairs", "Running", "Verdict"]
+__all__ = ["LEAVE", "REPAIRS", "Choice", "DocumentChange", "DryItem", "Item", "Plan", "Repairs", "Running", "Verdict"]
 
 
 def _now() -> dt.datetime:
@@ -153,9 +153,9 @@ class Repairs:
         name = running.new_run(self._now, uuid.uuid4().hex[:6])
         return Running(self._writer, self._ground(), plan, name, checkpoint)
 
-    def _ground(self) -> Ground:
+    def _ground(self) -> RepairContext:
         by = self._writer.author or "palimpsest"
-        return Ground(self._writer.port, self._writer.catalogue.layout, self._now, by)
+        return RepairContext(self._writer.port, self._writer.catalogue.layout, self._now, by)
 
     # --- the way back
 

@@ -18,12 +18,12 @@ from model.layouts.reserved_fields import number_of, place_of, whole_number
 from model.names import id_name, version_name
 from model.repair import quarantine
 from model.repair.plan import Item
-from model.repair.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
+from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
 from model.values import canonical as c
 from model.values.canonical import Value
 
 
-def _layout(ground: Ground, item: Item) -> tuple[WithArchive, Value]:
+def _layout(ground: RepairContext, item: Item) -> tuple[WithArchive, Value]:
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     if not isinstance(layout, WithArchive):
         raise Refused(f"{layout.ns} is taken for {layout.name} here, which has no archive; state its layout.")
@@ -32,7 +32,7 @@ def _layout(ground: Ground, item: Item) -> tuple[WithArchive, Value]:
     return layout, id
 
 
-def _rows(ground: Ground, layout: WithArchive, id: Value) -> list[bytes]:
+def _rows(ground: RepairContext, layout: WithArchive, id: Value) -> list[bytes]:
     return list(ground.having(layout.archive, layout.profile.archive_id, id))
 
 
@@ -40,7 +40,7 @@ def _v(layout: Layout, raw: bytes) -> Value | None:
     return c.get(raw, (layout.profile.version,))
 
 
-def remove_phantom(ground: Ground, item: Item) -> Prepared:
+def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
     """Delete what the archive holds above the current version, once it is kept."""
     layout, id = _layout(ground, item)
     rows = named(item, layout.archive, _rows(ground, layout, id))
@@ -71,7 +71,7 @@ def remove_phantom(ground: Ground, item: Item) -> Prepared:
     )
 
 
-def _overtaken(ground: Ground, layout: WithArchive, id: Value, row: bytes) -> str:
+def _overtaken(ground: RepairContext, layout: WithArchive, id: Value, row: bytes) -> str:
     """Whether the document has come as far as the row that was taken out: then it belongs to its history."""
     current = ground.current(layout, id)
     place, gone = place_of(_v(layout, row)), current is None
@@ -81,7 +81,7 @@ def _overtaken(ground: Ground, layout: WithArchive, id: Value, row: bytes) -> st
     return ""
 
 
-def bring_back(ground: Ground, item: Item) -> Prepared | None:
+def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     """The copy that was taken out and is wanted after all: an edit that counted on it went through behind the removal.
 
     None where all is well. No single write can look at both collections, so this is looked at again and again: at the
@@ -126,7 +126,7 @@ def _wanted(layout: WithArchive, item: Item, doc: bytes, current: bytes | None, 
     return now is not None and now > place
 
 
-def remove_residue(ground: Ground, item: Item) -> Prepared:
+def remove_residue(ground: RepairContext, item: Item) -> Prepared:
     """Delete the archive's copy of the current version, where both have the same content."""
     layout, id = _layout(ground, item)
     if layout.holds_current:
@@ -158,11 +158,11 @@ def remove_residue(ground: Ground, item: Item) -> Prepared:
     )
 
 
-def _moved(ground: Ground, layout: Layout, id: Value, before: bytes) -> str:
+def _moved(ground: RepairContext, layout: Layout, id: Value, before: bytes) -> str:
     return "" if ground.current(layout, id) == before else f"{id_name(id)} changed meanwhile"
 
 
-def save_as_version(ground: Ground, item: Item) -> Prepared:
+def save_as_version(ground: RepairContext, item: Item) -> Prepared:
     """Give the content that was edited in place a number of its own; the archive keeps what it holds."""
     layout, id = _layout(ground, item)
     rows = _rows(ground, layout, id)
@@ -189,7 +189,7 @@ def save_as_version(ground: Ground, item: Item) -> Prepared:
     )
 
 
-def _bumped(ground: Ground, layout: WithArchive, current: bytes, v: Value, token: object) -> Step:
+def _bumped(ground: RepairContext, layout: WithArchive, current: bytes, v: Value, token: object) -> Step:
     p, after = layout.profile, c.put(current, (layout.profile.version,), v)
     if p.token:
         after = c.put(after, (p.token,), Value.of(token))
@@ -198,7 +198,7 @@ def _bumped(ground: Ground, layout: WithArchive, current: bytes, v: Value, token
     return ground.swapped(layout.ns, "the document", current, after, f"it becomes {version_name(v)}")
 
 
-def _counter(ground: Ground, layout: Layout, id: Value, v: Value) -> list[Step]:
+def _counter(ground: RepairContext, layout: Layout, id: Value, v: Value) -> list[Step]:
     """Where a counter hands out the versions of this document, it is raised first."""
     ns = layout.profile.numbering.removeprefix("counter:")
     if ns == layout.profile.numbering:
@@ -211,7 +211,7 @@ def _counter(ground: Ground, layout: Layout, id: Value, v: Value) -> list[Step]:
     return [ground.swapped(ns, "its counter", raw, after, "the counter of versions is raised first")]
 
 
-def restore_document(ground: Ground, item: Item) -> Prepared:
+def restore_document(ground: RepairContext, item: Item) -> Prepared:
     """The highest version in the archive as a document again, under the next number."""
     layout, id = _layout(ground, item)
     rows = [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) is not None]
@@ -242,12 +242,12 @@ def restore_document(ground: Ground, item: Item) -> Prepared:
     )
 
 
-def _twice(ground: Ground, layout: Layout, id: Value, step: Step) -> str:
+def _twice(ground: RepairContext, layout: Layout, id: Value, step: Step) -> str:
     others = [raw for raw in ground.having(layout.ns, layout.profile.id, id) if physical(raw) != step.physical]
     return f"somebody made another document {id_name(id)} meanwhile" if others else ""
 
 
-def archive_current(ground: Ground, item: Item) -> Prepared:
+def archive_current(ground: RepairContext, item: Item) -> Prepared:
     """The current version as a row of the archive, where its feed has left it out."""
     layout, id = _layout(ground, item)
     current = ground.current(layout, id)
@@ -283,7 +283,7 @@ def archive_current(ground: Ground, item: Item) -> Prepared:
     )
 
 
-def _row_id(layout: WithArchive, current: bytes, ground: Ground) -> Value:
+def _row_id(layout: WithArchive, current: bytes, ground: RepairContext) -> Value:
     """An ``_id`` that two who repair at once both choose, as old as the version's token."""
     token = c.get(current, (layout.profile.token,)) if layout.profile.token else None
     if token is None or token.type != c.OBJECT_ID:
@@ -292,5 +292,5 @@ def _row_id(layout: WithArchive, current: bytes, ground: Ground) -> Value:
     return Value(c.OBJECT_ID, token.data[:4] + rest)
 
 
-def _copies(ground: Ground, layout: WithArchive, id: Value, v: Value) -> list[bytes]:
+def _copies(ground: RepairContext, layout: WithArchive, id: Value, v: Value) -> list[bytes]:
     return [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) == place_of(v)]

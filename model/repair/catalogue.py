@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from model.repair import archive_repairs, counter_repairs, embedded_repairs, outgrown_documents, version_repairs
 from model.repair.plan import Item
-from model.repair.steps import Ground, Prepared
+from model.repair.steps import Prepared, RepairContext
 
-Prepare: TypeAlias = Callable[[Ground, Item], Prepared]
+Prepare: TypeAlias = Callable[[RepairContext, Item], Prepared]
 
 
 PREPARES: Mapping[str, Prepare] = {
@@ -32,7 +32,7 @@ PREPARES: Mapping[str, Prepare] = {
 }
 """Every repair by its name; each function reads what there is now and says what it would write."""
 
-SECOND_LOOKS: Mapping[str, Callable[[Ground, Item], Prepared | None]] = {
+SECOND_LOOKS: Mapping[str, Callable[[RepairContext, Item], Prepared | None]] = {
     "remove-phantom": archive_repairs.bring_back,
     "remove-residue": archive_repairs.bring_back,
     "remove-duplicate": version_repairs.bring_back,

@@ -10,7 +10,7 @@ from bson.decimal128 import Decimal128
 
 from model import text
 from model.counting import pending
-from model.counting.pending import Counters
+from model.counting.pending import TwoStepCounters
 from model.errors import Refused
 from model.layouts.base import Layout
 from model.layouts.checks.rules import listed
@@ -18,7 +18,7 @@ from model.layouts.reserved_fields import INT64_MAX, number_of, whole_number
 from model.names import id_name
 from model.records import PendingToken
 from model.repair.plan import Item
-from model.repair.steps import Change, Ground, Prepared, Step, nothing, refused
+from model.repair.steps import DocumentChange, Prepared, RepairContext, Step, nothing, refused
 from model.scan import sequences
 from model.scan.sequences import Sequences, Target
 from model.values import canonical as c
@@ -27,7 +27,7 @@ from model.values.canonical import Path, Value
 # --- S1
 
 
-def raise_counter(ground: Ground, item: Item) -> Prepared:
+def raise_counter(ground: RepairContext, item: Item) -> Prepared:
     """The counter as high as the highest number that is in use; never lower than it is."""
     layout, name = ground.layouts(item.finding.ns), item.finding.id
     p = layout.profile
@@ -62,7 +62,7 @@ def raise_counter(ground: Ground, item: Item) -> Prepared:
     )
 
 
-def _target(ground: Ground, item: Item, layout: Layout) -> Target | None:
+def _target(ground: RepairContext, item: Item, layout: Layout) -> Target | None:
     name = item.finding.id
     others = {seen.ns: ground.layouts(seen.ns).profile for seen in item.seen if seen.ns != layout.ns}
     stated = layout.profile.targets.get(str(name.python())) if name is not None and name.type == c.STRING else None
@@ -79,7 +79,7 @@ def _of_its_type(number: int, like: Value) -> Value:
     return Value.of(Decimal128(str(number))) if like.type == c.DECIMAL128 else whole_number(number, like)
 
 
-def _numbers(ground: Ground, ns: str, field: str) -> Iterator[int]:
+def _numbers(ground: RepairContext, ns: str, field: str) -> Iterator[int]:
     """The highest number in a field, of each type; a fraction counts as the whole number above it."""
     endless: dict[int, object] = {c.DOUBLE: math.inf, c.DECIMAL128: Decimal128("Infinity")}
     for kind in (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128):
@@ -95,7 +95,7 @@ def _numbers(ground: Ground, ns: str, field: str) -> Iterator[int]:
 # --- T3
 
 
-def set_counter(ground: Ground, item: Item) -> Prepared:
+def set_counter(ground: RepairContext, item: Item) -> Prepared:
     """The counter as a person says it is; swapped on what stands there."""
     layout = ground.layouts(item.finding.ns)
     path: Path = tuple((layout.profile.counter or "count").split("."))
@@ -121,17 +121,17 @@ def set_counter(ground: Ground, item: Item) -> Prepared:
 # --- T1 and T2
 
 
-def finish_token(ground: Ground, item: Item) -> Prepared:
+def finish_token(ground: RepairContext, item: Item) -> Prepared:
     """Step two for each old token, as its writer would have sent it."""
     return _tokens(ground, item, applied=False)
 
 
-def take_out_token(ground: Ground, item: Item) -> Prepared:
+def take_out_token(ground: RepairContext, item: Item) -> Prepared:
     """Tokens that were counted already are taken out of the list."""
     return _tokens(ground, item, applied=True)
 
 
-def _tokens(ground: Ground, item: Item, applied: bool) -> Prepared:
+def _tokens(ground: RepairContext, item: Item, applied: bool) -> Prepared:
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     raw = ground.at(layout.ns, item.seen[0].id) if item.seen else None
     if raw is None or id is None:
@@ -151,7 +151,7 @@ def _tokens(ground: Ground, item: Item, applied: bool) -> Prepared:
         kept = {f"two_{name}": value for name, value in pending.to_fields(now, of).items()}
         write = pending.step_two(ground.server, now, of)
         landed = partial(pending.landed, ground.server, now, of, "finish")
-        steps.append(Step(write, Change(of.ns, "the document", raw, after), landed=landed, extra=kept))
+        steps.append(Step(write, DocumentChange(of.ns, "the document", raw, after), landed=landed, extra=kept))
         raw = after
         if now.token.type == c.OBJECT:
             break  # its write names the whole list, so the next one is prepared once this one is done
@@ -169,7 +169,7 @@ def _tokens(ground: Ground, item: Item, applied: bool) -> Prepared:
     return Prepared("would", said, done, tuple(steps), pending.explain(wanted[0]))
 
 
-def _after(raw: bytes, token: PendingToken, of: Counters) -> bytes:
+def _after(raw: bytes, token: PendingToken, of: TwoStepCounters) -> bytes:
     """The document behind step two."""
     waiting = c.get(raw, tuple(of.pending.split(".")))
     assert waiting is not None

@@ -13,12 +13,12 @@ from model.layouts.reserved_fields import content_hash, place_of
 from model.names import id_name, version_name
 from model.repair.field_repairs import holding, parts, put_right
 from model.repair.plan import Item
-from model.repair.steps import Ground, Prepared, Step, nothing, refused
+from model.repair.steps import Prepared, RepairContext, Step, nothing, refused
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 
-def rebuild_prev(ground: Ground, item: Item) -> Prepared:
+def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
     """The array in the order of its versions, each of them once; never shortened by anything but equal repeats."""
     here = holding(ground, item)
     if isinstance(here, Prepared):
@@ -61,7 +61,7 @@ def rebuild_prev(ground: Ground, item: Item) -> Prepared:
 # --- H1
 
 
-def rebuild_hash(ground: Ground, item: Item) -> Prepared:
+def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
     """The hash of the content that is there, once a person has said that the content is right."""
     layout = ground.layouts(item.finding.ns)
 
@@ -106,7 +106,7 @@ def _hashed(layout: Layout, item: Item, ns: str, raw: bytes) -> list[tuple[Path,
 # --- P2
 
 
-def remove_repeats(ground: Ground, item: Item) -> Prepared:
+def remove_repeats(ground: RepairContext, item: Item) -> Prepared:
     """Each entry of a list once, where it stood first; no total is computed again."""
     layout = ground.layouts(item.finding.ns)
     path: Path = tuple(layout.profile.processed.split("."))

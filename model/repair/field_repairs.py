@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from model.layouts.embedded import Embedded
 from model.names import id_name
 from model.repair.plan import Item
-from model.repair.steps import Ground, Prepared, Step, nothing, refused
+from model.repair.steps import Prepared, RepairContext, Step, nothing, refused
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 
-def holding(ground: Ground, item: Item) -> tuple[Embedded, Value, bytes] | Prepared:
+def holding(ground: RepairContext, item: Item) -> tuple[Embedded, Value, bytes] | Prepared:
     """The layout, the id and the document that a finding is about, which holds its history; or why there is none."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     if not isinstance(layout, Embedded) or id is None:
@@ -30,7 +30,7 @@ def parts(layout: Embedded, raw: bytes) -> list[Path]:
 
 
 def put_right(
-    ground: Ground,
+    ground: RepairContext,
     item: Item,
     note: str,
     right: Callable[[str, bytes], Iterable[tuple[Path, Value, str]]],

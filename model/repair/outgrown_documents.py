@@ -18,7 +18,7 @@ from model.layouts.reserved_fields import number_of, version_damage
 from model.names import id_name, version_name
 from model.repair.field_repairs import holding
 from model.repair.plan import Item
-from model.repair.steps import Ground, Prepared, Step, nothing, refused, seen
+from model.repair.steps import Prepared, RepairContext, Step, nothing, refused, seen
 from model.server.guards import LARGEST
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -28,7 +28,7 @@ FEW, SMALL = 10, 64 << 10
 _ROOM = 8 << 10  # bytes of a command beside the document and what is written
 
 
-def move_to_archive(ground: Ground, item: Item) -> Prepared:
+def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
     """All earlier versions but the newest few as rows of a second collection, which history reads as before."""
     here = holding(ground, item)
     if isinstance(here, Prepared):
@@ -127,7 +127,7 @@ def _range(parts: list[Value], name: str) -> str:
     return first if len(parts) == 1 else f"{first} to {last}"
 
 
-def index_offer(ground: Ground, item: Item) -> str:
+def index_offer(ground: RepairContext, item: Item) -> str:
     """The index by which the rows are found fast, as an offer: it is never created from here."""
     p = ground.layouts(item.finding.ns).profile
     place = overflow_archive.place(p)

@@ -25,7 +25,7 @@ from model.repair import quarantine
 from model.repair.catalogue import PREPARES, SECOND_LOOKS
 from model.repair.outgrown_documents import index_offer
 from model.repair.plan import Item, Plan, digest
-from model.repair.steps import GONE, Change, Ground, Prepared, Step, Verdict
+from model.repair.steps import GONE, DocumentChange, Prepared, RepairContext, Step, Verdict
 from model.server.code_preview import sending
 from model.server.retry import End, Write, run
 from model.userdata.journal import Intent
@@ -47,11 +47,11 @@ class DryItem(NamedTuple):
     no: int
     verdict: Verdict
     text: str  # one clause or sentence, such as "Would be removed: v9 in shop.contracts_history"
-    changes: tuple[Change, ...]  # each stored document before and after
+    changes: tuple[DocumentChange, ...]  # each stored document before and after
     sending: Sending  # the writes as code, in their order
 
 
-def prepare(ground: Ground, item: Item, begun: bool = False) -> Prepared:
+def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
     """What an item would do now; reads, and writes nothing.
 
     Once it has ``begun`` others may write beside it: what is left is then guarded by what is read now.
@@ -89,7 +89,7 @@ class _Patience:
     def __init__(self) -> None:
         self._in_vain = 0
 
-    def prepare(self, ground: Ground, item: Item, begun: bool = False) -> Prepared:
+    def prepare(self, ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
         """As :func:`prepare`."""
         if self._in_vain >= IN_VAIN and item.repair is not None:
             return Prepared("refused", "The server cannot be reached any more; run the plan again once it can.")
@@ -99,7 +99,7 @@ class _Patience:
 
 
 def dry(
-    ground: Ground, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
+    ground: RepairContext, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
 ) -> Iterator[DryItem]:
     """What each item with a repair would do, or those asked for, once the ticked items before it are done."""
     wanted = [item for item in plan.items if (item.repair if only is None else item.no in only)]
@@ -135,11 +135,11 @@ def drawn(item: Item, prepared: Prepared) -> DryItem:
     return DryItem(item.no, prepared.verdict, said, changes, sending(writes, prepared.explanation))
 
 
-def _changes(step: Step) -> Iterator[Change]:
+def _changes(step: Step) -> Iterator[DocumentChange]:
     """The document that a step changes, and the copy that is kept of what goes."""
     yield step.change
     if step.keep is not None and isinstance(step.keep.body, bytes):
-        yield Change(step.keep.ns, "kept", None, step.keep.body)
+        yield DocumentChange(step.keep.ns, "kept", None, step.keep.body)
 
 
 @dataclass
@@ -147,7 +147,7 @@ class Running:
     """One run of a plan: an iterator over (item number, outcome), which is cancelled between items."""
 
     writer: Writer
-    ground: Ground
+    ground: RepairContext
     plan: Plan
     id: str
     checkpoint: Checkpoint = no_checkpoint
@@ -367,7 +367,7 @@ class Running:
         if change.after is None:
             assert change.before is not None
             write = Write(change.ns, "insert", {}, change.before, "put back what was removed")
-            back = Step(write, Change(change.ns, change.label, None, change.before))
+            back = Step(write, DocumentChange(change.ns, change.label, None, change.before))
         else:
             try:
                 back = self.ground.removed(change.ns, change.label, change.after, "take out what was added")

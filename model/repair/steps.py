@@ -26,7 +26,7 @@ GONE = "gone"
 """In the place of a digest: the document is not there."""
 
 
-class Change(NamedTuple):
+class DocumentChange(NamedTuple):
     """One stored document before and after a step; None: it is not there."""
 
     ns: str
@@ -40,7 +40,7 @@ class Step:
     """One guarded write of a repair, as it is previewed, sent, journalled and taken back."""
 
     write: Write
-    change: Change
+    change: DocumentChange
     keep: Write | None = None  # sent first: the copy of what this step removes
     clear: Write | None = None  # sent behind it, where nothing rests on it: the copy that is not needed any more
     last: Callable[[], str] | None = None  # looks again afterwards: why the step must be taken back, else ""
@@ -67,7 +67,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Ground:
+class RepairContext:
     """What a repair stands on: the server, the layouts, the time, and what this plan has written already."""
 
     server: Port
@@ -168,23 +168,23 @@ class Ground:
         else:
             whole = update_operators.Whole(after)
             write = Write(ns, whole.kind, self.exactly(ns, before, len(after)), whole.body, note)
-        return Step(write, Change(ns, label, before, after), **more)
+        return Step(write, DocumentChange(ns, label, before, after), **more)
 
     def operated(self, ns: str, label: str, before: bytes, after: bytes, body: dict[str, Any], note: str) -> Step:
         """The same by operators of its own, where these say more than what they come to."""
         write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)
-        return Step(write, Change(ns, label, before, after))
+        return Step(write, DocumentChange(ns, label, before, after))
 
     def removed(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:
         """The step that deletes a document, if it is still just this, once a copy is in the quarantine."""
         keep = quarantine.keeping(ns, raw, self.now(), self.author)
         write = Write(ns, "delete", self.exactly(ns, raw), None, note)
-        return Step(write, Change(ns, label, raw, None), keep, **more)
+        return Step(write, DocumentChange(ns, label, raw, None), keep, **more)
 
     def inserted(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:
         """The step that inserts a document; the unique index on ``_id`` turns away a second one."""
         update_operators.check_size(raw)
-        return Step(Write(ns, "insert", {}, raw, note), Change(ns, label, None, raw), **more)
+        return Step(Write(ns, "insert", {}, raw, note), DocumentChange(ns, label, None, raw), **more)
 
 
 def physical(raw: bytes) -> Value:

@@ -13,7 +13,7 @@ from model.findings import Finding
 from model.names import id_name
 from model.repair import quarantine
 from model.repair.plan import Item, Seen
-from model.repair.steps import Change, Ground, Prepared, Step, nothing, physical
+from model.repair.steps import DocumentChange, Prepared, RepairContext, Step, nothing, physical
 from model.server.retry import Port, Write
 from model.userdata.journal import Record
 from model.values import canonical as c
@@ -30,7 +30,7 @@ def item_of(record: Record) -> Item:
     return Item(int(record.extra["item"]), finding, record.extra["repair"], "yes")
 
 
-def back(ground: Ground, record: Record) -> Prepared:
+def back(ground: RepairContext, record: Record) -> Prepared:
     """What undoing one write of a repair would do now; reads, and writes nothing."""
     ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
     who = id_name(record.document) if record.document is not None else id_name(id)
@@ -60,7 +60,7 @@ def _beside(record: Record) -> list[Seen]:
     return [Seen(ns, text.value_from_text(id), sha) for ns, id, sha in kept]
 
 
-def _step(ground: Ground, record: Record, ns: str) -> Step:
+def _step(ground: RepairContext, record: Record, ns: str) -> Step:
     before, after, label = record.before, record.after, record.extra["label"]
     if before is not None and after is not None:
         return ground.swapped(ns, label, after, before, "what was there before the repair")
@@ -92,7 +92,7 @@ def token_landed(server: Port, record: Record) -> bool | None:
     return pending.landed(server, token, of, "finish")
 
 
-def _tokens_back(ground: Ground, record: Record, now: bytes | None) -> Prepared | None:
+def _tokens_back(ground: RepairContext, record: Record, now: bytes | None) -> Prepared | None:
     """The inverse of step two in a document that has been counted up since; None for other repairs."""
     kept = _token_in(record)
     if not kept or now is None or record.document is None or record.extra.get("back"):
@@ -109,12 +109,12 @@ def _tokens_back(ground: Ground, record: Record, now: bytes | None) -> Prepared 
         left = c.get(there, tuple(of.pending.split("."))) if there is not None else None
         return None if left is None or left.type != c.ARRAY else token.token in c.items(left)
 
-    step = Step(write, Change(of.ns, "the document", now, after), landed=landed, extra={"back": "yes"})
+    step = Step(write, DocumentChange(of.ns, "the document", now, after), landed=landed, extra={"back": "yes"})
     done = "The token is pending again."
     return Prepared("would", "the token is pending again", done, (step,), "One update, guarded by the token itself.")
 
 
-def state(ground: Ground, record: Record) -> str:
+def state(ground: RepairContext, record: Record) -> str:
     """How the document of an entry stands: "before" it, "after" it, or "other"."""
     now = ground.at(record.extra["target"], text.value_from_text(record.extra["physical"]))
     return "after" if now == record.after else "before" if now == record.before else "other"

@@ -17,14 +17,14 @@ from model.names import id_name, version_name
 from model.repair import quarantine
 from model.repair.field_repairs import parts, put_right
 from model.repair.plan import Item
-from model.repair.steps import Ground, Prepared, Step, kept_in, named, nothing, physical, refused, seen
+from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
 from model.values import canonical as c
 from model.values.canonical import Value
 
 # --- V1
 
 
-def remove_duplicate(ground: Ground, item: Item) -> Prepared:
+def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
     """Delete all but one of several stored versions with the same number and the same content."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     ns = item.seen[0].ns if item.seen else layout.ns
@@ -59,7 +59,7 @@ def remove_duplicate(ground: Ground, item: Item) -> Prepared:
     )
 
 
-def bring_back(ground: Ground, item: Item) -> Prepared | None:
+def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     """One of the duplicates that were deleted, where the one that was to stay is gone; None where all is well."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     if id is None or not item.seen or not item.finding.versions:
@@ -97,7 +97,7 @@ def _order(id: Value) -> tuple[int, bytes]:
     return id.type, id.data
 
 
-def _left(ground: Ground, layout: Layout, ns: str, keeper: bytes, place: int | None) -> str:
+def _left(ground: RepairContext, layout: Layout, ns: str, keeper: bytes, place: int | None) -> str:
     """Whether the one that was to stay is there no more, as it was."""
     now = ground.at(ns, physical(keeper))
     if now is not None and place_of(c.get(now, (layout.profile.version,))) == place:
@@ -110,7 +110,7 @@ def _left(ground: Ground, layout: Layout, ns: str, keeper: bytes, place: int | N
 # --- C1
 
 
-def set_current_flag(ground: Ground, item: Item) -> Prepared:
+def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
     """Flag the highest version, then take the flag from all below it."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     p = layout.profile
@@ -161,7 +161,7 @@ def set_current_flag(ground: Ground, item: Item) -> Prepared:
 # --- V3
 
 
-def convert_version(ground: Ground, item: Item) -> Prepared:
+def convert_version(ground: RepairContext, item: Item) -> Prepared:
     """A version as the whole number that a person says it is."""
     layout, name = ground.layouts(item.finding.ns), ground.layouts(item.finding.ns).profile.version
 

@@ -22,7 +22,7 @@ from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable, 
 from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.base import Check
-from model.layouts.checks.ordered_reading import Reading
+from model.layouts.checks.ordered_reading import OrderedReading
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.scan.entries import Entries
 from model.scan.sequences import Sequences
@@ -96,7 +96,7 @@ class Scan:
         self._catalogue, self._server, self._places, self._ids = catalogue, server, places, ids
         self._now = now or dt.datetime.now(dt.UTC)
         port = server.gentle() if pace == "gentle" else server
-        self._reading = Reading(port, checkpoint, pace == "gentle")
+        self._reading = OrderedReading(port, checkpoint, pace == "gentle")
         self._mark = mark or Mark()
         self._begun = time.monotonic()
         self._seconds: float | None = None

@@ -11,10 +11,10 @@ from model import text
 from model.collection_profile import CollectionProfile
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding
-from model.layouts.checks.external_sort import Spool
-from model.layouts.checks.ordered_reading import Reading, by_ids
-from model.layouts.checks.rules import Draft, listed
-from model.scan.pattern_documents import Documents
+from model.layouts.checks.external_sort import ExternalSort
+from model.layouts.checks.ordered_reading import OrderedReading, by_ids
+from model.layouts.checks.rules import DamageDraft, listed
+from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -28,12 +28,12 @@ class Entries:
     profile: CollectionProfile
 
     def findings(
-        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some keys, or with all of them."""
         p = self.profile
-        documents = Documents(self.server, p.ns, p.id, reading)
-        with Spool() as spool:
+        documents = PatternDocuments(self.server, p.ns, p.id, reading)
+        with ExternalSort() as spool:
             for id, raw in documents.read(ids):
                 yield from documents.drained()
                 if p.id != "_id":
@@ -54,7 +54,7 @@ class Entries:
             yield Finding("P1", p.ns, id, (), f"{len(found):,} documents for this key", None, evidence)
 
 
-def repeats(id: Value, raw: bytes, name: str) -> list[Draft]:
+def repeats(id: Value, raw: bytes, name: str) -> list[DamageDraft]:
     """Entries that the list of one document holds more than once."""
     entries = c.get(raw, tuple(name.split(".")))
     if entries is None or entries.type != c.ARRAY:
@@ -64,4 +64,4 @@ def repeats(id: Value, raw: bytes, name: str) -> list[Draft]:
     if not several:
         return []
     said = f"{name} holds {listed(several, 3)}"
-    return [Draft("P2", id, (), said, "remove-repeats", ())]
+    return [DamageDraft("P2", id, (), said, "remove-repeats", ())]

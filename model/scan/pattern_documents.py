@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from model.findings import Finding, Unchecked
 from model.layouts.checks.bson_damage import damage_of
 from model.layouts.checks.chains import left_out, unreadable
-from model.layouts.checks.ordered_reading import BrokenOff, Reading, all_of, by_ids
+from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, by_ids
 from model.layouts.reserved_fields import legible_field
 from model.server.retry import Port
 from model.values.canonical import Value
 
 
-class Documents:
+class PatternDocuments:
     """The documents of one collection, or some of them; what could not be looked at is told at the end."""
 
-    def __init__(self, server: Port, ns: str, id: str, reading: Reading) -> None:
+    def __init__(self, server: Port, ns: str, id: str, reading: OrderedReading) -> None:
         """``id`` names the field by which documents are found."""
         self._server, self._ns, self._id, self._reading = server, ns, id, reading
         self.spotted: list[Finding] = []

@@ -19,13 +19,13 @@ from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding
-from model.layouts.checks.external_sort import Spool
-from model.layouts.checks.ordered_reading import BrokenOff, Reading, all_of
-from model.layouts.checks.rules import Draft, listed
+from model.layouts.checks.external_sort import ExternalSort
+from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of
+from model.layouts.checks.rules import DamageDraft, listed
 from model.layouts.recognition.field_names import bare
 from model.layouts.reserved_fields import legible_field
 from model.names import id_name
-from model.scan.pattern_documents import Documents
+from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -55,11 +55,11 @@ class Sequences:
     others: Mapping[str, CollectionProfile] = field(default_factory=dict)
 
     def findings(
-        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some counters and what they count, or with all of them."""
         p = self.profile
-        documents = Documents(self.server, p.ns, p.id, reading)
+        documents = PatternDocuments(self.server, p.ns, p.id, reading)
         seen: set[str] = set()
         for id, raw in list(documents.read(ids)):  # few: a recognised sequence has at most some thousand names
             yield from documents.drained()
@@ -119,10 +119,10 @@ class Sequences:
 
     # --- comparing
 
-    def _counted(self, id: Value, raw: bytes, target: Target, reading: Reading) -> Iterator[Finding | Unchecked]:
+    def _counted(self, id: Value, raw: bytes, target: Target, reading: OrderedReading) -> Iterator[Finding | Unchecked]:
         shown = ".".join(target.path)
         highest: tuple[Any, Value, Value] | None = None
-        with Spool() as spool:
+        with ExternalSort() as spool:
             fields = {shown: 1, target.id: 1} if shown != target.id else {target.id: 1}
             for document in all_of(reading, target.ns, fields):
                 value = _at(document, target.path)
@@ -159,14 +159,14 @@ class Sequences:
         if number is None:
             what = "missing" if last is None else text.shown(last)
             said = f"{p.counter or 'seq'} is {what}, no number"
-            yield finding(p.ns, Draft("T3", id, (), said, None, ()), said, (mine,))
+            yield finding(p.ns, DamageDraft("T3", id, (), said, None, ()), said, (mine,))
             return
         if highest is None or highest[0] <= number:
             return
         said = f"{p.counter or 'seq'} is {text.shown(last) if last else ''}, {text.shown(highest[1])} is in use"
         top = next(iter(self.server.find(target.ns, {"_id": highest[2]}, limit=1)), None)
         beside = (Evidence(target.ns, "the highest number", top),) if top is not None else ()
-        draft = Draft("S1", id, (), f"{said} in {target.ns}", "raise-counter", ())
+        draft = DamageDraft("S1", id, (), f"{said} in {target.ns}", "raise-counter", ())
         yield finding(p.ns, draft, draft.detail, (mine, *beside))
 
     def _used(self, key: bytes, rows: Iterator[tuple[Any, ...]], target: Target) -> Iterator[Finding]:

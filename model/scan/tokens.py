@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from model import text
 from model.collection_profile import CollectionProfile
-from model.counting.pending import Counters, named, token_name, tokens_of
+from model.counting.pending import TwoStepCounters, named, token_name, tokens_of
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.chains import finding
-from model.layouts.checks.ordered_reading import Reading
-from model.layouts.checks.rules import Draft, listed
+from model.layouts.checks.ordered_reading import OrderedReading
+from model.layouts.checks.rules import DamageDraft, listed
 from model.records import PendingToken
-from model.scan.pattern_documents import Documents
+from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -30,11 +30,11 @@ class Tokens:
     profile: CollectionProfile
 
     def findings(
-        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some counters, or with all of them."""
         ns, of = self.profile.ns, named(self.profile)
-        documents = Documents(self.server, ns, self.profile.id, reading)
+        documents = PatternDocuments(self.server, ns, self.profile.id, reading)
         for id, raw in documents.read(ids):
             yield from documents.drained()
             for draft in judged(id, raw, of, now):
@@ -43,7 +43,7 @@ class Tokens:
         yield from documents.unchecked
 
 
-def judged(id: Value, raw: bytes, of: Counters, now: dt.datetime) -> list[Draft]:
+def judged(id: Value, raw: bytes, of: TwoStepCounters, now: dt.datetime) -> list[DamageDraft]:
     """What is wrong with one counter's document."""
     tokens = list(tokens_of(raw, of, now))
     waiting = [token for token in tokens if not token.applied]
@@ -52,7 +52,7 @@ def judged(id: Value, raw: bytes, of: Counters, now: dt.datetime) -> list[Draft]
     nothing = counter is None or counter.type == c.NULL
     kept = any(c.get(raw, tuple(name.split("."))) is not None for name in (of.pending, of.applied))
     wrong = kept if nothing else counter is not None and counter.type not in NUMBERS
-    drafts: list[Draft] = []
+    drafts: list[DamageDraft] = []
     counts_from_zero = nothing and bool(old)  # finishing an old token sets such a counter
     if wrong and not counts_from_zero:
         drafts.append(_no_number(id, of, counter, waiting))
@@ -61,31 +61,31 @@ def judged(id: Value, raw: bytes, of: Counters, now: dt.datetime) -> list[Draft]
     if twice := [token for token in tokens if token.applied]:
         said = f"{_some(twice)} {'is' if len(twice) == 1 else 'are'} pending and applied"
         repair = "take-out-token" if not all(token.problem for token in twice) else None
-        drafts.append(Draft("T2", id, (), said, repair, (), _first(twice)))
+        drafts.append(DamageDraft("T2", id, (), said, repair, (), _first(twice)))
     return drafts
 
 
-def _no_number(id: Value, of: Counters, counter: Value | None, waiting: Sequence[PendingToken]) -> Draft:
+def _no_number(id: Value, of: TwoStepCounters, counter: Value | None, waiting: Sequence[PendingToken]) -> DamageDraft:
     young = any(not token.stale for token in waiting)
     what = "missing" if counter is None else "null" if counter.type == c.NULL else f"{text.shown(counter)}, no number"
     said = f"{of.counter} is {what}"
     if young:
         said += f", and {_some([token for token in waiting if not token.stale])} may still be on the way"
-    return Draft("T3", id, (), said, None if young else "set-counter", (), _first(waiting), young)
+    return DamageDraft("T3", id, (), said, None if young else "set-counter", (), _first(waiting), young)
 
 
-def _waiting(id: Value, waiting: Sequence[PendingToken], old: Sequence[PendingToken]) -> Draft:
+def _waiting(id: Value, waiting: Sequence[PendingToken], old: Sequence[PendingToken]) -> DamageDraft:
     young = len(waiting) - len(old)
     if not old:
         age = "younger than the grace period" if any(token.at for token in waiting) else "of unknown age"
-        return Draft("T1", id, (), f"{_some(waiting)} pending, {age}", None, (), _first(waiting), True)
+        return DamageDraft("T1", id, (), f"{_some(waiting)} pending, {age}", None, (), _first(waiting), True)
     said = f"{_some(old)} pending since {_when(_first(old))}"
     if young:
         said += f", and {young:,} younger"
     problem = next((token.problem for token in old if token.problem), "")
     if problem and all(token.problem for token in old):
-        return Draft("T1", id, (), f"{said}. {problem}", None, (), _first(old))
-    return Draft("T1", id, (), said, "finish-token", (), _first(old))
+        return DamageDraft("T1", id, (), f"{said}. {problem}", None, (), _first(old))
+    return DamageDraft("T1", id, (), said, "finish-token", (), _first(old))
 
 
 def _some(tokens: Sequence[PendingToken]) -> str:

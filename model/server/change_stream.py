@@ -37,7 +37,7 @@ Take: TypeAlias = Literal["many", "one", "bare"]
 """How events come: many in one answer; one in each, so that a large one is in nobody's way; one without documents."""
 
 
-class _Stream(Protocol):
+class _ServerStream(Protocol):
     """What is used of the driver's change stream."""
 
     @property
@@ -51,7 +51,7 @@ class _Stream(Protocol):
 class Changes:
     """A change stream that is open; :meth:`close` it."""
 
-    def __init__(self, stream: _Stream, trouble: Callable[[Exception], Refused]) -> None:
+    def __init__(self, stream: _ServerStream, trouble: Callable[[Exception], Refused]) -> None:
         self._stream, self._trouble = stream, trouble
 
     def next(self) -> bytes | None:

@@ -39,7 +39,7 @@ _Shape: TypeAlias = Literal["object", "array", "call"]
 
 
 @dataclass(slots=True)
-class _Frame:
+class _ReadContainer:
     """A container being read: its values so far, and for objects their names and where these stand."""
 
     shape: _Shape
@@ -75,7 +75,7 @@ class _Reader:
 
     def read(self) -> Value:
         """The one value that the text holds."""
-        stack: list[_Frame] = []
+        stack: list[_ReadContainer] = []
         while True:
             value = self.open_or_scalar(stack)
             while True:  # a value is complete, or a container was opened
@@ -92,7 +92,7 @@ class _Reader:
                 stack.pop()
                 value = self.closed(frame)
 
-    def next_in(self, frame: _Frame, opened: bool) -> bool:
+    def next_in(self, frame: _ReadContainer, opened: bool) -> bool:
         """Go to the next value of a container; False when it closed."""
         closing = _CLOSING[frame.shape]
         here = self.peek()
@@ -178,7 +178,7 @@ class _Reader:
         self.at = found.end()
         return value
 
-    def open_or_scalar(self, stack: list[_Frame]) -> Value | None:
+    def open_or_scalar(self, stack: list[_ReadContainer]) -> Value | None:
         """Read a scalar, or open a container onto the stack and give None."""
         here = self.peek()
         if here == '"':
@@ -190,7 +190,7 @@ class _Reader:
                 self.at = quick.end()
                 return value
         if here == "{" or here == "[":
-            stack.append(_Frame("object" if here == "{" else "array", self.at))
+            stack.append(_ReadContainer("object" if here == "{" else "array", self.at))
             self.at += 1
             return None
         if here and (here in "-0123456789" or (self.loose and here in "+.")):
@@ -243,7 +243,7 @@ class _Reader:
         self.at = found.end()
         return Value(c.REGEX, pattern.encode() + b"\x00" + flags.encode() + b"\x00")
 
-    def word(self, here: str, stack: list[_Frame]) -> Value | None:
+    def word(self, here: str, stack: list[_ReadContainer]) -> Value | None:
         start = self.at
         found = _WORD.match(self.text, start)
         if found is None:
@@ -264,7 +264,7 @@ class _Reader:
             self.at = found.end()
         if word in HELPERS and self.peek() == "(":
             self.at += 1
-            stack.append(_Frame("call", start, word))
+            stack.append(_ReadContainer("call", start, word))
             return None
         if word in CONSTANTS:
             return CONSTANTS[word]
@@ -272,7 +272,7 @@ class _Reader:
             raise self.fail(f"{word} needs a value in brackets, as in {HELPERS[word]}.", start)
         raise self.fail(f"{word} is not known here; write text in double quotes.", start)
 
-    def closed(self, frame: _Frame) -> Value:
+    def closed(self, frame: _ReadContainer) -> Value:
         try:
             if frame.shape == "array":
                 return c.array(frame.values)
@@ -286,7 +286,7 @@ class _Reader:
         except NotThat as error:
             raise self.fail(str(error), frame.start) from None
 
-    def wrapped(self, frame: _Frame, pairs: list[tuple[str, Value]], at: int) -> Value:
+    def wrapped(self, frame: _ReadContainer, pairs: list[tuple[str, Value]], at: int) -> Value:
         try:
             return unwrap(frame.names[at], pairs)
         except Unreadable as error:

@@ -66,7 +66,7 @@ def needs_elements(parts: list[_Element]) -> bool:
     return any(part[0] != b"%d" % i for i, part in enumerate(parts))
 
 
-class _Frame:
+class _OpenContainer:
     """A container being written."""
 
     __slots__ = ("close", "empty", "inner", "kind", "parts", "raw", "tail")
@@ -85,7 +85,7 @@ class _Writer:
         self.relax = style.mode != "canonical"
 
     def write(self, value: Value) -> str:
-        stack: list[_Frame] = []
+        stack: list[_OpenContainer] = []
         self.value(value.type, value.data, 0, len(value.data), stack, "")
         out, comma = self.out, self.comma
         while stack:
@@ -112,7 +112,7 @@ class _Writer:
     def name(self, name: bytes) -> str:
         return scalars.quoted(c.name_of(name), self.style.ascii_only)
 
-    def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_Frame], tail: str) -> None:
+    def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_OpenContainer], tail: str) -> None:
         """Write what stands between two offsets: copied at each level, a deep document would fill the memory."""
         if kind in (c.OBJECT, c.ARRAY):
             self.container(kind, raw, start, end, stack, tail)
@@ -133,7 +133,7 @@ class _Writer:
             text = scalars.scalar_text(kind, data, self.style.ascii_only)
         self.out.append(text + tail)
 
-    def container(self, kind: int, raw: bytes, start: int, end: int, stack: list[_Frame], tail: str) -> None:
+    def container(self, kind: int, raw: bytes, start: int, end: int, stack: list[_OpenContainer], tail: str) -> None:
         parts = list(c.elements(raw, start))
         if scalars.int32.unpack_from(raw, start)[0] != end - start:
             raise Unreadable(f"There are {end - start} bytes, and the document ends before the last of them.")
@@ -146,7 +146,7 @@ class _Writer:
         inner = ""
         if self.style.indent is not None:
             inner = "\n" + self.style.indent * (len(stack) + 1)
-        stack.append(_Frame(raw, shape, iter(parts), close, tail, inner))
+        stack.append(_OpenContainer(raw, shape, iter(parts), close, tail, inner))
 
 
 def write(value: Value, style: Style = Style()) -> str:

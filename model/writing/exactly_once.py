@@ -207,7 +207,7 @@ class Once:
         except Refused as error:
             return Outcome("refused", ns, id, str(error))
 
-    def _count(self, of: pending.Counters, id: Value, token: Value, create: bool) -> Outcome:
+    def _count(self, of: pending.TwoStepCounters, id: Value, token: Value, create: bool) -> Outcome:
         name, added = pending.token_name(token), False
         last = Outcome("refused", of.ns, id, f"Others write {id_name(id)} all the time; try again.")
         for _ in range(TRIES):
@@ -244,7 +244,7 @@ class Once:
             return replace(last, kind="unknown", detail=said, token=name)
         return last
 
-    def _new_counter(self, of: pending.Counters, id: Value, token: Value) -> Outcome:
+    def _new_counter(self, of: pending.TwoStepCounters, id: Value, token: Value) -> Outcome:
         write = pending.new_document(of, id, token)
         seen: PendingToken = pending.token_at(of, id, token)
         extra = pending.to_fields(seen, of) | {"step": "add"}
@@ -369,7 +369,7 @@ def _tallied(of: processed.Tally, raw: bytes | None, after: bool) -> bytes:
     return c.document([(of.key_field, of.key), (of.listed, c.array([of.entry] if after else []))])
 
 
-def _now(raw: bytes | None, of: pending.Counters) -> Value | None:
+def _now(raw: bytes | None, of: pending.TwoStepCounters) -> Value | None:
     return c.get(raw, tuple(of.counter.split("."))) if raw is not None else None
 
 

@@ -109,7 +109,7 @@ class Writer:
         self, tokens: Sequence[PendingToken], what: pending.Step, confirmed: bool, step: Checkpoint
     ) -> Iterator[Outcome]:
         """Finish or drop each token, unless it may still belong to a living writer."""
-        known: dict[str, pending.Counters] = {}
+        known: dict[str, pending.TwoStepCounters] = {}
         for done, token in enumerate(tokens):
             step(done, len(tokens))
             of = known.get(token.ns)
@@ -118,7 +118,7 @@ class Writer:
             yield self._settle(token, of, what, confirmed)
         step(len(tokens), len(tokens))
 
-    def _settle(self, token: PendingToken, of: pending.Counters, what: pending.Step, confirmed: bool) -> Outcome:
+    def _settle(self, token: PendingToken, of: pending.TwoStepCounters, what: pending.Step, confirmed: bool) -> Outcome:
         who = f"Token {pending.token_name(token.token)} of {id_name(token.id)}"
         if not (token.stale or token.applied or confirmed) and not token.problem:
             age = "of unknown age" if token.at is None else "young"
@@ -134,7 +134,7 @@ class Writer:
             what = "finish"  # it was counted, so there is nothing to forget: it is only taken out
         return self.step(token, of, what)
 
-    def step(self, token: PendingToken, of: pending.Counters, what: pending.Step) -> Outcome:
+    def step(self, token: PendingToken, of: pending.TwoStepCounters, what: pending.Step) -> Outcome:
         """One step of a two-step counter, for a token as it stands now."""
         before, after = (token.counter, token.after) if what == "finish" else (token.counter, token.counter)
         intent = Intent(
@@ -459,7 +459,7 @@ _ACTIONS: dict[pending.Step, str] = {
 }
 
 
-def _seen(token: PendingToken, of: pending.Counters, counter: Value | None, waiting: bool) -> bytes:
+def _seen(token: PendingToken, of: pending.TwoStepCounters, counter: Value | None, waiting: bool) -> bytes:
     """What the journal shows of a counter's document before or after a token is finished."""
     fields = [("_id", token.id)] + ([(of.counter, counter)] if counter is not None else [])
     return canonical.document([*fields, (of.pending, canonical.array([token.token] if waiting else []))])

@@ -60,7 +60,7 @@ def _convicted(subject: str, crew: Crew, seeds: int = 200) -> bool:
 def test_they_convict_a_step_one_that_forgets_what_was_applied(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = pending.step_one
 
-    def forgetful(token: PendingToken, of: pending.Counters) -> Write:
+    def forgetful(token: PendingToken, of: pending.TwoStepCounters) -> Write:
         write = sound(token, of)
         return Write(write.ns, write.kind, {"_id": token.id, of.pending: {"$ne": token.token}}, write.body)
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.parts.fields.field_model import VALUE
-from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_nodes import FieldNode
 from gui.style.cells import CELL, Cell
 from gui.views.edit.editor_panel import EditorPanel
 from model.values import canonical
@@ -18,7 +18,7 @@ from tests.gui.document_scenes import Desk
 Open = Callable[[Desk], EditorPanel]
 
 
-def node(panel: EditorPanel, *path: str | int) -> Node:
+def node(panel: EditorPanel, *path: str | int) -> FieldNode:
     found = panel.model.node(panel.model.find(path))
     assert found is not None, path
     return found

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import copying
-from gui.messages import Line
+from gui.messages import MessageLine
 from gui.parts.differences.diff_model import FIELD, SYMBOL, A, B
 from gui.style import wording
 from gui.tasks import tasks
@@ -38,7 +38,7 @@ def clipboard() -> str:
 
 
 def said(owner: QWidget) -> list[str]:
-    return [line.text for line in owner.window().findChildren(Line)]
+    return [line.text for line in owner.window().findChildren(MessageLine)]
 
 
 def settle(qtbot: QtBot) -> None:

@@ -15,7 +15,7 @@ from model.layouts.registry import LAYOUTS, bind, has_archive, stated
 from model.migration import Migration, target_profile
 from model.profile import Profile
 from model.records import Version
-from model.repair.steps import Ground
+from model.repair.steps import RepairContext
 from model.server.retry import Reply, Server, Write
 from model.userdata.journal import Journal
 from model.values import canonical as c
@@ -74,7 +74,7 @@ class Place:
         port = port or self.server
         catalogue = Catalogue(self.server, port, Profile((self.source.profile, self.target.profile)), "here")
         writer = Writer(catalogue, port, Journal(self.home), "here")
-        ground = Ground(port, catalogue.layout, lambda: dt.datetime.now(dt.UTC), "tester")
+        ground = RepairContext(port, catalogue.layout, lambda: dt.datetime.now(dt.UTC), "tester")
         source, target = bind(port, self.source.profile), bind(port, self.target.profile)
         return kind(writer, ground, source, target, True, lambda: None)
 

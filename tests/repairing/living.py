@@ -31,7 +31,7 @@ from model.records import Outcome
 from model.repair import quarantine
 from model.repair.plan import Plan, planned
 from model.repair.running import Running
-from model.repair.steps import Ground
+from model.repair.steps import RepairContext
 from model.scan.tokens import Tokens
 from model.server import guards
 from model.server.retry import Port, Write
@@ -240,9 +240,9 @@ def plan_of(machine: Machine, damage: Damage, profile: CollectionProfile) -> Pla
     """The plan for what a scan finds."""
     port: Any = SoundPort(machine, MONGODB)
     if profile.layout == "pending":
-        from model.layouts.checks.ordered_reading import Reading
+        from model.layouts.checks.ordered_reading import OrderedReading
 
-        said = list(Tokens(port, profile).findings([ID], NOW, Reading(port)))
+        said = list(Tokens(port, profile).findings([ID], NOW, OrderedReading(port)))
     else:
         said = list(bind(port, profile).findings([ID], NOW))
     plan = planned("simulated", [each for each in said if isinstance(each, Finding) and each.repair], now=NOW)
@@ -257,7 +257,7 @@ def running(port: Any, profile: CollectionProfile, plan: Plan, home: Path, name:
     places: Any = _Places(port, profile)
     writer = Writer(places, port, Journal(home), "simulated", "tester")
     able = guards.Abilities(True, True, True, True, True, True)
-    stands = Ground(port, places.layout, lambda: NOW, "tester")
+    stands = RepairContext(port, places.layout, lambda: NOW, "tester")
     for ns in (profile.ns, profile.archive, quarantine.place(profile.ns)):
         stands.ables[ns] = able
     return Running(writer, stands, plan, name)

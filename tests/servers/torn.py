@@ -11,7 +11,7 @@ import pytest
 from model.localserver import LocalServer
 from model.localserver.store import Collection, Index
 from model.localserver.wire import Command
-from model.localserver.write_commands import Writes
+from model.localserver.write_commands import WriteCommands
 from model.mql.filters import compile_filter
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -22,11 +22,11 @@ _TOGETHER = 0.005  # seconds that a writer waits for a second one, between looki
 @contextlib.contextmanager
 def torn_server(monkeypatch: pytest.MonkeyPatch, swaps: bool = False, unique: bool = True) -> Iterator[LocalServer]:
     """An in-process server without atomic ``swaps``, or without ``unique`` indexes that hold."""
-    update, add_index = Writes._update, Collection.add_index
+    update, add_index = WriteCommands._update, Collection.add_index
     meeting = threading.Barrier(2)
 
     def torn_update(
-        self: Writes, command: Command, name: str, raw: bytes, numbered: bool = False
+        self: WriteCommands, command: Command, name: str, raw: bytes, numbered: bool = False
     ) -> tuple[int, int, tuple[int, bytes] | None]:
         statement = dict(c.fields(raw))
         collection = self.store.get(command.database, name)
@@ -52,7 +52,7 @@ def torn_server(monkeypatch: pytest.MonkeyPatch, swaps: bool = False, unique: bo
 
     with monkeypatch.context() as patch:
         if not swaps:
-            patch.setattr(Writes, "_update", torn_update)
+            patch.setattr(WriteCommands, "_update", torn_update)
         if not unique:
             patch.setattr(Collection, "add_index", loose)
         with LocalServer() as server:

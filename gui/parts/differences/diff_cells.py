@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gui.parts.differences.diff_node import Node
+from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
 from gui.style import symbols, wording
 from gui.style.cells import Cell, Span, plain, value
@@ -25,7 +25,7 @@ _WALKED = 1 << 16  # bytes of a container whose fields are still counted to word
 Range = tuple[int, int]
 
 
-def type_cell(node: Node) -> Cell:
+def type_cell(node: DiffNode) -> Cell:
     """The type, or both where they differ."""
     kinds = [Value(slot[1], b"").kind for slot in (node.a, node.b) if slot is not None]
     if len(set(kinds)) == 2:
@@ -33,7 +33,7 @@ def type_cell(node: Node) -> Cell:
     return plain(kinds[0] if kinds else "Object", "text2", size=12)
 
 
-def sides(node: Node, zone: str, room: int) -> tuple[Cell, Cell]:
+def sides(node: DiffNode, zone: str, room: int) -> tuple[Cell, Cell]:
     """Both value cells of a row; ``room`` is how many characters fit a column."""
     place = node.place
     reorder = place.reorder if place is not None else None
@@ -54,7 +54,7 @@ def sides(node: Node, zone: str, room: int) -> tuple[Cell, Cell]:
     return value_spans(left, ground), value_spans(right, ground)
 
 
-def inline(node: Node, zone: str, room: int) -> Cell:
+def inline(node: DiffNode, zone: str, room: int) -> Cell:
     """Both values of a row in one cell: what went struck out, what came behind it; long ones are cut."""
     place = node.place
     a, b = node.value("a"), node.value("b")

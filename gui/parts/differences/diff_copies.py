@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
 from gui.parts.differences.diff_model import FIELD, A, B
-from gui.parts.differences.diff_node import Node
+from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
 from gui.style import preferences
 from model import text
@@ -44,7 +44,7 @@ def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> st
     return to_lines(found, preferences.zone())
 
 
-class Copies:
+class DiffCopies:
     """Copies for one panel; the whole diff is written in a task."""
 
     def __init__(self, owner: QWidget, compared: Callable[[], tuple[Comparison, Sequence[Operation]] | None]) -> None:
@@ -55,7 +55,7 @@ class Copies:
         for form, words in FORMS:
             menu.addAction(words).triggered.connect(lambda _=False, form=form: self.whole(form))
 
-    def row(self, menu: QMenu, node: Node) -> None:
+    def row(self, menu: QMenu, node: DiffNode) -> None:
         """Add what can be copied of a row to a menu."""
 
         def add(words: str, copy: Callable[[], None], enabled: bool = True) -> None:
@@ -78,19 +78,19 @@ class Copies:
         copying.copy(self._owner, None, lambda: written(form, comparison, shown), "The diff is copied")
 
 
-def copy_path(owner: QWidget, node: Node) -> None:
+def copy_path(owner: QWidget, node: DiffNode) -> None:
     """Put a row's path on the clipboard."""
     copying.copy(owner, 0, lambda: text.path_text(node.path))
 
 
-def copy_value(owner: QWidget, node: Node, side: str) -> None:
+def copy_value(owner: QWidget, node: DiffNode, side: str) -> None:
     """Put the whole value of A (``a``) or B on the clipboard, where there is one."""
     value = node.value(side)
     if value is not None:
         copying.copy(owner, len(value.data), lambda: value_text.copied(value))
 
 
-def copy_change(owner: QWidget, node: Node) -> None:
+def copy_change(owner: QWidget, node: DiffNode) -> None:
     """Put what changed in a row on the clipboard, as JSON rows."""
     own = tuple(one for one in (node.op, node.place.also if node.place is not None else None) if one is not None)
     size = sum(slot[3] - slot[2] for slot in (node.a, node.b) if slot is not None)
@@ -98,7 +98,7 @@ def copy_change(owner: QWidget, node: Node) -> None:
         copying.copy(owner, size, lambda: "\n".join(Diff(own).row_texts()))
 
 
-def copy_cell(owner: QWidget, node: Node, column: int, inline: bool) -> None:
+def copy_cell(owner: QWidget, node: DiffNode, column: int, inline: bool) -> None:
     """Put what a cell stands for on the clipboard, whole: the path, a value, or the change."""
     if column == FIELD:
         copy_path(owner, node)

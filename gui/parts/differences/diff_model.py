@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from gui.parts.differences import diff_cells
 from gui.parts.differences.diff_grouping import Plan
-from gui.parts.differences.diff_node import Node, kids_of, open_root
+from gui.parts.differences.diff_node import DiffNode, kids_of, open_root
 from gui.style import preferences, symbols, wording
 from gui.style.cells import Cell, CellModel, Index, Span, plain
 from model.diff import Move, Reorder
@@ -30,9 +30,9 @@ class DiffModel(CellModel):
         self.room = 40  # characters that fit a value column
         self.titles = ("A", "B")
         self.current = -1
-        self._current_node: Node | None = None
-        self._root: Node | None = None
-        self._old: list[Node | None] = []
+        self._current_node: DiffNode | None = None
+        self._root: DiffNode | None = None
+        self._old: list[DiffNode | None] = []
 
     # --- filling
 
@@ -84,7 +84,7 @@ class DiffModel(CellModel):
         if self._root is not None and self._root.kids:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._root.kids) - 1, TYPE))
 
-    def _tell_open(self, nodes: list[Node]) -> None:
+    def _tell_open(self, nodes: list[DiffNode]) -> None:
         for node in nodes:
             if node.opens:
                 self.opened.emit(self.index_of(node))
@@ -107,12 +107,12 @@ class DiffModel(CellModel):
                 self._touch(touched)
         return self.index_of(node) if node is not None else QModelIndex()
 
-    def _touch(self, node: Node) -> None:
+    def _touch(self, node: DiffNode) -> None:
         node.cells.pop(SYMBOL, None)
         index = self.index_of(node)
         self.dataChanged.emit(index, index)
 
-    def _reach(self, number: int) -> Node | None:
+    def _reach(self, number: int) -> DiffNode | None:
         here = self._root
         while here is not None:
             if here is not self._root and here.op is not None and here.place is not None:
@@ -122,7 +122,7 @@ class DiffModel(CellModel):
             here = self._kid_with(here, number)
         return None
 
-    def _kid_with(self, node: Node, number: int) -> Node | None:
+    def _kid_with(self, node: DiffNode, number: int) -> DiffNode | None:
         seen = 0
         while True:
             for kid in node.kids[seen:]:
@@ -168,16 +168,16 @@ class DiffModel(CellModel):
 
     # --- Qt's side
 
-    def node(self, index: Index) -> Node | None:
+    def node(self, index: Index) -> DiffNode | None:
         """The row behind an index; None for no index."""
         found = index.internalPointer() if index.isValid() else None
-        return found if isinstance(found, Node) else None
+        return found if isinstance(found, DiffNode) else None
 
-    def index_of(self, node: Node, column: int = 0) -> QModelIndex:
+    def index_of(self, node: DiffNode, column: int = 0) -> QModelIndex:
         """Where a row is."""
         return self.createIndex(node.at, column, node)
 
-    def _node_or_root(self, index: Index) -> Node | None:
+    def _node_or_root(self, index: Index) -> DiffNode | None:
         return self.node(index) if index.isValid() else self._root
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's default)
@@ -213,7 +213,7 @@ class DiffModel(CellModel):
         if node is not None:
             self._fetch(node)
 
-    def _fetch(self, node: Node) -> bool:
+    def _fetch(self, node: DiffNode) -> bool:
         if not node.kids and not node.more and node.kind != "fold" and node.has_kids:
             node.begin(kids_of(node, self.only_changes))
         found = node.peek()
@@ -244,7 +244,7 @@ class DiffModel(CellModel):
         assert isinstance(made, Cell)
         return made
 
-    def _sides(self, node: Node) -> tuple[Cell, Cell]:
+    def _sides(self, node: DiffNode) -> tuple[Cell, Cell]:
         if self.inline:
             both = diff_cells.inline(node, preferences.zone(), self.room)
             return both, replace(both, spans=())
@@ -255,7 +255,7 @@ class DiffModel(CellModel):
             replace(b, accessible=f"{names[1]}: {b.accessible or b.text}"),
         )
 
-    def _other(self, node: Node, column: int) -> Cell:
+    def _other(self, node: DiffNode, column: int) -> Cell:
         if column == SYMBOL:
             op = node.op
             bar = "acc" if node is self._current_node else ""
@@ -272,7 +272,7 @@ class DiffModel(CellModel):
             return diff_cells.type_cell(node)
         return Cell()
 
-    def _field(self, node: Node) -> Cell:
+    def _field(self, node: DiffNode) -> Cell:
         if node.kind == "fold":
             words = wording.many(node.count, "unchanged field")
             return plain(words, "text2", size=12)
@@ -289,7 +289,7 @@ class DiffModel(CellModel):
             spans.append(Span(f" was [{node.path_a[-1]}]", "text3"))
         return Cell(spans=tuple(spans), mono=True, size=12, middle=len(spans) == 1, accessible=self._words(node))
 
-    def _words(self, node: Node) -> str:
+    def _words(self, node: DiffNode) -> str:
         op = node.op
         if op is not None:
             what = symbols.CHANGES[op.op][3]

@@ -1,6 +1,6 @@
 """What a comparison shows, row by row: what changed at once, everything else fetched when it is looked at.
 
-:class:`Node` is one row. Its children come out of an iterator in chunks, so a container of a million elements costs
+:class:`DiffNode` is one row. Its children come out of an iterator in chunks, so a container of a million elements costs
 no more than what is scrolled through. Values stay slices of the two documents until they are drawn.
 """
 
@@ -22,7 +22,7 @@ CHUNK = 100
 RUN = 400  # unchanged neighbours that are listed one by one where everything is shown
 
 
-class Node:
+class DiffNode:
     """One row.
 
     ``kind`` is ``change``, ``hidden`` (a change that is not counted), ``parent`` (changes inside), ``same``, ``inside``
@@ -31,7 +31,7 @@ class Node:
 
     def __init__(
         self,
-        parent: Node | None,
+        parent: DiffNode | None,
         kind: str,
         label: str,
         path_a: Path | None,
@@ -48,9 +48,9 @@ class Node:
         self.a, self.b = a, b
         self.place = place
         self.tint = tint  # the operation that the whole value is part of
-        self.kids: list[Node] = []
+        self.kids: list[DiffNode] = []
         self.cells: dict[int, object] = {}  # what was drawn last, by column
-        self._more: Iterator[Node] | None = None
+        self._more: Iterator[DiffNode] | None = None
 
     @property
     def op(self) -> Operation | None:
@@ -89,26 +89,26 @@ class Node:
         """Whether children may still come."""
         return self._more is not None
 
-    def begin(self, children: Iterator[Node]) -> None:
+    def begin(self, children: Iterator[DiffNode]) -> None:
         """Set where the children come from."""
         self._more = children
 
-    def peek(self, most: int = CHUNK) -> list[Node]:
+    def peek(self, most: int = CHUNK) -> list[DiffNode]:
         """The next children, not yet among ``kids``."""
         if self._more is None:
             return []
-        found: list[Node] = []
+        found: list[DiffNode] = []
         try:
             found.extend(islice(self._more, most))
         except Refused as error:  # bytes that are no BSON: what could be read stays, and the row below says why it ends
-            found.append(Node(self, "broken", str(error), None, None, None, None))
+            found.append(DiffNode(self, "broken", str(error), None, None, None, None))
             self._more = None
         else:
             if len(found) < most:
                 self._more = None
         return found
 
-    def add(self, found: list[Node]) -> None:
+    def add(self, found: list[DiffNode]) -> None:
         """Take in what :meth:`peek` gave."""
         for node in found:
             node.at = len(self.kids)
@@ -123,17 +123,17 @@ class Node:
         return Value(kind, raw[start:end])
 
 
-def open_root(ready: Plan, only_changes: bool) -> Node:
+def open_root(ready: Plan, only_changes: bool) -> DiffNode:
     """The invisible row above all others."""
-    root = Node(None, "root", "", (), (), ready.root.a, ready.root.b, ready.root)
+    root = DiffNode(None, "root", "", (), (), ready.root.a, ready.root.b, ready.root)
     root.begin(_root_rows(root, ready, only_changes))
     return root
 
 
-def _root_rows(root: Node, ready: Plan, only_changes: bool) -> Iterator[Node]:
+def _root_rows(root: DiffNode, ready: Plan, only_changes: bool) -> Iterator[DiffNode]:
     if isinstance(ready.root.op, Reorder):  # the document's own fields stand in another order; this is never hidden
         order = Place((), (), ready.root.op, None, 0, 1)
-        yield Node(root, "change", "", (), (), None, None, order)
+        yield DiffNode(root, "change", "", (), (), None, None, order)
     elif ready.root.op is not None:  # names that occur twice tell nobody which field became which
         whole = Place((), (), ready.root.op, None, 0, 1, a=ready.root.a, b=ready.root.b)
         yield _place_node(root, whole, 0)
@@ -141,7 +141,7 @@ def _root_rows(root: Node, ready: Plan, only_changes: bool) -> Iterator[Node]:
     if only_changes:
         yield from _changed_rows(root, ready.root)
         if ready.unchanged:
-            fold = Node(root, "fold", "", None, None, None, None)
+            fold = DiffNode(root, "fold", "", None, None, None, None)
             fold.count = ready.unchanged
             fold.begin(_unchanged_rows(fold, ready.root))
             yield fold
@@ -149,14 +149,14 @@ def _root_rows(root: Node, ready: Plan, only_changes: bool) -> Iterator[Node]:
         yield from _all_rows(root)
 
 
-def kids_of(node: Node, only_changes: bool) -> Iterator[Node]:
+def kids_of(node: DiffNode, only_changes: bool) -> Iterator[DiffNode]:
     """The children of any row but a fold."""
     if node.place is not None and node.place.inside:
         return _changed_rows(node, node.place) if only_changes else _all_rows(node)
     return _inner_rows(node)
 
 
-def _changed_rows(parent: Node, place: Place) -> Iterator[Node]:
+def _changed_rows(parent: DiffNode, place: Place) -> Iterator[DiffNode]:
     """What changed inside a place and is not hidden; a lone change deep down is one row."""
     for kid in place.inside:
         if not kid.count:
@@ -178,7 +178,7 @@ def _keeps_row(place: Place, only: Place) -> bool:
     return place.is_array and isinstance(only.op, Add | Remove | Move)
 
 
-def _place_node(parent: Node, place: Place, depth: int) -> Node:
+def _place_node(parent: DiffNode, place: Place, depth: int) -> DiffNode:
     op = place.op
     path = place.path_b or place.path_a
     a, b = place.a, place.b
@@ -186,10 +186,10 @@ def _place_node(parent: Node, place: Place, depth: int) -> Node:
     in_b = None if isinstance(op, Remove) else place.path_b
     kind = "parent" if op is None else "change" if place.count else "hidden"
     tint = "" if op is None or place.inside or isinstance(op, Reorder) or not place.count else op.op
-    return Node(parent, kind, text.path_text(path[depth:]), in_a, in_b, a, b, place, tint)
+    return DiffNode(parent, kind, text.path_text(path[depth:]), in_a, in_b, a, b, place, tint)
 
 
-def _unchanged_rows(fold: Node, place: Place) -> Iterator[Node]:
+def _unchanged_rows(fold: DiffNode, place: Place) -> Iterator[DiffNode]:
     """Everything that is the same in both, at the highest level at which it is, in document order."""
     stack = [_pairs(place)]
     while stack:
@@ -199,12 +199,12 @@ def _unchanged_rows(fold: Node, place: Place) -> Iterator[Node]:
             continue
         path_a, path_b, a, b, known = found
         if known is None:
-            yield Node(fold, "same", text.path_text(path_b or ()), path_a, path_b, a, b)
+            yield DiffNode(fold, "same", text.path_text(path_b or ()), path_a, path_b, a, b)
         elif known.inside or known.reorder:
             stack.append(_pairs(known))
 
 
-def _all_rows(parent: Node) -> Iterator[Node]:
+def _all_rows(parent: DiffNode) -> Iterator[DiffNode]:
     """All fields or elements of a place that has changes inside, in order.
 
     What lies between two changes is counted by their positions and not walked, however much it is.
@@ -217,7 +217,7 @@ def _all_rows(parent: Node) -> Iterator[Node]:
             if known is not None:
                 yield _place_node(parent, known, len(known.path_b or known.path_a) - 1)
             else:
-                yield Node(parent, "same", text.path_text((path_b or ())[-1:]), path_a, path_b, a, b)
+                yield DiffNode(parent, "same", text.path_text((path_b or ())[-1:]), path_a, path_b, a, b)
         return
     left = sorted(inner.at_a for inner in place.inside if isinstance(inner.op, Move))
     cursor = _Cursor(place.b)
@@ -258,25 +258,25 @@ class _Cursor:
             yield step, (raw, inner, name_end + 1, stop)
 
 
-def _run(parent: Node, cursor: _Cursor, count: int) -> Iterator[Node]:
+def _run(parent: DiffNode, cursor: _Cursor, count: int) -> Iterator[DiffNode]:
     """Unchanged neighbours; most of a long run is folded."""
     if count <= RUN:
         yield from _same(parent, parent, cursor, count)
         return
     yield from _same(parent, parent, cursor, RUN // 4)
-    fold = Node(parent, "fold", "", None, None, None, None)
+    fold = DiffNode(parent, "fold", "", None, None, None, None)
     fold.count = count - RUN // 4
     fold.begin(_same(fold, parent, _Cursor(cursor.slot, cursor.offset, cursor.ordinal), fold.count))
     cursor.ordinal += fold.count  # where that is in the document is known again behind the next change
     yield fold
 
 
-def _same(above: Node, owner: Node, cursor: _Cursor, count: int) -> Iterator[Node]:
+def _same(above: DiffNode, owner: DiffNode, cursor: _Cursor, count: int) -> Iterator[DiffNode]:
     place = owner.place
     assert place is not None
     for step, slot in cursor.take(count):
         path_a = (*place.path_a, step) if isinstance(step, str) else None
-        yield Node(above, "same", text.path_text((step,)), path_a, (*place.path_b, step), slot, slot)
+        yield DiffNode(above, "same", text.path_text((step,)), path_a, (*place.path_b, step), slot, slot)
 
 
 _Row: TypeAlias = tuple[Path | None, Path | None, Slot | None, Slot | None, Place | None]
@@ -329,7 +329,7 @@ def _steps(slot: Slot) -> Iterator[tuple[str | int, Slot]]:
         yield (at if kind == ARRAY else canonical.name_of(name)), (raw, inner, begin, end)
 
 
-def _inner_rows(node: Node) -> Iterator[Node]:
+def _inner_rows(node: DiffNode) -> Iterator[DiffNode]:
     """The fields of a value that was added, removed or replaced as a whole, or that is the same in both."""
     kind = "same" if node.kind == "same" else "inside"
     containers = [slot is not None and slot[1] in (OBJECT, ARRAY) for slot in (node.a, node.b)]
@@ -363,7 +363,7 @@ def _inner_rows(node: Node) -> Iterator[Node]:
                 yield _inner(node, kind, label(step), step, *((inner, None) if side == "a" else (None, inner)))
 
 
-def _inner(node: Node, kind: str, label: str, step: str | int, a: Slot | None, b: Slot | None) -> Node:
+def _inner(node: DiffNode, kind: str, label: str, step: str | int, a: Slot | None, b: Slot | None) -> DiffNode:
     path_a = None if a is None or node.path_a is None else (*node.path_a, step)
     path_b = None if b is None or node.path_b is None else (*node.path_b, step)
-    return Node(node, kind, label, path_a, path_b, a, b, None, node.tint)
+    return DiffNode(node, kind, label, path_a, path_b, a, b, None, node.tint)

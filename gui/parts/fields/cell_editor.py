@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QAbstractItemDelegate, QApplication, QLabel, QLineEdit, QPlainTextEdit, QTreeView, QWidget
 
 from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
-from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_values import as_lines
 from gui.style import theme
 from gui.style.cells import Index
@@ -26,7 +26,7 @@ HINT = "Ctrl+Enter keeps what is typed, Esc leaves it"
 class Typing:
     """What an open editor is for. ``kind`` is the type that what is typed shall have."""
 
-    node: Node
+    node: FieldNode
     column: int
     kind: str
     start: str
@@ -66,7 +66,7 @@ class CellEditor(QObject):
             return _raw(self.widget)
         return self.widget.text() if self.widget is not None else ""
 
-    def begin(self, node: Node, column: int, kind: str, start: str | None) -> Index:
+    def begin(self, node: FieldNode, column: int, kind: str, start: str | None) -> Index:
         """Prepare for typing into a cell; the view then asks for :meth:`made`."""
         if start is None:
             start = str(node.name) if column == FIELD else text.editable(node.value, self._fields.zone)

@@ -1,7 +1,7 @@
 """What an edit changed, by where it stands in the content now: for the tree's symbols and the list beside it.
 
 A diff names places in the document it starts from. Rows show the document it ends in, where array elements may
-have moved up or down; :class:`Changes` translates.
+have moved up or down; :class:`EditChanges` translates.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Shifts:
         return rank + bisect_right(self._free, rank)
 
 
-class Changes:
+class EditChanges:
     """The differences from a base to a content; ``keys`` as in ``model.diff.diff``."""
 
     def __init__(self, base: bytes, content: bytes, keys: Sequence[str] = ("_id",)) -> None:

@@ -12,9 +12,9 @@ from itertools import count
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
-from gui.parts.fields.edit_changes import Change, Changes, marked
+from gui.parts.fields.edit_changes import Change, EditChanges, marked
 from gui.parts.fields.edit_steps import Spot
-from gui.parts.fields.field_nodes import Entry, Node, kept
+from gui.parts.fields.field_nodes import FieldEntry, FieldNode, kept
 from gui.style import symbols
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain
 from gui.style.cells import value as mono
@@ -36,12 +36,12 @@ class FieldModel(CellModel):
         super().__init__(parent)
         self.zone = zone
         self._keys = count(1)
-        self._nodes: dict[int, Node] = {}
-        self.changes: Changes | None = None
+        self._nodes: dict[int, FieldNode] = {}
+        self.changes: EditChanges | None = None
         self.last_set: dict[Path, Cell] = {}
         self.before: tuple[tuple[str, Value], ...] = ()
         self.behind: tuple[tuple[str, Value], ...] = ()
-        self.root = self._made(None, 0, Entry("field", "", Value(OBJECT, EMPTY), 0))
+        self.root = self._made(None, 0, FieldEntry("field", "", Value(OBJECT, EMPTY), 0))
         self.root.children = []
 
     # --- content
@@ -60,7 +60,7 @@ class FieldModel(CellModel):
         """The names at the top that are taken by the layout."""
         return frozenset(name for name, _ in (*self.before, *self.behind))
 
-    def set_content(self, content: bytes, changes: Changes | None) -> None:
+    def set_content(self, content: bytes, changes: EditChanges | None) -> None:
         """Show another content and what it changed; rows that stay keep their place, selection and what is open."""
         was = self.changes
         afresh = changes is None or was is None or changes.base is not was.base or bool(changes.gone or was.gone)
@@ -76,23 +76,23 @@ class FieldModel(CellModel):
             last = self.index(len(self.root.children) - 1, len(self.headers) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
 
-    def _made(self, parent: Node | None, row: int, entry: Entry) -> Node:
-        node = Node(
+    def _made(self, parent: FieldNode | None, row: int, entry: FieldEntry) -> FieldNode:
+        node = FieldNode(
             next(self._keys), parent, row, entry.kind, entry.name, entry.value, entry.position, entry.end, entry.lost
         )
         self._nodes[node.key] = node
         return node
 
-    def _inside(self, node: Node) -> list[Entry]:
+    def _inside(self, node: FieldNode) -> list[FieldEntry]:
         """What the rows below a node stand for; at the top what is locked stands around them."""
         made = node.inside()
         if node is self.root:
-            before = [Entry("locked", name, value, -1) for name, value in self.before]
-            behind = [Entry("locked", name, value, -1) for name, value in self.behind]
+            before = [FieldEntry("locked", name, value, -1) for name, value in self.before]
+            behind = [FieldEntry("locked", name, value, -1) for name, value in self.behind]
             made = [*before, *made, *behind]
         return made
 
-    def _fit(self, node: Node, value: Value, always: bool = False) -> None:
+    def _fit(self, node: FieldNode, value: Value, always: bool = False) -> None:
         """Make a node's rows those of a value, with as few comings and goings as there are."""
         if node.value == value and not always:
             return
@@ -118,13 +118,13 @@ class FieldModel(CellModel):
             child.position, child.lost = entry.position, entry.lost
             self._fit(child, entry.value, always)
 
-    def _close(self, node: Node) -> None:
+    def _close(self, node: FieldNode) -> None:
         """Forget the rows below a node; they are made again when it is opened."""
         if node.children:
             self._take_rows(node, 0, len(node.children))
         node.children, node.walk, node.ghosts = None, None, {}
 
-    def _take_rows(self, node: Node, first: int, end: int) -> None:
+    def _take_rows(self, node: FieldNode, first: int, end: int) -> None:
         assert node.children is not None
         self.beginRemoveRows(self._index(node), first, end - 1)
         for child in node.children[first:end]:
@@ -133,45 +133,45 @@ class FieldModel(CellModel):
         self._number(node, first)
         self.endRemoveRows()
 
-    def _put_rows(self, node: Node, first: int, entries: Sequence[Entry]) -> None:
+    def _put_rows(self, node: FieldNode, first: int, entries: Sequence[FieldEntry]) -> None:
         assert node.children is not None
         self.beginInsertRows(self._index(node), first, first + len(entries) - 1)
         node.children[first:first] = [self._made(node, first + i, entry) for i, entry in enumerate(entries)]
         self._number(node, first)
         self.endInsertRows()
 
-    def _number(self, node: Node, first: int) -> None:
+    def _number(self, node: FieldNode, first: int) -> None:
         for i in range(first, len(node.children or ())):
             assert node.children is not None
             node.children[i].row = i
 
-    def _forget(self, node: Node) -> None:
+    def _forget(self, node: FieldNode) -> None:
         self._nodes.pop(node.key, None)
         for child in node.children or ():
             self._forget(child)
 
     # --- where things are
 
-    def node(self, index: Index) -> Node | None:
+    def node(self, index: Index) -> FieldNode | None:
         """The node of a row; None for no row."""
         return self._nodes.get(index.internalId()) if index.isValid() else None
 
-    def path(self, node: Node) -> Path:
+    def path(self, node: FieldNode) -> Path:
         """Its names from the top."""
         steps: list[str | int] = []
-        here: Node | None = node
+        here: FieldNode | None = node
         while here is not None and here is not self.root:
             if here.kind != "group":
                 steps.append(here.name)
             here = here.parent
         return tuple(reversed(steps))
 
-    def spot(self, node: Node) -> Spot | None:
+    def spot(self, node: FieldNode) -> Spot | None:
         """Its positions from the top of the content; None for what is no field of it."""
         if node.kind != "field":
             return None
         steps: list[int] = []
-        here: Node | None = node
+        here: FieldNode | None = node
         while here is not None and here is not self.root:
             if here.kind == "field":
                 steps.append(here.position)
@@ -180,7 +180,7 @@ class FieldModel(CellModel):
             here = here.parent
         return tuple(reversed(steps))
 
-    def change_of(self, node: Node) -> Change | None:
+    def change_of(self, node: FieldNode) -> Change | None:
         """What was changed about this very field."""
         if node.lost is not None or self.changes is None or node.kind != "field":
             return node.lost
@@ -201,14 +201,14 @@ class FieldModel(CellModel):
             node = next((child for child in named if child.kind != "ghost"), named[0])
         return self._index(node, column)
 
-    def index_of(self, node: Node, column: int = VALUE) -> QModelIndex:
+    def index_of(self, node: FieldNode, column: int = VALUE) -> QModelIndex:
         """The index of a node that still has a row."""
         return self._index(node, column) if node.key in self._nodes else QModelIndex()
 
-    def _index(self, node: Node, column: int = 0) -> QModelIndex:
+    def _index(self, node: FieldNode, column: int = 0) -> QModelIndex:
         return QModelIndex() if node is self.root else self.createIndex(node.row, column, node.key)
 
-    def open(self, node: Node) -> None:
+    def open(self, node: FieldNode) -> None:
         """Make the rows below a node."""
         if node.children is None:
             if node.kind != "group":
@@ -232,7 +232,7 @@ class FieldModel(CellModel):
             node.load_anyway = True
             self._redraw(node)
 
-    def _redraw(self, node: Node) -> None:
+    def _redraw(self, node: FieldNode) -> None:
         node.cells.clear()
         self.dataChanged.emit(self._index(node), self._index(node, len(self.headers) - 1))
 
@@ -280,7 +280,7 @@ class FieldModel(CellModel):
             made |= Qt.ItemFlag.ItemNeverHasChildren
         return made | Qt.ItemFlag.ItemIsEditable if self.can_edit(node, index.column()) else made
 
-    def can_edit(self, node: Node, column: int) -> bool:
+    def can_edit(self, node: FieldNode, column: int) -> bool:
         """Whether a cell can be typed into."""
         if node.kind != "field":
             return False
@@ -288,7 +288,7 @@ class FieldModel(CellModel):
             return isinstance(node.name, str)
         return column == VALUE and (node.load_anyway or not _is_huge(node.value))
 
-    def can_retype(self, node: Node) -> bool:
+    def can_retype(self, node: FieldNode) -> bool:
         """Whether a row's type can be chosen."""
         return self.can_edit(node, VALUE)
 
@@ -303,7 +303,7 @@ class FieldModel(CellModel):
             made = node.cells[index.column()] = self.drawn(node, index.column())
         return made
 
-    def drawn(self, node: Node, column: int) -> Cell:
+    def drawn(self, node: FieldNode, column: int) -> Cell:
         """Work out one cell; the result is kept until the row changes."""
         if node.kind == "group":
             return self._group(node, column)
@@ -322,7 +322,7 @@ class FieldModel(CellModel):
             return self._type(node, change)
         return self._action(node, change)
 
-    def _group(self, node: Node, column: int) -> Cell:
+    def _group(self, node: FieldNode, column: int) -> Cell:
         """A part of a long container: from which field to which."""
         walk, is_array = node.walked(), node.value.type == ARRAY
         if column == FIELD:
@@ -338,7 +338,7 @@ class FieldModel(CellModel):
             )
         return Cell()
 
-    def _changed_inside(self, node: Node) -> int:
+    def _changed_inside(self, node: FieldNode) -> int:
         """How many changes a closed group hides."""
         if self.changes is None or node.is_open or node.parent is None:
             return 0
@@ -347,17 +347,17 @@ class FieldModel(CellModel):
         places = (node.parent.position_of(step) for step in steps)
         return sum(node.position <= place < node.end for place in places)
 
-    def _symbol(self, node: Node, change: Change | None) -> Cell:
+    def _symbol(self, node: FieldNode, change: Change | None) -> Cell:
         if change is not None:
             return Cell(change=change.op, indent=4, accessible=symbols.CHANGES[change.op][3])
         return Cell()
 
-    def _field(self, node: Node, change: Change | None) -> Cell:
+    def _field(self, node: FieldNode, change: Change | None) -> Cell:
         name = f"[{node.name}]" if isinstance(node.name, int) else text.name_text(node.name)
         token = "text" if node.kind == "field" else "text2"
         return mono(name, token, accessible=self._words(node, change))
 
-    def _words(self, node: Node, change: Change | None) -> str:
+    def _words(self, node: FieldNode, change: Change | None) -> str:
         """The whole row for a screen reader."""
         words = [text.path_text(self.path(node)) or "document", _seen(node, self.zone)[0], node.value.kind]
         if node.kind == "locked":
@@ -366,7 +366,7 @@ class FieldModel(CellModel):
             words.append(symbols.CHANGES[change.op][3])
         return ", ".join(words)
 
-    def _value(self, node: Node, change: Change | None) -> Cell:
+    def _value(self, node: FieldNode, change: Change | None) -> Cell:
         shown, length = _seen(node, self.zone)
         badges: tuple[Badge, ...] = (Badge(size(length)),) if length else ()
         token = "text2" if node.value.is_container or node.kind != "field" else "text"
@@ -382,14 +382,14 @@ class FieldModel(CellModel):
                 spans = marked(node.value, change.old, self.zone, strong, token)
         return replace(mono("", token, badges=badges, ground=ground), spans=spans)
 
-    def _below(self, node: Node) -> tuple[Badge, ...]:
+    def _below(self, node: FieldNode) -> tuple[Badge, ...]:
         """A closed container says that something inside it was changed."""
         if self.changes is None or node.is_open or not node.value.is_container or node.kind != "field":
             return ()
         number = self.changes.inside.get(self.path(node), 0)
         return (Badge(f"{many(number, 'change')} inside", "chg", "chgT", "replace"),) if number else ()
 
-    def _type(self, node: Node, change: Change | None) -> Cell:
+    def _type(self, node: FieldNode, change: Change | None) -> Cell:
         caret = self.can_retype(node) and not node.value.is_container
         if change is None:
             return plain(node.value.kind, "text2", size=12, caret=caret)
@@ -404,7 +404,7 @@ class FieldModel(CellModel):
             weight=600 if retyped else 400,
         )
 
-    def _action(self, node: Node, change: Change | None) -> Cell:
+    def _action(self, node: FieldNode, change: Change | None) -> Cell:
         if node.kind == "locked":
             return Cell(icon="lock-simple", tip="The layout keeps this field for itself", accessible="locked")
         if not node.load_anyway and _is_huge(node.value):
@@ -418,7 +418,7 @@ def _is_huge(value: Value) -> bool:
     return value.type in (STRING, BINARY, CODE, SYMBOL) and len(value.data) > HUGE
 
 
-def _seen(node: Node, zone: str) -> tuple[str, int]:
+def _seen(node: FieldNode, zone: str) -> tuple[str, int]:
     """A value on one line, and its length in bytes where that is said beside it, else 0."""
     value = node.value
     if value.is_container:

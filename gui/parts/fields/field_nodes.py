@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gui.parts.fields.edit_changes import Change, Changes
+from gui.parts.fields.edit_changes import Change, EditChanges
 from gui.style.cells import Cell
 from model.values.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
 
 MOST = 1000
 
 
-class Entry(NamedTuple):
+class FieldEntry(NamedTuple):
     """What a row stands for, before there is a row."""
 
     kind: str
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(eq=False)
-class Node:
+class FieldNode:
     """One row.
 
     ``kind``: ``field``; ``ghost``, removed and still shown; ``locked``, the layout keeps it for itself; ``group``, the
@@ -37,7 +37,7 @@ class Node:
     """
 
     key: int
-    parent: Node | None
+    parent: FieldNode | None
     row: int
     kind: str
     name: str | int
@@ -45,7 +45,7 @@ class Node:
     position: int  # among the content's fields; meaningless for ghosts and what is locked
     end: int = 0
     lost: Change | None = None  # a ghost's change
-    children: list[Node] | None = None  # None: not opened yet
+    children: list[FieldNode] | None = None  # None: not opened yet
     is_open: bool = False
     load_anyway: bool = False
     cells: dict[int, Cell] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Node:
         return self.value.is_container and (len(self.value.data) > len(EMPTY) or bool(self.ghosts))
 
     @property
-    def container(self) -> Node:
+    def container(self) -> FieldNode:
         """The node of the container itself; a group is a part of one."""
         return self.parent if self.kind == "group" and self.parent is not None else self
 
@@ -74,7 +74,7 @@ class Node:
             holder.walk = list(elements(holder.value.data)) if holder.value.is_container else []
         return holder.walk
 
-    def look(self, path: Path, changes: Changes | None) -> None:
+    def look(self, path: Path, changes: EditChanges | None) -> None:
         """Forget what was known of the inside, and find out which of its fields were removed."""
         self.walk = None
         self.ghosts = {}
@@ -83,30 +83,30 @@ class Node:
             names = range(len(self.walked())) if is_array else [name_of(found[0]) for found in self.walked()]
             self.ghosts = changes.ghosts(path, names)
 
-    def inside(self) -> list[Entry]:
+    def inside(self) -> list[FieldEntry]:
         """What the rows below this one stand for."""
         total = len(self.walked())
         if self.is_long:
             ranges = [(at, min(at + MOST, total)) for at in range(0, total, MOST)]
-            return [Entry("group", start, self.value, start, end) for start, end in ranges]
+            return [FieldEntry("group", start, self.value, start, end) for start, end in ranges]
         return self._part(self.position, self.end) if self.kind == "group" else self._part(0, total)
 
-    def _part(self, start: int, end: int) -> list[Entry]:
+    def _part(self, start: int, end: int) -> list[FieldEntry]:
         holder = self.container
         data, is_array = holder.value.data, holder.value.type == ARRAY
         walk, kind = self.walked(), holder.kind
-        made: list[Entry] = []
+        made: list[FieldEntry] = []
         for at in range(start, end):
             made += self._lost(at)
             name, type_, a, b = walk[at]
-            made.append(Entry(kind, at if is_array else name_of(name), Value(type_, data[a:b]), at))
+            made.append(FieldEntry(kind, at if is_array else name_of(name), Value(type_, data[a:b]), at))
         if end == len(walk):
             made += self._lost(end)
         return made
 
-    def _lost(self, at: int) -> list[Entry]:
+    def _lost(self, at: int) -> list[FieldEntry]:
         gone = self.container.ghosts.get(at, ())
-        return [Entry("ghost", c.path[-1], c.old, -1, 0, c) for c in gone if c.old is not None]
+        return [FieldEntry("ghost", c.path[-1], c.old, -1, 0, c) for c in gone if c.old is not None]
 
     def position_of(self, step: str | int) -> int:
         """Where a field is inside; for one that is not there, where it would be; -1 for a step of the other sort."""
@@ -121,17 +121,17 @@ class Node:
         return next((at for at, lost in self.ghosts.items() if any(c.path[-1] == step for c in lost)), -1)
 
 
-def same_name(node: Node, entry: Entry) -> bool:
+def same_name(node: FieldNode, entry: FieldEntry) -> bool:
     """Whether a row stands for the same field."""
     return node.kind == entry.kind and node.name == entry.name
 
 
-def same_value(node: Node, entry: Entry) -> bool:
+def same_value(node: FieldNode, entry: FieldEntry) -> bool:
     """Whether a row stands for an equal element."""
     return node.kind == entry.kind and node.value == entry.value
 
 
-def kept(old: Sequence[Node], new: Sequence[Entry], by_value: bool) -> tuple[int, int]:
+def kept(old: Sequence[FieldNode], new: Sequence[FieldEntry], by_value: bool) -> tuple[int, int]:
     """How many rows at the beginning and at the end stay what they are."""
     same = same_value if by_value else same_name
     shorter = min(len(old), len(new))

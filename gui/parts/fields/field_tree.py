@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStyleOptionVi
 
 from gui.parts.fields.cell_editor import CellEditor, Typing
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
-from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_values import converted
 from gui.style import icons, theme
 from gui.style.cells import CellDelegate, CellTree, Index, plain
@@ -112,7 +112,7 @@ class FieldTree(CellTree):
         self.editor.changed.connect(self.typing_changed)
         self.editor.stepped.connect(self._step)
         self._menu: QMenu | None = None
-        self._menu_node: Node | None = None
+        self._menu_node: FieldNode | None = None
         self.setItemDelegate(FieldDelegate(self))
         self.setModel(model)
         self.setTreePosition(FIELD)
@@ -258,7 +258,7 @@ class FieldTree(CellTree):
         if self._menu_node is not None:
             self.retype(self._menu_node, action.text())
 
-    def retype(self, node: Node, kind: str) -> None:
+    def retype(self, node: FieldNode, kind: str) -> None:
         """Give a value another type: at once where that is exact, else by asking for the value."""
         here = self.editor.typing
         if here is not None and here.node is node and here.column == VALUE:
@@ -271,7 +271,7 @@ class FieldTree(CellTree):
             except Refused as refusal:
                 self._ask(node, kind, str(refusal))
 
-    def _ask(self, node: Node, kind: str, wrong: str) -> None:
+    def _ask(self, node: FieldNode, kind: str, wrong: str) -> None:
         value, zone = node.value, self.fields.zone
         start = text.editable(value, zone)
         if value.type in (NULL, UNDEFINED):
@@ -289,7 +289,7 @@ class FieldTree(CellTree):
         if node is None or not self._command(event, index, node):
             super().keyPressEvent(event)
 
-    def _command(self, event: QKeyEvent, index: QModelIndex, node: Node) -> bool:
+    def _command(self, event: QKeyEvent, index: QModelIndex, node: FieldNode) -> bool:
         key, held = event.key(), event.modifiers()
         alt = bool(held & Qt.KeyboardModifier.AltModifier)
         if key == Qt.Key.Key_F2:
@@ -317,7 +317,7 @@ class FieldTree(CellTree):
             self.key_asked.emit(node, what)
         return True
 
-    def _enter(self, index: QModelIndex, node: Node) -> None:
+    def _enter(self, index: QModelIndex, node: FieldNode) -> None:
         if index.column() == TYPE:
             self.choose_kind(index)
         elif index.column() == ACTION:
@@ -330,7 +330,7 @@ class FieldTree(CellTree):
         else:
             self.edit_cell(index.siblingAtColumn(VALUE))
 
-    def _act(self, node: Node) -> None:
+    def _act(self, node: FieldNode) -> None:
         cell = self.fields.drawn(node, ACTION)
         if not self.has_actions:
             return

@@ -9,7 +9,7 @@ from itertools import accumulate
 Range = tuple[int, int]
 
 
-class _Side:
+class _MarkedText:
     def __init__(self, marks: Sequence[Range]) -> None:
         self.starts = [start for start, _ in marks]
         self.ends = [end for _, end in marks]
@@ -27,11 +27,11 @@ class _Side:
         return rank + self.gone[bisect_left(self.shared, rank)]
 
 
-class Alignment:
+class TextAlignment:
     """Two texts that are equal but for their marked ranges. ``stops`` are the places of the differences in both."""
 
     def __init__(self, left: Sequence[Range] = (), right: Sequence[Range] = ()) -> None:
-        self._sides = (_Side(left), _Side(right))
+        self._sides = (_MarkedText(left), _MarkedText(right))
         ranks = sorted({*self._sides[0].shared, *self._sides[1].shared})
         self.stops: tuple[tuple[int, int], ...] = tuple(
             (self._sides[0].place(rank), self._sides[1].place(rank)) for rank in ranks
@@ -43,4 +43,4 @@ class Alignment:
         return there.place(here.rank(place))
 
 
-__all__ = ["Alignment"]
+__all__ = ["TextAlignment"]

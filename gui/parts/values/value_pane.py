@@ -32,8 +32,8 @@ from PySide6.QtWidgets import (
 
 from gui import copying, tasks
 from gui.parts.values import value_text
-from gui.parts.values.text_alignment import Alignment
-from gui.parts.values.value_text import Reading
+from gui.parts.values.text_alignment import TextAlignment
+from gui.parts.values.value_text import ValueText
 from gui.style import boxes, icons, preferences, states, theme, wording
 from model.values.canonical import Value
 
@@ -265,7 +265,7 @@ class _Side(QWidget):
         whole.addLayout(head)
         whole.addWidget(pages, 1)
 
-    def put(self, name: str, value: Value | None, reading: Reading | None, strong: str) -> None:
+    def put(self, name: str, value: Value | None, reading: ValueText | None, strong: str) -> None:
         """Show a value that has been read; without one, that it is absent."""
         self.value = value
         self.as_hex.setVisible(reading is not None and reading.picture is not None)
@@ -336,7 +336,7 @@ class ValuePane(QWidget):
             part.hide()
         head.addSpacing(theme.px(8))
         head.addWidget(close)
-        self._alignment, self._at = Alignment(), 0
+        self._alignment, self._at = TextAlignment(), 0
         self._stops: tuple[tuple[int, int], ...] = ()
         self._leading = False
         self.left, self.right = self._both = _Side(), _Side()
@@ -380,7 +380,7 @@ class ValuePane(QWidget):
         self._asked = (title, a, b)
         zone, pair = preferences.zone(), not self.right.isHidden()
 
-        def work(progress: tasks.Progress) -> tuple[Reading | None, Reading | None]:
+        def work(progress: tasks.Progress) -> tuple[ValueText | None, ValueText | None]:
             if pair:
                 return value_text.read_pair(a, b, zone, whole)
             return (value_text.read(a, zone, whole) if a is not None else None), None
@@ -390,7 +390,7 @@ class ValuePane(QWidget):
     def _whole(self) -> None:
         self._show(*self._asked, True)
 
-    def _put(self, readings: tuple[Reading | None, Reading | None]) -> None:
+    def _put(self, readings: tuple[ValueText | None, ValueText | None]) -> None:
         # Title and values change together: what is read, and copied, is never under the name of another field.
         title, *values = self._asked
         self._title.setText(title)
@@ -408,7 +408,7 @@ class ValuePane(QWidget):
 
     def _align(self) -> None:
         """Find out which places belong together; of a long text once more when all of it is there."""
-        self._alignment = Alignment(self.left.text.marks, self.right.text.marks)
+        self._alignment = TextAlignment(self.left.text.marks, self.right.text.marks)
         lines: dict[tuple[int, ...], tuple[int, int]] = {}  # what differs in one line is one step
         for stop in self._alignment.stops:
             lines.setdefault(tuple(side.text.line_of(at) for side, at in zip(self._both, stop, strict=True)), stop)

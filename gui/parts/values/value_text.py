@@ -38,7 +38,7 @@ _NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMA
 
 
 @dataclass(frozen=True)
-class Reading:
+class ValueText:
     """One value to read. ``marks`` are (from, to) in ``text``; ``large`` means that only the size is there.
 
     ``broken`` values are no BSON; their ``note`` says why.
@@ -78,7 +78,7 @@ def copied(value: Value) -> str:
 
 def read_pair(
     a: Value | None, b: Value | None, zone: str, whole: bool = False
-) -> tuple[Reading | None, Reading | None]:
+) -> tuple[ValueText | None, ValueText | None]:
     """Both values to read, with what differs between them marked."""
     left, right = (None if v is None else read(v, zone, whole, 8) for v in (a, b))
     if a is None or b is None or left is None or right is None:
@@ -93,21 +93,21 @@ def read_pair(
     return replace(left, marks=_shifted(left.text, before)), replace(right, marks=_shifted(right.text, after))
 
 
-def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> Reading:
+def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> ValueText:
     """One value to read; above 1 MB only its size, unless ``whole``."""
     note = note_of(value)
     if len(value.data) > LARGE and not whole:
-        return Reading("", note, large=True)
+        return ValueText("", note, large=True)
     if value.type == canonical.BINARY:
         data = content_bytes(value)
         words = hex_lines(data[:HEX_MOST], columns)
         if len(data) > HEX_MOST:
             words += f"\n… {wording.size(len(data) - HEX_MOST)} more; copy gives everything"
-        return Reading(words, note, picture=picture_of(data))
+        return ValueText(words, note, picture=picture_of(data))
     try:
-        return Reading(_broken(_words(value, zone)), note)
+        return ValueText(_broken(_words(value, zone)), note)
     except Refused as error:  # bytes that are no BSON, deep inside
-        return Reading("", f"{note}: {error}", broken=True)
+        return ValueText("", f"{note}: {error}", broken=True)
 
 
 def _words(value: Value, zone: str) -> str:

@@ -16,7 +16,7 @@ from model.text.row_file import ENDINGS, Written
 KINDS = ("Lines of Extended JSON (*.jsonl)", "BSON, as mongodump writes it (*.bson)")
 
 
-class Exporter(QObject):
+class ListExport(QObject):
     """Exports for one page."""
 
     def __init__(self, session: Session, ns: str, page: QWidget) -> None:

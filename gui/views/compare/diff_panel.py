@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
-from gui.parts.differences.diff_copies import Copies
+from gui.parts.differences.diff_copies import DiffCopies
 from gui.parts.differences.diff_grouping import Plan, plan
 from gui.parts.differences.diff_model import FIELD, DiffModel
-from gui.parts.differences.diff_node import Node
+from gui.parts.differences.diff_node import DiffNode
 from gui.parts.differences.diff_table import DiffTable
 from gui.parts.values.value_pane import ValuePane
 from gui.parts.versions_model import name_of
@@ -27,7 +27,7 @@ from gui.style import boxes, preferences, states, symbols, wording
 from gui.views.compare import ignored_paths
 from gui.views.compare.diff_tools import DiffTools
 from gui.views.compare.hidden_sheet import HiddenSheet
-from gui.views.compare.ignored_paths import Ignored, Pattern
+from gui.views.compare.ignored_paths import IgnoredPaths, Pattern
 from gui.views.compare.version_box import VersionChoices
 from model import text
 from model.diff import Add, Diff, Move, Operation, Remove
@@ -64,7 +64,7 @@ class DiffPanel(QWidget):
         self._rows_of: Comparison | None = None
         self._plan: Plan | None = None
         self.ignored = ignored_paths.kept(session.source, ns)
-        self.copies = Copies(self, self._copied)
+        self.copies = DiffCopies(self, self._copied)
         self.model = DiffModel(self)
         self.choices = VersionChoices(self)
         boxes.ground(self, "surface")
@@ -366,7 +366,7 @@ class DiffPanel(QWidget):
         if node is not None and not node.has_kids and self.value.isHidden():
             self.toggle_value()
 
-    def _here(self) -> Node | None:
+    def _here(self) -> DiffNode | None:
         node = self.model.node(self.table.currentIndex())
         if node is None and self.model.current >= 0:
             node = self.model.node(self.model.go(self.model.current))
@@ -388,7 +388,7 @@ class DiffPanel(QWidget):
         if node is not None and node.kind not in ("fold", "broken"):
             self.menu(node).popup(where)
 
-    def menu(self, node: Node) -> QMenu:
+    def menu(self, node: DiffNode) -> QMenu:
         """What can be done with a row."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -455,9 +455,9 @@ class DiffPanel(QWidget):
         """Hide a pattern no longer, or None: nothing."""
         # What is kept, and not what this panel knows of it: another tab may have hidden more meanwhile.
         kept = ignored_paths.kept(self._session.source, self._ns)
-        self._ignore(Ignored() if pattern is None else kept.without(pattern))
+        self._ignore(IgnoredPaths() if pattern is None else kept.without(pattern))
 
-    def _ignore(self, ignored: Ignored) -> None:
+    def _ignore(self, ignored: IgnoredPaths) -> None:
         ignored_paths.keep(self._session.source, self._ns, ignored)
         self.ignored = ignored
         self._say()
@@ -480,13 +480,13 @@ class DiffPanel(QWidget):
                 self._show_rows()
 
 
-def planned(comparison: Comparison, progress: tasks.Progress, ignored: Ignored) -> Plan:
+def planned(comparison: Comparison, progress: tasks.Progress, ignored: IgnoredPaths) -> Plan:
     """A comparison made ready to be shown; for a task."""
     a, b = comparison.a.content or b"", comparison.b.content or b""
     return plan(a, b, comparison.diff, progress, ignored.hides if ignored else None)
 
 
-def restorable(node: Node, onto_b: bool = True) -> Path:
+def restorable(node: DiffNode, onto_b: bool = True) -> Path:
     """The path to restore for a row; () is everything. ``onto_b``: it is restored onto B, not onto a later version.
 
     Positions mean nothing in a version whose elements have moved since, so such arrays are restored as a whole.

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout
 from gui.style import theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
-from gui.views.compare.ignored_paths import Ignored, Pattern, pattern_text
+from gui.views.compare.ignored_paths import IgnoredPaths, Pattern, pattern_text
 
 
 class HiddenSheet(Sheet):
@@ -18,7 +18,7 @@ class HiddenSheet(Sheet):
 
     shown = Signal(object)
 
-    def __init__(self, parent: QWidget, ns: str, ignored: Ignored, counted: list[int]) -> None:
+    def __init__(self, parent: QWidget, ns: str, ignored: IgnoredPaths, counted: list[int]) -> None:
         super().__init__(parent, 520)
         self.setAccessibleName("Hidden fields")
         self.rows: dict[Pattern, QWidget] = {}

@@ -32,7 +32,7 @@ def pattern_text(pattern: Pattern) -> str:
 
 
 @dataclass(frozen=True)
-class Ignored:
+class IgnoredPaths:
     """The patterns of one collection, in the order in which they were added."""
 
     patterns: tuple[Pattern, ...] = ()
@@ -52,14 +52,14 @@ class Ignored:
         """How many operations each pattern hides."""
         return [sum(_covers(pattern, op.path) for op in operations) for pattern in self.patterns]
 
-    def with_path(self, path: Path) -> Ignored:
+    def with_path(self, path: Path) -> IgnoredPaths:
         """One path more; the whole document cannot be hidden."""
         made = pattern_of(path)
-        return self if not made or made in self.patterns else Ignored((*self.patterns, made))
+        return self if not made or made in self.patterns else IgnoredPaths((*self.patterns, made))
 
-    def without(self, pattern: Pattern) -> Ignored:
+    def without(self, pattern: Pattern) -> IgnoredPaths:
         """One pattern less."""
-        return Ignored(tuple(one for one in self.patterns if one != pattern))
+        return IgnoredPaths(tuple(one for one in self.patterns if one != pattern))
 
 
 def _covers(pattern: Pattern, path: Path) -> bool:
@@ -70,17 +70,17 @@ def _covers(pattern: Pattern, path: Path) -> bool:
     )
 
 
-def kept(source: str, ns: str) -> Ignored:
+def kept(source: str, ns: str) -> IgnoredPaths:
     """What is hidden in a collection."""
     found = preferences.remembered(_key(source, ns), [])
     patterns = []
     for one in found if isinstance(found, list) else []:
         if isinstance(one, list) and one and all(step is None or isinstance(step, str) for step in one):
             patterns.append(tuple(one))
-    return Ignored(tuple(patterns))
+    return IgnoredPaths(tuple(patterns))
 
 
-def keep(source: str, ns: str, ignored: Ignored) -> None:
+def keep(source: str, ns: str, ignored: IgnoredPaths) -> None:
     """Remember what is hidden in a collection."""
     preferences.remember(_key(source, ns), [list(pattern) for pattern in ignored.patterns])
 

@@ -70,7 +70,7 @@ class VersionChoices(QAbstractListModel):
         return Cell(spans=spans, mono=True, size=12, badges=tuple(notes))
 
 
-class _Delegate(CellDelegate):
+class _VersionDelegate(CellDelegate):
     """A row of the drop-down, on the selection's colour where it is pointed at."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -92,7 +92,7 @@ class _Popup(QListView):
         self.setUniformItemSizes(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMouseTracking(True)
-        self.setItemDelegate(_Delegate(self, ROW))
+        self.setItemDelegate(_VersionDelegate(self, ROW))
         self.setAccessibleName(owner.accessibleName())
         self._choices = choices
         self.setModel(choices)

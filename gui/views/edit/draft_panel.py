@@ -6,9 +6,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
-from gui.parts.fields.edit_changes import Change, Changes, path_text
+from gui.parts.fields.edit_changes import Change, EditChanges, path_text
 from gui.parts.fields.edit_steps import Edit, Spot
-from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_nodes import FieldNode
 from gui.views.edit.editor_view import EditorView
 from model.values import canonical
 
@@ -25,7 +25,7 @@ class DraftPanel(EditorView):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._edit = Edit(canonical.EMPTY)
         super().__init__(lambda: self._edit, parent)
-        self._changes: Changes | None = None
+        self._changes: EditChanges | None = None
         self._writable = False
         self.menus.edited.connect(self._spot_edited)
         self.menus.told.connect(self.tell)
@@ -87,20 +87,20 @@ class DraftPanel(EditorView):
         """Bring every part in line with the draft."""
         base, content = self._edit.base, self._edit.content
         if len(content) + len(base) <= 2 * LARGE or base == content:
-            self._show_changes(Changes(base, content))
+            self._show_changes(EditChanges(base, content))
             return
         # The fields are right at once; their marks follow.
         known = self._changes if self._changes is not None and self._changes.base is base else None
         self.model.set_content(content, known)
         tasks.run(
-            lambda _: Changes(base, content),
+            lambda _: EditChanges(base, content),
             done=self._show_changes,
             failed=self._not_compared,
             owner=self,
             key="changes",
         )
 
-    def _show_changes(self, changes: Changes) -> None:
+    def _show_changes(self, changes: EditChanges) -> None:
         self._changes = changes
         self.model.set_content(self._edit.content, changes)
         self.side.show_changes(changes)
@@ -117,7 +117,7 @@ class DraftPanel(EditorView):
         self.reveal(change.path)
         self.tree.setFocus()
 
-    def _show_whole(self, node: Node) -> None:
+    def _show_whole(self, node: FieldNode) -> None:
         self.whole_asked.emit(node.value, self.model.path(node))
 
     # --- JSON
@@ -183,7 +183,7 @@ class DraftPanel(EditorView):
         if step is not None:
             self._spot_edited(step.spot)
 
-    def _revert_node(self, node: Node) -> None:
+    def _revert_node(self, node: FieldNode) -> None:
         change = self.model.change_of(node)
         if change is not None:
             self.revert(change)

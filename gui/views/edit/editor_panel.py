@@ -12,7 +12,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
-from gui.parts.draft_saver import Keeper
+from gui.parts.draft_saver import DraftSaver
 from gui.parts.fields.edit_steps import Edit
 from gui.parts.fields.field_model import VALUE
 from gui.parts.saver import Saver
@@ -94,7 +94,7 @@ class EditorPanel(DraftPanel):
         self._saver.refused.connect(self._refused)
         self._saver.unknown.connect(self._unknown)
         self._saver.changed.connect(self._show_foot)
-        self._keeper = Keeper(session, ns, id, self)
+        self._keeper = DraftSaver(session, ns, id, self)
         self._keeper.kept.connect(self.foot.draft_kept)
         self._keeper.failed.connect(self._not_kept)
         self._preview = QTimer(self)

@@ -16,9 +16,9 @@ from gui.style import boxes, preferences, theme
 from gui.style.states import StateStack, hair
 from gui.views.edit.editor_parts import EditorFoot, EditorHead
 from gui.views.edit.field_actions import FieldActions
-from gui.views.edit.field_finder import Finder
+from gui.views.edit.field_finder import FieldFinder
 from gui.views.edit.json_view import JsonView
-from gui.views.edit.preview_pane import SidePane
+from gui.views.edit.preview_pane import PreviewPane
 from model.values.canonical import Path
 
 FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
@@ -41,7 +41,7 @@ class EditorView(QWidget):
         self.json = JsonView()
         self.head = EditorHead()
         self.foot = EditorFoot()
-        self.side = SidePane()
+        self.side = PreviewPane()
         self.notices = Notices()
         self._views = QStackedWidget()
         self._views.addWidget(self.tree)
@@ -62,7 +62,7 @@ class EditorView(QWidget):
         whole.addWidget(self.states, 1)
         self.setFocusProxy(self.tree)
         self._recall_columns()
-        self.finder = Finder(self.head.finder, lambda: (edit().content, self.zone), self.reveal, self)
+        self.finder = FieldFinder(self.head.finder, lambda: (edit().content, self.zone), self.reveal, self)
         self.head.finder.left.connect(self.tree.setFocus)
         self.head.unfold.clicked.connect(lambda: self.fold(False))
         self.side.fold_asked.connect(lambda: self.fold(True))

@@ -12,7 +12,7 @@ from gui import copying
 from gui.parts.fields import edit_steps
 from gui.parts.fields.edit_steps import Edit, Spot
 from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
-from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
 from gui.style.wording import many
 from model import text
@@ -47,12 +47,12 @@ class FieldActions(QObject):
         if self._edit().apply(content, title, spot, join):
             self.edited.emit(spot)
 
-    def _name(self, node: Node) -> str:
+    def _name(self, node: FieldNode) -> str:
         return text.path_text(self._model.path(node))
 
     # --- one field
 
-    def set_value(self, node: Node, value: Value) -> None:
+    def set_value(self, node: FieldNode, value: Value) -> None:
         """Another value, of the same type or another."""
         spot = self._model.spot(node)
         if spot is not None:
@@ -63,7 +63,7 @@ class FieldActions(QObject):
             )
             self._apply(edit_steps.replaced(self._edit().content, spot, value), title, spot, self._joined(node))
 
-    def rename(self, node: Node, name: str) -> None:
+    def rename(self, node: FieldNode, name: str) -> None:
         """Another name; the field keeps its place."""
         spot = self._model.spot(node)
         if spot is not None:
@@ -74,19 +74,19 @@ class FieldActions(QObject):
                 self._joined(node),
             )
 
-    def _joined(self, node: Node) -> str:
+    def _joined(self, node: FieldNode) -> str:
         # Naming a new field and giving it a value is one step with adding it.
         return f"add {self._added}" if self._model.spot(node) == self._new else ""
 
     _new: Spot | None = None
 
-    def remove(self, node: Node) -> None:
+    def remove(self, node: FieldNode) -> None:
         """Take a field or an element out."""
         spot = self._model.spot(node)
         if spot:
             self._apply(edit_steps.removed(self._edit().content, spot), f"remove {self._name(node)}", None)
 
-    def duplicate(self, node: Node) -> None:
+    def duplicate(self, node: FieldNode) -> None:
         """A second one behind it; a field's name gets a number."""
         spot = self._model.spot(node)
         if not spot:
@@ -96,7 +96,7 @@ class FieldActions(QObject):
         made = edit_steps.inserted(content, spot[:-1], spot[-1] + 1, name, node.value)
         self._apply(made, f"duplicate {self._name(node)}", (*spot[:-1], spot[-1] + 1))
 
-    def move(self, node: Node, by: int) -> None:
+    def move(self, node: FieldNode, by: int) -> None:
         """Up or down among its siblings."""
         spot = self._model.spot(node)
         if not spot:
@@ -109,7 +109,7 @@ class FieldActions(QObject):
 
     # --- adding
 
-    def add(self, node: Node | None = None, inside: bool = False) -> None:
+    def add(self, node: FieldNode | None = None, inside: bool = False) -> None:
         """A new field at the end of the document or of the container that ``node`` is in (or is, with ``inside``).
 
         An element is added behind ``node``. Its name, then its value, can be typed at once.
@@ -142,7 +142,7 @@ class FieldActions(QObject):
             return text.blank(items[min(at, len(items)) - 1].kind)
         return text.blank("String")
 
-    def _container(self, node: Node | None, inside: bool) -> Spot:
+    def _container(self, node: FieldNode | None, inside: bool) -> Spot:
         spot = self._model.spot(node.container) if node is not None else None
         if node is None or spot is None:
             return ()
@@ -152,7 +152,7 @@ class FieldActions(QObject):
 
     # --- copying, opening
 
-    def copy(self, node: Node, what: str = "value") -> None:
+    def copy(self, node: FieldNode, what: str = "value") -> None:
         """Put a value (as Extended JSON), a field or a path on the clipboard."""
         name, value = node.name, node.value
         if what == "path":
@@ -186,7 +186,7 @@ class FieldActions(QObject):
 
     # --- keys and menu
 
-    def _key(self, node: Node, what: str) -> None:
+    def _key(self, node: FieldNode, what: str) -> None:
         if what == "copy":
             self.copy(node)
         elif what == "revert":
@@ -201,12 +201,12 @@ class FieldActions(QObject):
             }
             act[what]()
 
-    def _menu(self, node: Node | None, point: QPoint) -> None:
+    def _menu(self, node: FieldNode | None, point: QPoint) -> None:
         menu = self.menu(node)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(point)
 
-    def menu(self, node: Node | None) -> QMenu:
+    def menu(self, node: FieldNode | None) -> QMenu:
         """The menu of a row, or of the empty space below the rows."""
         menu = QMenu(self._tree)
         menu.setAccessibleName("Field")

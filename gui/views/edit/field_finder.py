@@ -54,7 +54,7 @@ def _walk(content: bytes) -> Iterator[tuple[Path, Value]]:
             waiting += reversed(inner)
 
 
-class Finder(QObject):
+class FieldFinder(QObject):
     """What the find field does: it goes to the first hit while words are typed, then from hit to hit."""
 
     def __init__(

@@ -21,7 +21,7 @@ from model.values.canonical import Value
 
 
 @dataclass(frozen=True)
-class Line:
+class FormLine:
     """A line of the form: ``kind`` is ``value`` (Extended JSON or plain text), ``text`` or ``number``."""
 
     name: str
@@ -37,7 +37,7 @@ class OnceSheet(Sheet):
 
     agreed = Signal(object)
 
-    def __init__(self, parent: QWidget, title: str, about: str, lines: Sequence[Line], verb: str) -> None:
+    def __init__(self, parent: QWidget, title: str, about: str, lines: Sequence[FormLine], verb: str) -> None:
         super().__init__(parent, 520)
         self._lines = lines
         self.setAccessibleName(title)
@@ -99,7 +99,7 @@ class OnceSheet(Sheet):
         self.setFixedHeight(self.sizeHint().height())
 
 
-def _read(line: Line, typed: str) -> Value | str | int | None:
+def _read(line: FormLine, typed: str) -> Value | str | int | None:
     if not typed:
         return None
     if line.kind == "text":

@@ -36,7 +36,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying
-from gui.parts.fields.edit_changes import Change, Changes, around, path_text
+from gui.parts.fields.edit_changes import Change, EditChanges, around, path_text
 from gui.style import boxes, preferences, symbols, theme
 from gui.style.states import button, hair, tool, words
 from gui.style.wording import size
@@ -271,7 +271,7 @@ class CodeText(QTextEdit):
         self._fit()
 
 
-class SidePane(QWidget):
+class PreviewPane(QWidget):
     """The foldable pane at the editor's right."""
 
     revert_all_asked = Signal()
@@ -343,7 +343,7 @@ class SidePane(QWidget):
 
     # --- what it shows
 
-    def show_changes(self, changes: Changes | None) -> None:
+    def show_changes(self, changes: EditChanges | None) -> None:
         """List these changes."""
         every = changes.all if changes is not None else ()
         self.list.rows.show(every)

@@ -14,9 +14,9 @@ from gui.style.states import StateStack, button, tool, words
 from gui.views.history import map_painter
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.map_grid import MapView
-from gui.views.history.map_model import ORDERS, MapModel, Mark, Row
+from gui.views.history.map_model import ORDERS, MapMark, MapModel, MapRow
 from gui.views.history.map_painter import version_name
-from gui.views.history.map_parts import Legend, Said
+from gui.views.history.map_parts import MapLegend, Said
 from gui.views.history.map_words import happened, value_at, values
 from model.errors import Refused
 from model.history.chain import Chain
@@ -107,7 +107,7 @@ class ChangeMapPanel(ChainPanel):
         made = boxes.ground(QWidget(), "sunken")
         row = QHBoxLayout(made)
         row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
-        row.addWidget(Legend(), 1)
+        row.addWidget(MapLegend(), 1)
         self.fold = button("", self._toggle_fold, "small", "quiet")
         self.fold.setMinimumHeight(0)
         self.fold.hide()
@@ -187,7 +187,7 @@ class ChangeMapPanel(ChainPanel):
         """Offer to restore, or not, as the connection allows now."""
         self._say()
 
-    def _current(self) -> tuple[Row, int] | None:
+    def _current(self) -> tuple[MapRow, int] | None:
         here = self.grid.currentIndex()
         if not here.isValid() or here.row() >= len(self.model.rows):
             return None
@@ -209,7 +209,7 @@ class ChangeMapPanel(ChainPanel):
         if not self.values.isHidden():
             self._show_value()
 
-    def _say_buttons(self, row: Row, column: int, mark: Mark | None) -> None:
+    def _say_buttons(self, row: MapRow, column: int, mark: MapMark | None) -> None:
         pair = self._pair(column, mark)
         self.compare.setEnabled(pair is not None)
         if pair is not None:
@@ -220,7 +220,7 @@ class ChangeMapPanel(ChainPanel):
         self.restore.setEnabled(not why)
         self.restore.setToolTip(why)
 
-    def _pair(self, column: int, mark: Mark | None) -> tuple[int, int] | None:
+    def _pair(self, column: int, mark: MapMark | None) -> tuple[int, int] | None:
         """The version at the crosshair, or the first behind its gap, and the one before it."""
         column = mark.column if mark is not None else column
         before = self.model.before(column)
@@ -228,7 +228,7 @@ class ChangeMapPanel(ChainPanel):
             return None
         return before, column
 
-    def _why_not(self, row: Row, column: int) -> str:
+    def _why_not(self, row: MapRow, column: int) -> str:
         """Why the value at the crosshair cannot be restored; "" where it can."""
         if self._session.read_only:
             return f"{self._session.name} is open read-only"

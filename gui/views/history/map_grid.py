@@ -47,7 +47,7 @@ YEAR = 48  # the least width of the matrix: a year stands above two versions too
 NAMES = (96, 232)  # the least and the usual width of the names
 
 
-class Grid(QTableView):
+class MapGrid(QTableView):
     """The cells. ``opened`` asks to compare at the current cell, ``wanted_value`` to see its whole value."""
 
     opened = Signal()
@@ -246,12 +246,12 @@ class Grid(QTableView):
         painter.drawRoundedRect(box, theme.px(4), theme.px(4))
 
 
-class _Side(QWidget):
+class _GridSide(QWidget):
     """A strip beside the cells; scrolling and clicks go to them."""
 
     _vertical = False  # of the class too: Qt still sends events to a widget whose attributes are gone
 
-    def __init__(self, grid: Grid, draw: Callable[[QPainter, QWidget], None], vertical: bool) -> None:
+    def __init__(self, grid: MapGrid, draw: Callable[[QPainter, QWidget], None], vertical: bool) -> None:
         super().__init__()
         self._grid, self._draw, self._vertical = grid, draw, vertical
         grid.moved.connect(self.update)
@@ -297,12 +297,12 @@ class MapView(QWidget):
     def __init__(self, model: MapModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.model = model
-        self.grid = Grid(model)
-        self.corner = _Side(self.grid, self._draw_corner, False)
-        self.head = _Side(self.grid, self._draw_head, False)
-        self.names = _Side(self.grid, self._draw_names, True)
-        self.counts = _Side(self.grid, self._draw_counts, True)
-        self.counts_head = _Side(self.grid, self._draw_counts_head, False)
+        self.grid = MapGrid(model)
+        self.corner = _GridSide(self.grid, self._draw_corner, False)
+        self.head = _GridSide(self.grid, self._draw_head, False)
+        self.names = _GridSide(self.grid, self._draw_names, True)
+        self.counts = _GridSide(self.grid, self._draw_counts, True)
+        self.counts_head = _GridSide(self.grid, self._draw_counts_head, False)
         for still in (self.corner, self.counts_head):
             still.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.bar = QScrollBar(Qt.Orientation.Vertical)

@@ -14,7 +14,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
 from gui.style import wording
 from gui.style.cells import Index
-from model.history.chain import Chain, Change, Element, Seen, Track, key_parts, key_text
+from model.history.chain import Chain, FieldChange, SeenValue, Track, TrackedElement, key_parts, key_text
 from model.records import Version
 from model.values.canonical import OBJECT_ID
 
@@ -24,7 +24,7 @@ DID = {"set": "set", "add": "added", "remove": "removed", "retype": "given anoth
 
 
 @dataclass(frozen=True)
-class Mark:
+class MapMark:
     """A change in its cell. ``first`` is the leftmost column that it may have fallen into, itself where that is sure.
 
     ``force`` says that nothing has changed since.
@@ -32,7 +32,7 @@ class Mark:
 
     column: int
     first: int
-    change: Change
+    change: FieldChange
     force: bool
 
     @property
@@ -41,7 +41,7 @@ class Mark:
         return self.change.op
 
 
-class Row:
+class MapRow:
     """One field: its label, where it exists, and its changes by column."""
 
     def __init__(self, track: Track, count: int, oldest: int, newest: int) -> None:
@@ -53,7 +53,7 @@ class Row:
         """What leads to the field, muted, and its own name."""
         parts = key_parts(self.track.key)
         for at, step in enumerate(self.track.key):
-            if isinstance(step, Element) and step.id.type == OBJECT_ID:
+            if isinstance(step, TrackedElement) and step.id.type == OBJECT_ID:
                 parts[at] = f"[…{step.id.data.hex()[-6:]}]"
         own = parts[-1]
         lead = "".join(parts[:-1])
@@ -65,16 +65,16 @@ class Row:
         return key_text(self.track.key)
 
     @cached_property
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> tuple[MapMark, ...]:
         """The changes, oldest first."""
         made = []
         for at, change in enumerate(self.track.changes):
             column = self._count - 1 - change.age
-            made.append(Mark(column, column - change.gap, change, at == 0))
+            made.append(MapMark(column, column - change.gap, change, at == 0))
         return tuple(reversed(made))
 
     @cached_property
-    def by_column(self) -> dict[int, Mark]:
+    def by_column(self) -> dict[int, MapMark]:
         """Which change a column shows; a change over a gap shows in all of its columns."""
         return {column: mark for mark in self.marks for column in range(mark.first, mark.column + 1)}
 
@@ -108,7 +108,7 @@ class Row:
         """The column where it was last set, the oldest where it never was."""
         return self.marks[-1].column if self.marks else self._oldest
 
-    def seen(self, column: int) -> Seen | None:
+    def seen(self, column: int) -> SeenValue | None:
         """The value in force at a column; None where the field is not there."""
         after = [mark for mark in self.marks if mark.column <= column]
         if after:
@@ -117,7 +117,7 @@ class Row:
             return self.marks[0].change.before
         return self.track.now
 
-    def setter(self, column: int) -> Mark | None:
+    def setter(self, column: int) -> MapMark | None:
         """The change that made the value in force at a column."""
         found = [mark for mark in self.marks if mark.column <= column]
         return found[-1] if found else None
@@ -130,12 +130,12 @@ class MapModel(QAbstractTableModel):
         super().__init__(parent)
         self.chain = Chain((), (), 0, frozenset(), False)
         self.versions: list[Version] = []  # oldest first
-        self.rows: list[Row] = []
+        self.rows: list[MapRow] = []
         self.order, self.unfolded = "document", False
         self.folded = 0  # fields that change in every version
         self.most = 0
         self.revision = 0  # of what is drawn
-        self._changed: dict[int, list[Row]] | None = None  # the rows that a column changed, once asked for
+        self._changed: dict[int, list[MapRow]] | None = None  # the rows that a column changed, once asked for
 
     # --- filling
 
@@ -168,7 +168,7 @@ class MapModel(QAbstractTableModel):
         newest = count - 1 - self.chain.start
         shown = [track for track in self.chain.tracks if not track.identity]
         self.folded = sum(track.every_time for track in shown)
-        rows = [Row(track, count, oldest, newest) for track in shown if self.unfolded or not track.every_time]
+        rows = [MapRow(track, count, oldest, newest) for track in shown if self.unfolded or not track.every_time]
         if self.order == "last":
             rows.sort(key=lambda row: -row.last_column)
         elif self.order == "most":
@@ -224,7 +224,7 @@ class MapModel(QAbstractTableModel):
             return f"{said}; {wording.count(self.folded)} that {verbs[0]} in every version {verbs[1]} folded away."
         return f"{said}." if self.chain.complete else f"{said} so far."
 
-    def together(self, row: Row, column: int) -> list[str]:
+    def together(self, row: MapRow, column: int) -> list[str]:
         """The other fields shown that the same version changed."""
         if self._changed is None:
             self._changed = {}

@@ -14,7 +14,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from gui.style import preferences, theme, wording
-from gui.views.history.map_model import MapModel, Mark, Row
+from gui.views.history.map_model import MapMark, MapModel, MapRow
 
 ROW = 18
 HEAD = 119  # years, sizes, axis
@@ -79,7 +79,7 @@ def matrix(painter: QPainter, model: MapModel, sizes: Sizes, box: QRectF) -> Non
     painter.restore()
 
 
-def separated(above: Row, below: Row) -> bool:
+def separated(above: MapRow, below: MapRow) -> bool:
     """Whether a line stands between two rows: where another sub-document begins, or the last one ends."""
     a, b = above.track.key, below.track.key
     return len(a) > 1 or len(b) > 1 if a[:1] != b[:1] else False
@@ -111,7 +111,7 @@ def _row(
     painter: QPainter,
     model: MapModel,
     sizes: Sizes,
-    row: Row,
+    row: MapRow,
     y: float,
     first: int,
     last: int,
@@ -177,7 +177,7 @@ def side(sizes: Sizes) -> int:
     return min(theme.px(12), sizes.column - theme.px(3), sizes.row - theme.px(4))
 
 
-def _mark(painter: QPainter, sizes: Sizes, mark: Mark, y: float) -> None:
+def _mark(painter: QPainter, sizes: Sizes, mark: MapMark, y: float) -> None:
     if mark.first < mark.column:
         a, b = mark.first * sizes.column, (mark.column + 1) * sizes.column
         gap_bar(painter, QRectF(a + 2, round(y - theme.px(5.5)), b - a - 3, theme.px(11)), mark.op)

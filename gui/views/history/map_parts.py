@@ -21,7 +21,7 @@ LEGEND = (
 )
 
 
-class Legend(QWidget):
+class MapLegend(QWidget):
     """What the marks mean, as many as there is room for; a screen reader is told at each cell."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from gui.style import preferences, wording
 from gui.style.cells import Span
-from gui.views.history.map_model import DID, MapModel, Row, listed
+from gui.views.history.map_model import DID, MapModel, MapRow, listed
 from gui.views.history.map_painter import version_name
 from model import text
-from model.history.chain import Key, Seen, locate
+from model.history.chain import Key, SeenValue, locate
 from model.records import Version
 from model.values import canonical
 from model.values.canonical import Value
 
 
-def happened(model: MapModel, row: Row, column: int) -> Sequence[Span]:
+def happened(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
     """What a cell says: what happened to the field there, when and by whom."""
     mark = row.by_column.get(column)
     field, name = Span(row.name, weight=600), version_name(model, column)
@@ -61,7 +61,7 @@ def happened(model: MapModel, row: Row, column: int) -> Sequence[Span]:
     )
 
 
-def values(model: MapModel, row: Row, column: int) -> Sequence[Span]:
+def values(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
     """The values before and after, their type, and what else the same version changed."""
     mark = row.by_column.get(column)
     zone = preferences.zone()
@@ -86,7 +86,7 @@ def values(model: MapModel, row: Row, column: int) -> Sequence[Span]:
     return spans
 
 
-def shown(seen: Seen | None, zone: str) -> str:
+def shown(seen: SeenValue | None, zone: str) -> str:
     """A value in a line: itself, or how long it is."""
     if seen is None:
         return ""

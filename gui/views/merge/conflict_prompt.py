@@ -13,7 +13,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
 
-from gui.parts.fields.edit_changes import Change, Changes, around
+from gui.parts.fields.edit_changes import Change, EditChanges, around
 from gui.style import boxes, preferences, theme
 from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
 from gui.style.sheet import Sheet
@@ -50,8 +50,8 @@ def clashes(conflict: Conflict) -> list[Clash]:
     base = conflict.base.content
     if conflict.theirs is None or conflict.theirs.content is None or base is None:
         return []
-    theirs = Changes(base, conflict.theirs.content, conflict.keys)
-    mine = Changes(base, conflict.mine, conflict.keys)
+    theirs = EditChanges(base, conflict.theirs.content, conflict.keys)
+    mine = EditChanges(base, conflict.mine, conflict.keys)
     asked = conflict.merge.conflicts if conflict.merge is not None else ()
     edited, waiting = _ByPlace([own.old_path for own in mine.all]), _ByPlace([one.path for one in asked])
     added = _Elements(mine.all, asked)

@@ -271,7 +271,7 @@ def clash(decision: Decision) -> str:
     return {"order": "both ordered it anew", "inserted": "both added here"}.get(decision.kind, "both changed it")
 
 
-class _Delegate(CellDelegate):
+class _DecisionDelegate(CellDelegate):
     """Lines between rows and sides."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -300,7 +300,7 @@ class DecisionTable(CellTree):
     row_changed = Signal()
 
     def __init__(self, model: DecisionModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent, ROW, _Delegate(None, ROW))
+        super().__init__(parent, ROW, _DecisionDelegate(None, ROW))
         self.itemDelegate().setParent(self)
         self.rows = model
         self.as_list(model, "What both sides changed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
-from gui.parts.draft_saver import Keeper
+from gui.parts.draft_saver import DraftSaver
 from model.errors import Refused
 from model.records import Version
 from model.session import Session
@@ -25,7 +25,7 @@ class MergeDraft(QObject):
         super().__init__(parent)
         self._session, self._ns, self._id = session, ns, id
         self._base, self._mine = base, mine
-        self._keeper = Keeper(session, ns, id, self)
+        self._keeper = DraftSaver(session, ns, id, self)
         self._known = False
         self.kept, self.said = True, "Your edit is kept as a draft"
         tasks.run(lambda _: self._is_mine(), done=self._look, failed=self._unreadable, owner=self, key="draft")

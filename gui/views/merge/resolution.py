@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gui.parts.fields.edit_changes import Changes
+from gui.parts.fields.edit_changes import EditChanges
 from model import text
 from model.errors import Refused
 from model.merge import Decision, Merge
@@ -178,7 +178,7 @@ class Resolution:
         self, typed: tuple[tuple[Path, Value], ...], before: Merge, after: Merge
     ) -> tuple[tuple[Path, Value], ...]:
         """The typed values where their fields stand after another choice; without those that it took away."""
-        changes = Changes(_drawn(before), _drawn(after), self.conflict.keys)
+        changes = EditChanges(_drawn(before), _drawn(after), self.conflict.keys)
         gone = {change.old_path for change in changes.all if change.op == "remove"}
         return tuple(
             (changes.now(path), value)
@@ -216,9 +216,9 @@ class Result:
     """The result as it stands, compared with each side; worked out in one go, in a task where it is large."""
 
     content: bytes
-    changes: Changes  # from what was opened
-    from_mine: Changes
-    from_theirs: Changes
+    changes: EditChanges  # from what was opened
+    from_mine: EditChanges
+    from_theirs: EditChanges
     places: dict[Path, int]  # the rows of the decisions by where they are in the result
     unchanged: int
     merge: Merge  # the decisions that made it
@@ -227,8 +227,8 @@ class Result:
 def drawn(resolution: Resolution, unchanged: int | None = None) -> Result:
     """Work out the result; ``unchanged`` where it is known already."""
     merge, content, keys = resolution.now.merge, resolution.preview(), resolution.conflict.keys
-    changes = Changes(resolution.base, content, keys)
-    mine, theirs = Changes(resolution.mine, content, keys), Changes(resolution.theirs, content, keys)
+    changes = EditChanges(resolution.base, content, keys)
+    mine, theirs = EditChanges(resolution.mine, content, keys), EditChanges(resolution.theirs, content, keys)
     places: dict[Path, int] = {}
     for row in range(len(resolution.rows)):
         decision = resolution.decision(row)

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, messages, tasks
 from gui.parts.fields.field_model import VALUE
-from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.notices import Notices
 from gui.parts.saver import Saver, following
 from gui.parts.values.value_pane import ValuePane
@@ -317,7 +317,7 @@ class ResolverPanel(QWidget):
         self._resolution.reopen(row)
         self._decided()
 
-    def _typed(self, node: Node, value: Value) -> None:
+    def _typed(self, node: FieldNode, value: Value) -> None:
         if self._result is None:
             return
         path = self.model.path(node)
@@ -500,7 +500,7 @@ class ResolverPanel(QWidget):
             tasks.drop(self, "json")
             self.json.setPlainText(text.to_text(content, 2))
 
-    def _tree_key(self, node: Node, what: str) -> None:
+    def _tree_key(self, node: FieldNode, what: str) -> None:
         if what == "copy":
             value = node.value
             copying.copy(self, len(value.data), lambda: text.value_text(value))

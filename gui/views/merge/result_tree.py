@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QObject
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
-from gui.parts.fields.field_nodes import Node
+from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
 from gui.style import theme
 from gui.style.cells import Badge, Cell, Index, Span, plain
@@ -34,7 +34,7 @@ class ResultModel(FieldModel):
         self._typed = frozenset(path for path, _ in resolution.now.typed)
         self.set_content(result.content, result.changes)
 
-    def waiting(self, node: Node) -> Decision | None:
+    def waiting(self, node: FieldNode) -> Decision | None:
         """The decision that is still open about this very field."""
         if node.kind != "field" or self.result is None or self.resolution is None:
             return None
@@ -42,10 +42,10 @@ class ResultModel(FieldModel):
         decision = self.resolution.decision(row) if row is not None else None
         return decision if decision is not None and decision.open else None
 
-    def can_edit(self, node: Node, column: int) -> bool:
+    def can_edit(self, node: FieldNode, column: int) -> bool:
         return column == VALUE and super().can_edit(node, column)
 
-    def drawn(self, node: Node, column: int) -> Cell:
+    def drawn(self, node: FieldNode, column: int) -> Cell:
         if node.kind == "group":
             return super().drawn(node, column)
         waiting = self.waiting(node)
@@ -62,7 +62,7 @@ class ResultModel(FieldModel):
             return replace(cell, spans=tuple(replace(span, token="text2") for span in cell.spans))
         return super().drawn(node, column)
 
-    def _undecided(self, decision: Decision, node: Node, column: int) -> Cell:
+    def _undecided(self, decision: Decision, node: FieldNode, column: int) -> Cell:
         if column == SYMBOL_COLUMN:
             return Cell(change="conflict", bar="warn", indent=4, accessible="not decided")
         if column == VALUE:
@@ -80,7 +80,7 @@ class ResultModel(FieldModel):
         waiting = self.waiting(node) if node is not None else None
         return (waiting is None or waiting.kind == "order") and super().hasChildren(parent)
 
-    def whose(self, node: Node) -> str:
+    def whose(self, node: FieldNode) -> str:
         """Where a field comes from, in words."""
         result = self.result
         if result is None:

@@ -27,19 +27,19 @@ from model.values.canonical import without
 
 
 @dataclass(frozen=True)
-class _Line:
+class _StoredLine:
     op: str  # add, remove, replace, or "" where nothing changes
     place: str
     before: str
     after: str
 
 
-class _LinesModel(RowsModel[_Line]):
+class _LinesModel(RowsModel[_StoredLine]):
     """Collection, before, after: a row for each stored document that the item is about."""
 
     headers = ("", "Collection", "Before", "After")
 
-    def key(self, row: _Line) -> Hashable:
+    def key(self, row: _StoredLine) -> Hashable:
         return row
 
     def cell(self, index: Index) -> Cell:
@@ -56,7 +56,7 @@ class _LinesModel(RowsModel[_Line]):
         return value(shown, "text" if row.op else "text2", ground=tint, tip=shown)
 
 
-class Preview(QWidget):
+class ItemPreview(QWidget):
     """See the module's docstring; ``stepped`` asks for the item above (-1) or below (1)."""
 
     stepped = Signal(int)
@@ -80,7 +80,7 @@ class Preview(QWidget):
         self.copy = button("Copy as PyMongo", self._copy_pymongo, "small", icon="copy")
         self.copy_shell = button("Copy as mongosh", self._copy_shell, "small", "quiet")
         head = boxes.row(y=6)
-        head.addWidget(words("Preview", "head"))
+        head.addWidget(words("ItemPreview", "head"))
         head.addWidget(self._which, 1)
         for part in (self._of, self.up, self.down, self.writes, self.copy_shell, self.copy):
             head.addWidget(part)
@@ -187,7 +187,7 @@ def _place(ns: str) -> str:
     return ns.partition(".")[2]
 
 
-def _lines(item: Item, dry: DryItem | None) -> list[_Line]:
+def _lines(item: Item, dry: DryItem | None) -> list[_StoredLine]:
     """What stays as it is first, then what changes."""
     changes = dry.changes if dry is not None else ()
     touched = {raw for change in changes for raw in (change.before, change.after) if raw is not None}
@@ -196,13 +196,13 @@ def _lines(item: Item, dry: DryItem | None) -> list[_Line]:
         if each.raw not in touched:
             name = wording.version(each.v) if each.v is not None else each.name
             said = f"{name}   {'unchanged' if changes else digest(each.raw)}"
-            rows.append(_Line("", _place(each.ns), said, said))
+            rows.append(_StoredLine("", _place(each.ns), said, said))
     for change in changes:
         op = "add" if change.before is None else "remove" if change.after is None else "replace"
         label = f"{change.label}   " if change.label else ""
         before = f"{label}{digest(change.before)}" if change.before is not None else ""
         after = f"{label}{digest(change.after)}" if change.after is not None else ""
-        rows.append(_Line(op, _place(change.ns), before, after))
+        rows.append(_StoredLine(op, _place(change.ns), before, after))
     return rows
 
 

@@ -17,7 +17,7 @@ from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
 from gui.views.repair.item_list import ItemList, ItemsModel
-from gui.views.repair.item_preview import Preview
+from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.question_bar import QuestionBar
 from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
 from gui.views.repair.repair_words import REMOVING, badge, class_of, verb
@@ -64,7 +64,7 @@ class RepairPanel(QWidget):
         self.model.ticked_changed.connect(self._said)
         self.list = ItemList(self.model)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
-        self.preview = Preview()
+        self.preview = ItemPreview()
         self.preview.stepped.connect(self._step)
         self.question = QuestionBar()
         self.question.answered.connect(self._answered)

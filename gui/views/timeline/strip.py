@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
 
-from gui.parts.versions_model import HistoryModel
+from gui.parts.versions_model import VersionsModel
 from gui.style import theme
 from gui.style.cells import CellDelegate
 from gui.views.timeline import strip_geometry
@@ -38,10 +38,10 @@ class Strip(QListView):
     b_asked = Signal(int)
     menu_asked = Signal(int, QPoint)
 
-    def __init__(self, model: HistoryModel, parent: QWidget | None = None) -> None:
+    def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._history = model
-        self._layout = strip_geometry.Layout(model)
+        self._layout = strip_geometry.StripGeometry(model)
         self._from_end = 0  # how far the right edge is from the new end, so that older versions arrive out of sight
         self._held: str = ""  # what the mouse holds: "", "line", "a" or "b"
         self._pressed = QPoint()

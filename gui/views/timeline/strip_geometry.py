@@ -14,7 +14,7 @@ from itertools import pairwise
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from gui.parts.versions_model import HistoryModel, Mark
+from gui.parts.versions_model import VersionMark, VersionsModel
 from gui.style import symbols, theme
 
 MARGIN = 52  # from the edge to the first and last mark
@@ -24,10 +24,10 @@ LINE, NAME, DATE, TOP, BLOCK = 51, 77, 94, 11, 102  # heights in the strip: line
 _CLOSE = 22  # from a mark's middle to the edge of a gap beside it
 
 
-class Layout:
+class StripGeometry:
     """Where the marks are, in pixels from the old end of the content; rows count from the newest."""
 
-    def __init__(self, model: HistoryModel) -> None:
+    def __init__(self, model: VersionsModel) -> None:
         self.model = model
         self.by_time = False
         self.width = 0.0
@@ -171,7 +171,7 @@ def above(height: int) -> float:
 
 
 def paint(
-    painter: QPainter, layout: Layout, offset: int, room: QSize, focused: int, dragged: Mapping[str, int]
+    painter: QPainter, layout: StripGeometry, offset: int, room: QSize, focused: int, dragged: Mapping[str, int]
 ) -> None:
     """Draw what is visible. ``dragged`` says over which row a flag is held, ``focused`` the row with the ring."""
     rows = layout.visible(offset, room.width())
@@ -191,7 +191,7 @@ def paint(
         _flag(painter, layout, which, offset, room, dragged.get(which))
 
 
-def _line(painter: QPainter, layout: Layout, rows: range) -> None:
+def _line(painter: QPainter, layout: StripGeometry, rows: range) -> None:
     model, y = layout.model, theme.px(LINE)
     a, b = model.a, model.b
     low, high = (min(a, b), max(a, b)) if a is not None and b is not None else (0, 0)
@@ -241,7 +241,7 @@ def pill(painter: QPainter, middle: QPointF, words: str, font: QFont, chosen: bo
     return width
 
 
-def _gap(painter: QPainter, layout: Layout, row: int) -> None:
+def _gap(painter: QPainter, layout: StripGeometry, row: int) -> None:
     left, right = layout.reach(row)
     half = theme.px(14)
     box = QRectF(round(layout.x(row) - left), theme.px(LINE) - half, round(left + right), 2 * half)
@@ -261,7 +261,7 @@ def gap(painter: QPainter, box: QRectF) -> None:
     painter.restore()
 
 
-def _marks(painter: QPainter, layout: Layout, rows: range, focused: int) -> None:
+def _marks(painter: QPainter, layout: StripGeometry, rows: range, focused: int) -> None:
     model, y = layout.model, theme.px(LINE)
     radius = layout.radius * 1000 / theme.px(1000)  # the symbols scale it to the font themselves
     for row in rows:
@@ -284,7 +284,7 @@ def _marks(painter: QPainter, layout: Layout, rows: range, focused: int) -> None
             painter.restore()
 
 
-def _labels(painter: QPainter, layout: Layout, rows: range) -> None:
+def _labels(painter: QPainter, layout: StripGeometry, rows: range) -> None:
     """Names and dates; where they crowd, the important ones first and the rest as far as there is room."""
     model = layout.model
     for line in (NAME, DATE):
@@ -304,7 +304,7 @@ def _labels(painter: QPainter, layout: Layout, rows: range) -> None:
             painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), words)
 
 
-def _rank(model: HistoryModel, row: int) -> tuple[int, int]:
+def _rank(model: VersionsModel, row: int) -> tuple[int, int]:
     """What gets its label first: the chosen, the current, the damaged, gaps, then every 64th, 32nd … row.
 
     The lowest set bit keeps the choice the same while the strip scrolls.
@@ -321,8 +321,8 @@ def _rank(model: HistoryModel, row: int) -> tuple[int, int]:
     return 4, -(row & -row) if row else -(1 << 40)
 
 
-def _words(layout: Layout, row: int, line: int) -> tuple[str, str, QFont]:
-    mark: Mark = layout.model.marks[row]
+def _words(layout: StripGeometry, row: int, line: int) -> tuple[str, str, QFont]:
+    mark: VersionMark = layout.model.marks[row]
     chosen = row in (layout.model.a, layout.model.b)
     damaged = mark.newest.state == "damaged"
     if line == NAME:
@@ -336,7 +336,7 @@ def _words(layout: Layout, row: int, line: int) -> tuple[str, str, QFont]:
     return mark.under, "err" if damaged else "text3", font
 
 
-def _has_room(layout: Layout, row: int) -> bool:
+def _has_room(layout: StripGeometry, row: int) -> bool:
     """Whether both lines under a gap fit it; else they are shortened together, so that "missing" stands once."""
     mark = layout.model.marks[row]
     left, right = layout.reach(row)
@@ -345,7 +345,7 @@ def _has_room(layout: Layout, row: int) -> bool:
     return max(name, under) < left + right + theme.px(8)
 
 
-def _flag(painter: QPainter, layout: Layout, which: str, offset: int, room: QSize, over: int | None) -> None:
+def _flag(painter: QPainter, layout: StripGeometry, which: str, offset: int, room: QSize, over: int | None) -> None:
     box = layout.flag(which, offset, room, over)
     if box is None:
         return

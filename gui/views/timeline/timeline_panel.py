@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
 
 from gui import copying, tasks
 from gui.parts.values.value_pane import StoredDialog
-from gui.parts.versions_model import HistoryModel, name_of
+from gui.parts.versions_model import VersionsModel, name_of
 from gui.style import boxes, icons, preferences, states, theme, wording
 from gui.views.timeline.strip import HEIGHT, Strip
-from gui.views.timeline.version_list import DocumentName, Legend, VersionList
+from gui.views.timeline.version_list import DocumentName, StripLegend, VersionList
 from model.records import Version
 from model.session import Session
 from model.values.canonical import Value
@@ -95,7 +95,7 @@ class TimelinePanel(QWidget):
         self._waiting: list[Version] = []
         self._quietly = self._keep = False
         self._told: tuple[Version | None, Version | None] = (None, None)
-        self.model = HistoryModel(self)
+        self.model = VersionsModel(self)
         boxes.ground(self, "surface")
         self._build()
         self.model.chosen.connect(self._tell)
@@ -123,7 +123,7 @@ class TimelinePanel(QWidget):
         row = boxes.row(header, 16, 7, gap=10)
         self._name = DocumentName()
         self._summary = states.words("", "second")
-        self._legend = Legend(self.model)
+        self._legend = StripLegend(self.model)
         self._busy = states.words("", "second")
         self._stop = states.button("Stop", self._stopped, "small", "quiet")
         self._busy.hide()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, 
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
 
-from gui.parts.versions_model import AUTHOR, CHANGED, MARK, VERSION, HistoryModel
+from gui.parts.versions_model import AUTHOR, CHANGED, MARK, VERSION, VersionsModel
 from gui.style import symbols, theme, wording
 from gui.style.cells import CellDelegate, CellTree
 from gui.views.timeline import strip_geometry
@@ -14,10 +14,10 @@ from gui.views.timeline import strip_geometry
 WIDTHS = (40, 170, 150, 120, 220, 90, 90, 90)
 
 
-class Legend(QWidget):
+class StripLegend(QWidget):
     """What the shapes on the strip mean: only those that occur, as many as there is room for."""
 
-    def __init__(self, model: HistoryModel, parent: QWidget | None = None) -> None:
+    def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
         self._quiet = False
@@ -87,7 +87,7 @@ class _MarkDelegate(CellDelegate):
     ) -> None:
         super().paint(painter, option, index)
         model = index.model()
-        if index.column() != MARK or not isinstance(model, HistoryModel):
+        if index.column() != MARK or not isinstance(model, VersionsModel):
             return
         mark = model.marks[index.row()]
         box = QRectF(option.rect)
@@ -106,7 +106,7 @@ class VersionList(CellTree):
     b_asked = Signal(int)
     menu_asked = Signal(int, QPoint)
 
-    def __init__(self, model: HistoryModel, parent: QWidget | None = None) -> None:
+    def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setItemDelegate(_MarkDelegate(self))
         self._history = model

@@ -20,7 +20,7 @@ from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import StateStack, button, words
 from gui.views.tools.token_list import AGES, STATES, Filter, TokensModel, TokenTree, is_old
 from gui.views.tools.token_preview import TokenPreview, What
-from gui.views.tools.token_question import OlderThan, consequences, to_type
+from gui.views.tools.token_question import TokenQuestion, consequences, to_type
 from model import text
 from model.records import Outcome, PendingToken
 from model.session import Session
@@ -289,7 +289,7 @@ class PendingPanel(QWidget):
         return self._task is not None and self._task.running and self._task.key == "write"
 
     def _ask_age(self) -> None:
-        asked = OlderThan(self, self.tokens, self.model.can_tick)
+        asked = TokenQuestion(self, self.tokens, self.model.can_tick)
         asked.agreed.connect(self._ask_older)
         asked.open()
 

@@ -55,7 +55,7 @@ def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
     return " ".join(said)
 
 
-class OlderThan(Sheet):
+class TokenQuestion(Sheet):
     """``agreed`` carries the tokens that are at least so old; those of unknown age never are."""
 
     agreed = Signal(object)

@@ -6,12 +6,23 @@ import datetime as dt
 from collections.abc import Sequence
 
 from model.layouts.checks.facts import Fact, place, right_type
-from model.layouts.checks.rules import Draft, Ground, gap, hashes, listed, newest, numbered, times, twice, wrong_types
+from model.layouts.checks.rules import (
+    CheckContext,
+    DamageDraft,
+    gap,
+    hashes,
+    listed,
+    newest,
+    numbered,
+    times,
+    twice,
+    wrong_types,
+)
 from model.layouts.reserved_fields import number_of
 from model.names import version_name
 
 
-def with_archive(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+def with_archive(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """What is wrong with one document and its rows in the archive."""
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
@@ -39,31 +50,31 @@ def with_archive(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
     return drafts
 
 
-def _place(fact: Fact, ground: Ground) -> int:
+def _place(fact: Fact, ground: CheckContext) -> int:
     at = place(fact.v, ground.dated)
     return -(2**63) if at is None else at
 
 
-def _orphan(facts: Sequence[Fact], rows: Sequence[tuple[int, Fact]]) -> Draft:
+def _orphan(facts: Sequence[Fact], rows: Sequence[tuple[int, Fact]]) -> DamageDraft:
     versions = tuple(dict.fromkeys(fact.v for _, fact in rows if fact.v is not None))
     several = f"{len(versions):,} versions" if len(versions) != 1 else "one version"
     top = rows[-1][1] if rows else facts[-1]
     said = f"{several} of a document that is gone, up to {version_name(top.v)}"
     whole = bool(rows) and (len(rows) == 1 or rows[-2][0] != rows[-1][0])
-    return Draft("A5", top.id, versions, said, "restore-document" if whole else None, (top,), newest([top]))
+    return DamageDraft("A5", top.id, versions, said, "restore-document" if whole else None, (top,), newest([top]))
 
 
-def _several(currents: Sequence[Fact]) -> list[Draft]:
+def _several(currents: Sequence[Fact]) -> list[DamageDraft]:
     if len(currents) < 2:
         return []
     versions = tuple(dict.fromkeys(fact.v for fact in currents if fact.v is not None))
     same = len({(number_of(fact.v), fact.digest) for fact in currents}) == 1
     said = f"{len(currents)} current documents have this id, {'equal' if same else 'with different contents'}"
     repair = "remove-duplicate" if same else None
-    return [Draft("V1", currents[0].id, versions, said, repair, tuple(currents), newest(currents))]
+    return [DamageDraft("V1", currents[0].id, versions, said, repair, tuple(currents), newest(currents))]
 
 
-def _above(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
+def _above(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
     above = [fact for at, fact in rows if at > top and right_type(fact.v, ground.dated)]
     if not above:
         return []
@@ -71,10 +82,10 @@ def _above(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Gr
     said = f"{listed([version_name(v) for v in versions], 6)} above current {version_name(current.v)}"
     at = newest(above)
     rests_on = (current, *above)
-    return [Draft("A3", current.id, versions, said, "remove-phantom", rests_on, at, ground.is_young(at))]
+    return [DamageDraft("A3", current.id, versions, said, "remove-phantom", rests_on, at, ground.is_young(at))]
 
 
-def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
+def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
     """A1 and A2: what the archive holds under the current version's number."""
     beside = [(at, fact) for at, fact in rows if at == top and right_type(fact.v, ground.dated)]
     same = [fact for _, fact in beside]
@@ -88,21 +99,23 @@ def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: G
     if ground.holds_current:
         if not equal:
             said = f"the archive holds {name} with another content: it was changed without a new version"
-            return [Draft("R1", current.id, (current.v,), said, None, rests_on, at)]
+            return [DamageDraft("R1", current.id, (current.v,), said, None, rests_on, at)]
         return [] if ground.dated else list(twice(beside, ground))
     if equal:
         said = f"the archive holds current {name} too, with the same content"
-        return [Draft("A1", current.id, (current.v,), said, None if young else "remove-residue", rests_on, at, young)]
+        return [
+            DamageDraft("A1", current.id, (current.v,), said, None if young else "remove-residue", rests_on, at, young)
+        ]
     said = f"the archive holds current {name} with another content"
-    return [Draft("A2", current.id, (current.v,), said, "save-as-version", rests_on, at, young)]
+    return [DamageDraft("A2", current.id, (current.v,), said, "save-as-version", rests_on, at, young)]
 
 
-def _is_new(at: dt.datetime | None, ground: Ground) -> bool:
+def _is_new(at: dt.datetime | None, ground: CheckContext) -> bool:
     """Whether the feed may still be on its way to it; of unknown age it is not taken to be."""
     return at is not None and ground.is_young(at)
 
 
-def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
+def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
     present = [at for at, _ in rows]
     earlier = [] if ground.dated else gap(present, top, [current], ground)
     if not ground.holds_current or current.v is None or top in present:
@@ -111,8 +124,8 @@ def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: 
     at = newest([current])
     if earlier:
         said = f"{earlier[0].detail}; current {name} is not archived either"
-        return [Draft("R1", current.id, (*earlier[0].versions, current.v), said, None, (current,), at)]
+        return [DamageDraft("R1", current.id, (*earlier[0].versions, current.v), said, None, (current,), at)]
     said = f"current {name} is not archived"
     if rows and rows[-1][0] < top:
         said += f", the archive ends at {version_name(rows[-1][1].v)}"
-    return [Draft("R1", current.id, (current.v,), said, "archive-current", (current,), at, _is_new(at, ground))]
+    return [DamageDraft("R1", current.id, (current.v,), said, "archive-current", (current,), at, _is_new(at, ground))]

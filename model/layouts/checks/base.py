@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from model.findings import Finding, Unchecked
-from model.layouts.checks.ordered_reading import Reading
+from model.layouts.checks.ordered_reading import OrderedReading
 from model.values.canonical import Value
 
 
@@ -15,6 +15,6 @@ class Check(Protocol):
     """Looks through one collection, with all that belongs to it."""
 
     def findings(
-        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some documents, or with all; ``reading`` is told how far it is."""

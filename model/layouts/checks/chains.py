@@ -15,11 +15,20 @@ from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.bson_damage import damage_of
-from model.layouts.checks.external_sort import Spool
-from model.layouts.checks.facts import Fact, Reader
-from model.layouts.checks.field_orders import Orders
-from model.layouts.checks.ordered_reading import BrokenOff, OtherOrder, Reading, Run, all_of, by_ids, is_indexed, runs
-from model.layouts.checks.rules import Draft, Ground, ground_of, listed, newest
+from model.layouts.checks.external_sort import ExternalSort
+from model.layouts.checks.facts import Fact, FactReader
+from model.layouts.checks.field_orders import FieldOrders
+from model.layouts.checks.ordered_reading import (
+    BrokenOff,
+    EqualIds,
+    OrderedReading,
+    OtherOrder,
+    all_of,
+    by_ids,
+    is_indexed,
+    runs,
+)
+from model.layouts.checks.rules import CheckContext, DamageDraft, ground_of, listed, newest
 from model.layouts.reserved_fields import legible_field
 from model.names import version_name
 from model.server.guards import by_id
@@ -38,7 +47,7 @@ class Part:
     """One of the collections that a history is in."""
 
     ns: str
-    reader: Reader
+    reader: FactReader
 
 
 @dataclass
@@ -48,21 +57,21 @@ class Chains:
     server: Port  # for what has to be fresh
     profile: CollectionProfile
     parts: Sequence[Part]
-    judge: Callable[[Sequence[Fact], Ground], list[Draft]]
+    judge: Callable[[Sequence[Fact], CheckContext], list[DamageDraft]]
     gap: str = "V2"
     holds_current: bool = False
     beyond: Callable[[Value], dict[Value, str]] | None = None
     """Where a hash is not that of one stored document's content: the versions whose hash is wrong, and what of it."""
 
-    more: Callable[[Draft], str] | None = None
+    more: Callable[[DamageDraft], str] | None = None
     """What else is to be said of a finding, behind a comma."""
 
     _spotted: list[Finding] = field(default_factory=list)
     _left_out: dict[str, int] = field(default_factory=dict)
-    _orders: dict[str, Orders] = field(default_factory=dict)
+    _orders: dict[str, FieldOrders] = field(default_factory=dict)
 
     def findings(
-        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some documents, or with all of them; findings come as the reading goes on."""
         self._spotted, self._left_out = [], {}
@@ -87,7 +96,7 @@ class Chains:
                 yield finding
         yield from self._noted()
 
-    def _ground(self, now: dt.datetime) -> Ground:
+    def _ground(self, now: dt.datetime) -> CheckContext:
         p = self.profile
         found = self.server.find(p.ns, projection={p.version: 1}, limit=SAMPLED)
         versions = [v for raw in found if (v := legible_field(raw, p.version)) is not None]
@@ -111,7 +120,7 @@ class Chains:
 
         return take
 
-    def _in_order(self, ground: Ground, reading: Reading) -> Iterator[Finding | Unchecked]:
+    def _in_order(self, ground: CheckContext, reading: OrderedReading) -> Iterator[Finding | Unchecked]:
         waiting: dict[Value, int] = {}
         last: Value | None = None
         try:
@@ -131,8 +140,8 @@ class Chains:
         yield from self._examined(list(waiting), ground)
         yield from self._drained()
 
-    def _joined(self, reading: Reading) -> Iterator[list[tuple[Value, Fact]]]:
-        sources: list[Iterator[Run[Fact]]] = [
+    def _joined(self, reading: OrderedReading) -> Iterator[list[tuple[Value, Fact]]]:
+        sources: list[Iterator[EqualIds[Fact]]] = [
             runs(reading, part.ns, part.reader.id, self._take(part), reading.after) for part in self.parts
         ]
         heads = [next(source, None) for source in sources]
@@ -148,8 +157,8 @@ class Chains:
                     heads[at] = next(sources[at], None)
             yield items
 
-    def _sorted_here(self, ground: Ground, reading: Reading) -> Iterator[Finding | Unchecked]:
-        with Spool() as spool:
+    def _sorted_here(self, ground: CheckContext, reading: OrderedReading) -> Iterator[Finding | Unchecked]:
+        with ExternalSort() as spool:
             for part in self.parts:
                 take = self._take(part)
                 try:
@@ -164,10 +173,10 @@ class Chains:
             while chunk := list(islice(suspects, TOGETHER)):
                 yield from self._examined(chunk, ground)
 
-    def _suspect(self, facts: Sequence[Fact], ground: Ground) -> bool:
+    def _suspect(self, facts: Sequence[Fact], ground: CheckContext) -> bool:
         return bool(self._judged(facts, ground)) or (self.beyond is not None and any(f.carries_hash for f in facts))
 
-    def _judged(self, facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+    def _judged(self, facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
         drafts = self.judge(facts, ground)
         if any(fact.damaged and fact.v is None for fact in facts):
             drafts = [each for each in drafts if each.code not in GAPS]  # what is missing may be what does not decode
@@ -175,7 +184,9 @@ class Chains:
 
     # --- telling
 
-    def _examined(self, ids: Sequence[Value], ground: Ground, anew: bool = False) -> Iterator[Finding | Unchecked]:
+    def _examined(
+        self, ids: Sequence[Value], ground: CheckContext, anew: bool = False
+    ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some documents, read fresh; ``anew``: they have not been read before."""
         left = list(ids)
         for attempt in range(TRIES):
@@ -205,16 +216,16 @@ class Chains:
         for id in left:
             yield Unchecked(self.profile.ns, "It was being written each time that it was looked at.", id)
 
-    def _states(self, id: Value, facts: Sequence[Fact]) -> list[Draft]:
+    def _states(self, id: Value, facts: Sequence[Fact]) -> list[DamageDraft]:
         """H1, where hashes are those of the states that versions lead to."""
         assert self.beyond is not None
         said = self.beyond(id)
         wrong = [fact for fact in facts if fact.v is not None and fact.v in said]
         words = listed([f"{version_name(fact.v)}: {said[fact.v]}" for fact in wrong if fact.v is not None], 5)
         versions = tuple(fact.v for fact in wrong if fact.v is not None)
-        return [Draft("H1", id, versions, words, "rebuild-hash", tuple(wrong), newest(wrong))] if wrong else []
+        return [DamageDraft("H1", id, versions, words, "rebuild-hash", tuple(wrong), newest(wrong))] if wrong else []
 
-    def _fetched(self, draft: Draft) -> Finding | None:
+    def _fetched(self, draft: DamageDraft) -> Finding | None:
         """The finding with its stored documents; None where these have changed meanwhile."""
         evidence: list[Evidence] = []
         said = draft.detail
@@ -231,9 +242,9 @@ class Chains:
             said = f"{said}, {told}"
         return finding(self.profile.ns, draft, said, tuple(evidence))
 
-    def _order_of(self, part: Part) -> Orders:
+    def _order_of(self, part: Part) -> FieldOrders:
         if part.ns not in self._orders:
-            self._orders[part.ns] = Orders(self.server, replace(self.profile, ns=part.ns), part.reader.own)
+            self._orders[part.ns] = FieldOrders(self.server, replace(self.profile, ns=part.ns), part.reader.own)
         return self._orders[part.ns]
 
     def _name(self, fact: Fact) -> str:
@@ -281,7 +292,7 @@ def unreadable(ns: str, stored: str, raw: bytes, damage: str) -> Finding:
     return Finding("B1", ns, id, (), f"{damage}{where}", None, (Evidence(stored, name, raw),))
 
 
-def finding(ns: str, draft: Draft, detail: str, evidence: tuple[Evidence, ...]) -> Finding:
+def finding(ns: str, draft: DamageDraft, detail: str, evidence: tuple[Evidence, ...]) -> Finding:
     """A finding; what rests on a document that would not survive being written has no repair."""
     repair = draft.repair
     if repair is not None and any(damage_of(each.raw) for each in evidence):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from model.errors import Unreadable
-from model.layouts.checks.facts import Fact, Reader, place, right_type
-from model.layouts.checks.rules import Draft, Ground, hashes, listed, missing_below, times, wrong_types
+from model.layouts.checks.facts import Fact, FactReader, place, right_type
+from model.layouts.checks.rules import CheckContext, DamageDraft, hashes, listed, missing_below, times, wrong_types
 from model.layouts.gaps import loss
 from model.layouts.reserved_fields import legible_field
 from model.names import version_name
@@ -19,25 +19,25 @@ NEAR_FULL = 15 << 20
 
 
 def embedded_chain(
-    reader: Reader,
+    reader: FactReader,
     raw: bytes,
     id: Value,
-    ground: Ground,
+    ground: CheckContext,
     elsewhere: Callable[[Value], Collection[int]] = lambda id: (),
-) -> list[Draft]:
+) -> list[DamageDraft]:
     """What is wrong with one document; ``reader`` makes facts of its versions.
 
     ``elsewhere`` gives the numbers of those that were moved out of it; it is asked only where some are missing.
     """
     p = ground.profile
-    drafts: list[Draft] = []
+    drafts: list[DamageDraft] = []
     if len(raw) >= NEAR_FULL:
         said = f"{len(raw) / (1 << 20):.1f} MiB of the 16 that fit"
-        drafts.append(Draft("E2", id, (), said, "move-to-archive", ()))
+        drafts.append(DamageDraft("E2", id, (), said, "move-to-archive", ()))
     now, past = legible_field(raw, p.current), legible_field(raw, p.prev)
     if now is None or now.type != c.OBJECT:
         said = f"has no {p.current}" if now is None else f"{p.current} is a {now.kind} and no version"
-        return [*drafts, Draft("E1", id, (), said, None, ())]
+        return [*drafts, DamageDraft("E1", id, (), said, None, ())]
     current = reader.fact(id, now.data)
     elements = _elements(past)
     previous = [reader.fact(id, value.data) for value in elements or () if value.type == c.OBJECT]
@@ -61,7 +61,7 @@ def _elements(past: Value | None) -> list[Value] | None:
         return None
 
 
-def _dated(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+def _dated(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """M1: the array says in which order the versions were written, their dates do not."""
     wrong: list[Fact] = []
     words: list[str] = []
@@ -72,7 +72,7 @@ def _dated(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
             said = "there twice" if a == b else f"not after {version_name(before.v)}"
             words.append(f"{version_name(fact.v)} is {said}")
     versions = tuple(dict.fromkeys(fact.v for fact in wrong if fact.v is not None))
-    return [Draft("M1", facts[0].id, versions, listed(words, 4), None, ())] if wrong else []
+    return [DamageDraft("M1", facts[0].id, versions, listed(words, 4), None, ())] if wrong else []
 
 
 def _chain(
@@ -82,9 +82,9 @@ def _chain(
     previous: Sequence[Fact],
     current: Fact,
     top: int,
-    ground: Ground,
+    ground: CheckContext,
     elsewhere: Callable[[Value], Collection[int]],
-) -> list[Draft]:
+) -> list[DamageDraft]:
     p = ground.profile
     words: list[str] = []
     numbers = [fact.number for fact in previous]
@@ -128,7 +128,7 @@ def _chain(
         return drafts
     versions = missing or tuple(dict.fromkeys(fact.v for fact in concerned if fact.v is not None))
     repair = "rebuild-prev" if sure and not missing and concerned else None
-    return [Draft("E1", id, versions, ", ".join(words), repair, ()), *drafts]
+    return [DamageDraft("E1", id, versions, ", ".join(words), repair, ()), *drafts]
 
 
 def facts_with(previous: Sequence[Fact], current: Fact) -> list[Fact]:

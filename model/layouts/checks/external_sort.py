@@ -19,7 +19,7 @@ TOGETHER = 50_000
 """Rows that are sorted in memory; what one run on disk holds."""
 
 
-class Spool:
+class ExternalSort:
     """Rows under keys of bytes, to be had back grouped by key; a context manager that forgets its files."""
 
     def __init__(self, together: int = TOGETHER) -> None:

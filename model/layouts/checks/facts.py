@@ -73,7 +73,7 @@ def place(v: Value | None, dated: bool) -> int | None:
 
 
 @dataclass(frozen=True)
-class Reader:
+class FactReader:
     """Makes facts of the stored documents of one collection."""
 
     own: Own

@@ -26,7 +26,7 @@ Pairs = Sequence[tuple[str, Value]]
 
 
 @dataclass
-class Orders:
+class FieldOrders:
     """The orders of fields that one collection is known to have been hashed in."""
 
     server: Port

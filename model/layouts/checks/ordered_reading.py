@@ -24,7 +24,7 @@ TRIES = 3
 
 
 @dataclass
-class Reading:
+class OrderedReading:
     """From where a scan reads, how hard, and how far it is."""
 
     port: Port
@@ -58,7 +58,7 @@ class BrokenOff(Exception):
 
 
 @dataclass(frozen=True)
-class Run(Generic[T]):
+class EqualIds(Generic[T]):
     """What documents with equal ids, as the server sees them, amount to."""
 
     key: Key
@@ -78,8 +78,8 @@ def is_indexed(port: Port, ns: str, name: str) -> bool:
 
 
 def runs(
-    reading: Reading, ns: str, name: str, take: Callable[[bytes], tuple[Value, T] | None], behind: Value | None
-) -> Iterator[Run[T]]:
+    reading: OrderedReading, ns: str, name: str, take: Callable[[bytes], tuple[Value, T] | None], behind: Value | None
+) -> Iterator[EqualIds[T]]:
     """What ``take`` makes of each document, in the order of a field, run by run of equal values.
 
     ``take`` gives None for what is left out. A cursor that is lost is opened again behind the last whole run. Raises
@@ -100,14 +100,14 @@ def runs(
                     continue
                 now = key_of(taken[0])
                 if key is not None and now != key:
-                    yield Run(key, items)
+                    yield EqualIds(key, items)
                     before, behind, items, tries = key, items[-1][0], [], 0
                 if before is not None and _above(before, now):
                     raise OtherOrder
                 key = now
                 items.append(taken)
             if key is not None:
-                yield Run(key, items)
+                yield EqualIds(key, items)
             return
         except NotAllowed:
             raise
@@ -131,7 +131,9 @@ def _behind(port: Port, name: str, last: Value) -> Terms:
     return beyond(name, last, False, "gitVersion" in port.facts().extra)
 
 
-def all_of(reading: Reading, ns: str, projection: Terms | None = None, last: Value | None = None) -> Iterator[bytes]:
+def all_of(
+    reading: OrderedReading, ns: str, projection: Terms | None = None, last: Value | None = None
+) -> Iterator[bytes]:
     """Every document in the order of ``_id``, behind ``last`` where that is given; raises ``BrokenOff``.
 
     Opened again behind the last one where the cursor is lost; where the server does not get as far as the first one in

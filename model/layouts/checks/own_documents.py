@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from model.layouts.checks.facts import Fact, right_type
 from model.layouts.checks.rules import (
-    Draft,
-    Ground,
+    CheckContext,
+    DamageDraft,
     by_place,
     gap,
     hashes,
@@ -21,7 +21,7 @@ from model.layouts.checks.rules import (
 from model.names import version_name
 
 
-def own_documents(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+def own_documents(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """What is wrong with one document's versions."""
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
@@ -35,7 +35,7 @@ def own_documents(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
     return drafts
 
 
-def flagged(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+def flagged(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """The same, and C1: none, several or the wrong one flagged as current."""
     drafts = own_documents(facts, ground)
     levels = list(by_place(numbered(facts, ground)))
@@ -57,5 +57,5 @@ def flagged(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
     versions = tuple(dict.fromkeys(fact.v for fact in concerned if fact.v is not None))
     sure = all(right_type(fact.v, ground.dated) or fact.number is not None for fact in concerned)
     repair = "set-current-flag" if sure else None
-    drafts.append(Draft("C1", top[0].id, versions, said, repair, tuple(concerned), newest(concerned)))
+    drafts.append(DamageDraft("C1", top[0].id, versions, said, repair, tuple(concerned), newest(concerned)))
     return drafts

@@ -20,7 +20,7 @@ SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be 
 
 
 @dataclass(frozen=True)
-class Draft:
+class DamageDraft:
     """A finding before the stored documents that it rests on were fetched."""
 
     code: str
@@ -34,7 +34,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Ground:
+class CheckContext:
     """What judging one collection knows of it."""
 
     profile: CollectionProfile
@@ -49,13 +49,13 @@ class Ground:
         return at is None or self.now - at < self.profile.grace
 
 
-def numbered(facts: Iterable[Fact], ground: Ground) -> list[tuple[int, Fact]]:
+def numbered(facts: Iterable[Fact], ground: CheckContext) -> list[tuple[int, Fact]]:
     """The facts that have a place among versions, in order."""
     found = [(at, fact) for fact in facts if (at := place(fact.v, ground.dated)) is not None]
     return sorted(found, key=lambda pair: (pair[0], pair[1].archived, pair[1].physical.data))
 
 
-def wrong_types(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
+def wrong_types(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """V3: versions of another type than the collection's, all in one."""
     wrong = [f for f in facts if not right_type(f.v, ground.dated) and not (f.damaged and f.v is None)]
     if not wrong:
@@ -65,7 +65,7 @@ def wrong_types(facts: Sequence[Fact], ground: Ground) -> list[Draft]:
     versions = tuple(fact.v for fact in wrong if fact.v is not None)
     detail = listed([*said], 5)
     repair = "convert-version" if sure else None
-    return [Draft("V3", wrong[0].id, versions, detail, repair, tuple(wrong), newest(wrong))]
+    return [DamageDraft("V3", wrong[0].id, versions, detail, repair, tuple(wrong), newest(wrong))]
 
 
 def _typed(v: Value | None) -> str:
@@ -96,7 +96,7 @@ def missing_below(
     return tuple(whole_number(number) for number in numbers), listed(words, 6)
 
 
-def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: Ground) -> list[Draft]:
+def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """The numbers missing below ``top``, as the class that this layout has for them."""
     if not ground.dense:
         return []
@@ -108,20 +108,20 @@ def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: Ground
     if not versions:
         return []
     said = f"{words} missing: {loss(ground.profile)}"
-    return [Draft(ground.gap, around[-1].id, versions, said, None, tuple(around[-1:]))]
+    return [DamageDraft(ground.gap, around[-1].id, versions, said, None, tuple(around[-1:]))]
 
 
-def hashes(facts: Sequence[Fact]) -> list[Draft]:
+def hashes(facts: Sequence[Fact]) -> list[DamageDraft]:
     """H1: stored hashes that are not their content's."""
     wrong = [fact for fact in facts if fact.sealed]
     if not wrong:
         return []
     versions = tuple(fact.v for fact in wrong if fact.v is not None)
     said = listed([f"{version_name(fact.v)}: {fact.sealed}" for fact in wrong], 5)
-    return [Draft("H1", wrong[0].id, versions, said, "rebuild-hash", tuple(wrong), newest(wrong))]
+    return [DamageDraft("H1", wrong[0].id, versions, said, "rebuild-hash", tuple(wrong), newest(wrong))]
 
 
-def twice(placed: Sequence[tuple[int, Fact]], ground: Ground) -> Iterator[Draft]:
+def twice(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> Iterator[DamageDraft]:
     """V1: several stored documents for one version; those of a wrong type are another matter."""
     for several in by_place([pair for pair in placed if right_type(pair[1].v, ground.dated)]):
         if len(several) > 1:
@@ -130,7 +130,7 @@ def twice(placed: Sequence[tuple[int, Fact]], ground: Ground) -> Iterator[Draft]
             said = f"{version_name(several[0].v)} is stored {count}, {'equal' if equal else 'with different contents'}"
             repair = "remove-duplicate" if equal else None
             versions = (several[0].v,) if several[0].v is not None else ()
-            yield Draft("V1", several[0].id, versions, said, repair, tuple(several), newest(several))
+            yield DamageDraft("V1", several[0].id, versions, said, repair, tuple(several), newest(several))
 
 
 def by_place(placed: Sequence[tuple[int, Fact]]) -> Iterator[list[Fact]]:
@@ -147,7 +147,7 @@ def by_place(placed: Sequence[tuple[int, Fact]]) -> Iterator[list[Fact]]:
         yield several
 
 
-def times(placed: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
+def times(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
     """M1: times that run backwards along the numbers, or versions that are dates along the order of writing."""
     wrong: list[Fact] = []
     words: list[str] = []
@@ -170,7 +170,7 @@ def times(placed: Sequence[tuple[int, Fact]], ground: Ground) -> list[Draft]:
         return []
     concerned = tuple(dict.fromkeys(wrong))
     versions = tuple(dict.fromkeys(fact.v for fact in concerned if fact.v is not None))
-    return [Draft("M1", concerned[0].id, versions, listed(words, 4), None, concerned, newest(concerned))]
+    return [DamageDraft("M1", concerned[0].id, versions, listed(words, 4), None, concerned, newest(concerned))]
 
 
 def _neighbours(placed: Sequence[tuple[int, Fact]]) -> Iterator[tuple[Fact, Fact]]:
@@ -212,7 +212,7 @@ def ground_of(
     now: dt.datetime,
     gap: str = "V2",
     holds_current: bool = False,
-) -> Ground:
+) -> CheckContext:
     """What some of its versions tell of a collection: dates, or numbers that are counted, or that are times.
 
     Its versions are dates where most of these are; where that is no answer, as the profile numbers.
@@ -221,4 +221,4 @@ def ground_of(
     numbers = [number for v in versions if (number := number_of(v)) is not None]
     dated = dates > len(numbers) if dates != len(numbers) else profile.numbering == "time"
     clock = sum(number >= SECONDS for number in numbers) * 2 > len(numbers) or profile.numbering == "time"
-    return Ground(profile, now, dated, gap, not dated and not clock, holds_current)
+    return CheckContext(profile, now, dated, gap, not dated and not clock, holds_current)

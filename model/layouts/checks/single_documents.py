@@ -10,11 +10,11 @@ from model.collection_profile import CollectionProfile
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.bson_damage import damage_of
 from model.layouts.checks.chains import finding, left_out, unreadable
-from model.layouts.checks.external_sort import Spool
-from model.layouts.checks.facts import Fact, Reader
-from model.layouts.checks.field_orders import Orders
-from model.layouts.checks.ordered_reading import BrokenOff, Reading, all_of, by_ids, physical_of
-from model.layouts.checks.rules import Draft, Ground, ground_of, hashes
+from model.layouts.checks.external_sort import ExternalSort
+from model.layouts.checks.facts import Fact, FactReader
+from model.layouts.checks.field_orders import FieldOrders
+from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, by_ids, physical_of
+from model.layouts.checks.rules import CheckContext, DamageDraft, ground_of, hashes
 from model.layouts.reserved_fields import legible, legible_field
 from model.names import id_name
 from model.server.retry import Port
@@ -25,18 +25,18 @@ SAMPLED = 100
 
 
 @dataclass
-class Documents:
+class SingleDocuments:
     """The check of a layout with one stored document for everything."""
 
     server: Port
     profile: CollectionProfile
-    reader: Reader
-    judge: Callable[[bytes, Value, Ground], list[Draft]] | None = None  # of a document that decodes
+    reader: FactReader
+    judge: Callable[[bytes, Value, CheckContext], list[DamageDraft]] | None = None  # of a document that decodes
     shared: bool = False  # look for hashes that several documents have
-    _orders: Orders | None = None
+    _orders: FieldOrders | None = None
 
     def findings(
-        self, ids: Sequence[Value] | None, now: dt.datetime, reading: Reading
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
         """What is wrong with some documents, or with all of them."""
         ground = self._ground(now)
@@ -47,7 +47,7 @@ class Documents:
             if self.shared:
                 yield from self._sharing(ids)
         else:
-            with Spool() as spool:
+            with ExternalSort() as spool:
                 try:
                     for raw in all_of(reading, self.profile.ns, last=None if self.shared else reading.after):
                         yield from self._looked(raw, ground, left, spool if self.shared else None)
@@ -58,10 +58,10 @@ class Documents:
         for why, count in left.items():
             yield Unchecked(self.profile.ns, left_out(count, why))
 
-    def _ground(self, now: dt.datetime) -> Ground:
+    def _ground(self, now: dt.datetime) -> CheckContext:
         p = self.profile
         if self.judge is None:
-            return Ground(p, now, False)
+            return CheckContext(p, now, False)
         shown = {f"{p.current}.{p.version}": 1, p.version: 1}
         found: list[Value | None] = []
         for raw in self.server.find(p.ns, projection=shown, limit=SAMPLED):
@@ -69,7 +69,9 @@ class Documents:
             found.append(legible_field(raw if part is None or part.type != c.OBJECT else part.data, p.version))
         return ground_of(p, [v for v in found if v is not None], now, "E1")
 
-    def _looked(self, raw: bytes, ground: Ground, left: dict[str, int], spool: Spool | None) -> Iterator[Finding]:
+    def _looked(
+        self, raw: bytes, ground: CheckContext, left: dict[str, int], spool: ExternalSort | None
+    ) -> Iterator[Finding]:
         p = self.profile
         damage = damage_of(raw)
         if damage:
@@ -95,14 +97,14 @@ class Documents:
     def _sealed(self, fact: Fact, raw: bytes) -> Iterator[Finding]:
         for draft in hashes([fact]):
             said = fact.sealed
-            self._orders = self._orders or Orders(self.server, self.profile, self.reader.own)
+            self._orders = self._orders or FieldOrders(self.server, self.profile, self.reader.own)
             if said == "hash differs" and self._orders.explain(raw):
                 said = "hash differs in field order only"
             yield finding(self.profile.ns, draft, said, (Evidence(self.profile.ns, "in the document", raw, fact.v),))
 
     # --- hashes that several have
 
-    def _shared(self, spool: Spool) -> Iterator[Finding | Unchecked]:
+    def _shared(self, spool: ExternalSort) -> Iterator[Finding | Unchecked]:
         for key, rows in spool.groups():
             before: tuple[object, ...] | None = None
             told = False
@@ -157,5 +159,5 @@ class Documents:
                     break
 
 
-def _version(draft: Draft) -> Value | None:
+def _version(draft: DamageDraft) -> Value | None:
     return draft.versions[0] if len(draft.versions) == 1 else None

@@ -16,10 +16,10 @@ from model.layouts.recognition.key_candidates import is_id_name, is_version_name
 from model.layouts.recognition.metadata_fields import TOKEN, free, stamps
 from model.layouts.recognition.sampling import (
     ID_TYPES,
-    Chain,
     Document,
     Proposal,
     Sample,
+    SampledChain,
     chain_of,
     matching,
     of,
@@ -49,7 +49,7 @@ class Link:
     later: int  # documents that must have had one
     same: int  # documents of which it holds the current version
     asked: int
-    chains: tuple[Chain, ...]
+    chains: tuple[SampledChain, ...]
     kin: float  # the part of its rows' fields that the current documents have too
     known: bool  # the look-up came to its end in the time allowed
     alike: float  # how much of the rows' content the current documents have too

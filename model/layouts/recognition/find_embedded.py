@@ -10,7 +10,7 @@ from model.errors import Unreadable
 from model.layouts.recognition.field_names import BEFORE, CHANGE_TIMES, HASHES, NOW, TOKENS, bare
 from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.metadata_fields import HASH, TOKEN, free, reordered, some, stamps, verified
-from model.layouts.recognition.sampling import NUMBERS, Chain, Document, Proposal, Sample, chain_of, of, read
+from model.layouts.recognition.sampling import NUMBERS, Document, Proposal, Sample, SampledChain, chain_of, of, read
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -105,7 +105,7 @@ def _embedded(
     return best
 
 
-def _flat(chains: Sequence[Chain]) -> list[Document]:
+def _flat(chains: Sequence[SampledChain]) -> list[Document]:
     return [document for each in chains for document in each.documents]
 
 

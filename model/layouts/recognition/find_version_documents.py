@@ -13,7 +13,7 @@ from model.layouts.outlines import is_flagged
 from model.layouts.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role
 from model.layouts.recognition.key_candidates import Fit, best, coverage, is_version_name, version_fields
 from model.layouts.recognition.metadata_fields import stamps
-from model.layouts.recognition.sampling import Chain, Document, Proposal, Sample
+from model.layouts.recognition.sampling import Document, Proposal, Sample, SampledChain
 from model.server.retry import Port
 from model.values import canonical as c
 
@@ -108,7 +108,7 @@ def _all(sample: Sample, fit: Fit) -> list[Document]:
 # --- what tells the three apart
 
 
-def flag_field(chains: Sequence[Chain], own: Collection[str]) -> tuple[str, float, bool]:
+def flag_field(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[str, float, bool]:
     """The field that marks the newest version, how often it is right, and whether its name says so; "" if none."""
     whole = [each for each in chains if each.whole and each.documents]
     several = [each for each in whole if len(set(each.places)) > 1]
@@ -136,7 +136,7 @@ def flag_field(chains: Sequence[Chain], own: Collection[str]) -> tuple[str, floa
     return name, agreed, hinted
 
 
-def removed_field(chains: Sequence[Chain]) -> str:
+def removed_field(chains: Sequence[SampledChain]) -> str:
     """The field of later versions that lists what they removed; "" where there is none."""
     for each in chains:
         for document in each.documents:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from model.layouts.recognition.field_names import IDS, VERSIONS, bare, words
-from model.layouts.recognition.sampling import ID_TYPES, Chain, Sample, chains, of
+from model.layouts.recognition.sampling import ID_TYPES, Sample, SampledChain, chains, of
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -31,7 +31,7 @@ class Fit:
     id: str
     version: str
     unique: bool  # an index keeps the pairs apart
-    chains: tuple[Chain, ...]
+    chains: tuple[SampledChain, ...]
 
     @property
     def hinted(self) -> bool:
@@ -39,7 +39,7 @@ class Fit:
         return is_version_name(self.version)
 
     @cached_property
-    def several(self) -> tuple[Chain, ...]:
+    def several(self) -> tuple[SampledChain, ...]:
         """The documents with more than one version."""
         return tuple(each for each in self.chains if len(each.documents) > 1)
 
@@ -242,7 +242,7 @@ def _rank(fit: Fit) -> tuple[float, bool]:
     return fit.confidence, fit.unique
 
 
-def coverage(chains: Sequence[Chain], own: Collection[str]) -> tuple[float, float]:
+def coverage(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[float, float]:
     """How much of what is known so far a later version holds, and how much of what it holds is new; 1, 0 if unknown."""
     held = known = changed = 0
     for each in chains:

@@ -23,7 +23,7 @@ from model.layouts.recognition.field_names import (
     can_play_a_role,
     words,
 )
-from model.layouts.recognition.sampling import Chain, Document, is_hash
+from model.layouts.recognition.sampling import Document, SampledChain, is_hash
 from model.layouts.reserved_fields import time_of
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -53,7 +53,7 @@ class Stamps:
         return " and ".join(seen)
 
 
-def stamps(chains: Sequence[Chain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
+def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
     """The stamps of versions; ``own`` names what the layout keeps already, ``chains`` tells their order."""
     everything = _once(chain(documents, *(each.documents for each in chains)))
     token = token_of(chains, everything, own)
@@ -86,7 +86,7 @@ def _names(documents: Sequence[Document], own: Collection[str], kinds: Collectio
     return [n for n, seen in counts.items() if seen >= least and n != "_id" and n not in own and can_play_a_role(n)]
 
 
-def token_of(chains: Sequence[Chain], documents: Sequence[Document], own: Collection[str]) -> str:
+def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> str:
     """The ObjectId that every write renews; "" where there is none."""
     found: list[tuple[Any, ...]] = []
     for name in _names(documents, own, (c.OBJECT_ID,), 0.8):
@@ -101,7 +101,7 @@ def token_of(chains: Sequence[Chain], documents: Sequence[Document], own: Collec
     return min(found)[-1] if found else ""
 
 
-def time_field(chains: Sequence[Chain], documents: Sequence[Document], own: Collection[str], token: str) -> str:
+def time_field(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str], token: str) -> str:
     """The date that says when a version was made: it rises with them, and its name or an ObjectId bears it out."""
     found: list[tuple[Any, ...]] = []
     for name in _names(documents, own, (c.DATE,), 0.9):

@@ -63,7 +63,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Index:
+class SampledIndex:
     """The fields of an index, in order, and whether it is unique."""
 
     names: tuple[str, ...]
@@ -72,7 +72,7 @@ class Index:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class SampledChain:
     """Documents that are versions of one another if the guess is right, oldest first."""
 
     documents: tuple[Document, ...]
@@ -93,7 +93,7 @@ class Sample:
     count: int | None
     documents: tuple[Document, ...]
     unreadable: int
-    indexes: tuple[Index, ...]
+    indexes: tuple[SampledIndex, ...]
 
     @property
     def name(self) -> str:
@@ -262,10 +262,10 @@ def read(raw: bytes) -> Document | None:
     return document
 
 
-def _index(description: Mapping[str, object]) -> Index:
+def _index(description: Mapping[str, object]) -> SampledIndex:
     key = description.get("key")
     names = tuple(map(str, key)) if isinstance(key, Mapping) else ()
-    return Index(names or ("",), bool(description.get("unique")), "partialFilterExpression" in description)
+    return SampledIndex(names or ("",), bool(description.get("unique")), "partialFilterExpression" in description)
 
 
 def matching(
@@ -286,13 +286,13 @@ def matching(
     return found, True
 
 
-def chain_of(documents: Iterable[Document], version: str, whole: bool = True) -> Chain:
+def chain_of(documents: Iterable[Document], version: str, whole: bool = True) -> SampledChain:
     """The documents whose version can be put in order, in that order."""
     placed = sorted(((place, n, d) for n, d in enumerate(documents) if (place := d.place(version)) is not None))
-    return Chain(tuple(d for _, _, d in placed), tuple(place for place, _, _ in placed), whole)
+    return SampledChain(tuple(d for _, _, d in placed), tuple(place for place, _, _ in placed), whole)
 
 
-def chains(server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value]) -> list[Chain]:
+def chains(server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value]) -> list[SampledChain]:
     """The versions of some documents, looked up by a field that may be their id."""
     found = []
     for value in ids:

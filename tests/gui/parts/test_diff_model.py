@@ -15,9 +15,9 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from gui.parts.differences.diff_grouping import plan
 from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B, DiffModel
-from gui.parts.differences.diff_node import CHUNK, Node
+from gui.parts.differences.diff_node import CHUNK, DiffNode
 from gui.style.cells import CELL, Cell
-from gui.views.compare.ignored_paths import Ignored
+from gui.views.compare.ignored_paths import IgnoredPaths
 from model.diff import Operation
 from model.session import Comparison
 from model.values import canonical
@@ -308,7 +308,7 @@ def test_whatever_is_hidden_the_other_rows_stay_as_they_are(seed: int, only_chan
     operations = comparison.diff.operations
     if not operations:
         return
-    hidden = Ignored().with_path(dice.choice(operations).path)
+    hidden = IgnoredPaths().with_path(dice.choice(operations).path)
     model = rows_of(comparison, only_changes, watched=True, hides=hidden.hides)
     shown = [op for op in operations if not hidden.hides(op)]
     assert model.plan is not None
@@ -326,11 +326,11 @@ def test_whatever_is_hidden_the_other_rows_stay_as_they_are(seed: int, only_chan
         assert node.kind != "hidden" or not only_changes
 
 
-def ops_of(node: Node) -> list[object]:
+def ops_of(node: DiffNode) -> list[object]:
     return [op for op in (node.place.op, node.place.also) if op is not None] if node.place is not None else []
 
 
-def check_place(node: Node, comparison: Comparison) -> None:
+def check_place(node: DiffNode, comparison: Comparison) -> None:
     """The paths of a row lead to its values; an unchanged row is the same in both."""
     if node.kind == "fold" or not node.path:
         return

@@ -19,8 +19,8 @@ from gui.style import preferences, theme
 from gui.views.history import map_painter
 from gui.views.history.blame_panel import BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
-from gui.views.history.map_model import MapModel, Row
-from gui.window.tab_area import Desk
+from gui.views.history.map_model import MapModel, MapRow
+from gui.window.tab_area import TabArea
 from model.errors import Refused
 from model.history.chain import Chain, Follower
 from model.records import Version
@@ -360,7 +360,7 @@ def test_a_row_of_an_element_with_an_object_id_is_named_by_its_end() -> None:
 
     raw = {"r": [{"_id": ObjectId("65f0a1c29b1e8a0012c4d7aa"), "n": 1}]}
     tracks = [track for track in chain(version(1, raw, True)).tracks if not track.identity]
-    assert Row(tracks[0], 1, 0, 0).label == ("r[…c4d7aa].", "n")
+    assert MapRow(tracks[0], 1, 0, 0).label == ("r[…c4d7aa].", "n")
 
 
 # --- pages
@@ -380,7 +380,7 @@ def test_an_element_that_stands_elsewhere_now_is_not_restored_onto_another() -> 
 def test_the_timeline_leads_to_the_map_and_the_map_back_to_two_versions(
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:
-    desk = Desk()
+    desk = TabArea()
     qtbot.addWidget(desk)
     desk.resize(1300, 800)
     desk.show()

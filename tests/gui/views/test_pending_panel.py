@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from gui.messages import Question
 from gui.pages.tool_pages import PendingPage
 from gui.views.tools.pending_panel import PendingPanel
-from gui.views.tools.token_question import OlderThan, to_type
+from gui.views.tools.token_question import TokenQuestion, to_type
 from gui.window.opening import Opened, Opening
 from model.errors import Cancelled
 from model.records import Checkpoint, PendingToken
@@ -249,7 +249,7 @@ def test_all_older_than_an_age_are_looked_at_and_then_finished(
     panel: PendingPanel, session: Session, idle: Callable[[], None]
 ) -> None:
     panel.older.click()
-    sheet = next(each for each in panel.window().findChildren(OlderThan) if each.isVisible())
+    sheet = next(each for each in panel.window().findChildren(TokenQuestion) if each.isVisible())
     sheet.age.setText("soon")
     assert not sheet.go.isEnabled()
     sheet.age.setText("7 days")
@@ -263,7 +263,7 @@ def test_all_older_than_an_age_are_looked_at_and_then_finished(
 
 def test_an_age_that_reaches_into_the_grace_period_has_to_be_typed_for(panel: PendingPanel) -> None:
     panel.older.click()
-    sheet = next(each for each in panel.window().findChildren(OlderThan) if each.isVisible())
+    sheet = next(each for each in panel.window().findChildren(TokenQuestion) if each.isVisible())
     sheet.age.setText("1m")
     assert "inside the grace period" in sheet.said.text()
     sheet.go.click()

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMous
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.parts.versions_model import AT, HASH, VERSION, HistoryModel
+from gui.parts.versions_model import AT, HASH, VERSION, VersionsModel
 from gui.style import preferences
 from gui.style.cells import CELL, Cell
 from gui.views.timeline.timeline_panel import TimelinePanel
@@ -67,7 +67,7 @@ def marta(qtbot: QtBot) -> Watched:
     return made
 
 
-def cell(model: HistoryModel, row: int, column: int) -> Cell:
+def cell(model: VersionsModel, row: int, column: int) -> Cell:
     found = model.index(row, column).data(CELL)
     assert isinstance(found, Cell)
     return found

@@ -14,7 +14,7 @@ from gui.pages import collection_page, document_pages, tool_pages
 from gui.window import tab_area, window_commands
 
 PLACES = (
-    window_commands.Doing, collection_page.Page, collection_page.CollectionPage,
+    window_commands.WindowCommands, collection_page.Page, collection_page.CollectionPage,
     document_pages.DocumentPage, document_pages.MergePage,
     tool_pages.PendingPage, tool_pages.JournalPage, tool_pages.DraftsPage,
 )  # fmt: skip

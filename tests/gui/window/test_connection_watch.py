@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.messages import Line, Question
+from gui.messages import MessageLine, Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.tool_pages import CheckPage
 from gui.window import connection_watch
@@ -41,7 +41,7 @@ def window(qtbot: QtBot) -> Window:
     return new_window(qtbot)
 
 
-def lines(window: Window, words: str) -> list[Line]:
+def lines(window: Window, words: str) -> list[MessageLine]:
     return [line for line in window.messages.lines if words in line.text]
 
 
@@ -53,7 +53,7 @@ def badge_of(window: Window, session: Session) -> str:
     return badge.text
 
 
-def press(qtbot: QtBot, line: Line, name: str) -> None:
+def press(qtbot: QtBot, line: MessageLine, name: str) -> None:
     (found,) = [each for each in line.buttons if each.text() == name]
     qtbot.mouseClick(found, Qt.MouseButton.LeftButton)
 

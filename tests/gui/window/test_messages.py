@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
-from gui.messages import Line, MessageArea
+from gui.messages import MessageArea, MessageLine
 from gui.style.states import Glyph
 from model.errors import Refused
 
@@ -28,7 +28,7 @@ def window(qtbot: QtBot) -> QMainWindow:
     return made
 
 
-def lines(window: QWidget) -> list[Line]:
+def lines(window: QWidget) -> list[MessageLine]:
     return messages.area(window).lines
 
 

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.style.cells import CELL
 from gui.window.sidebar import RAIL, WIDTH, Sidebar
-from gui.window.source_model import Node, TreeModel, plan
+from gui.window.source_model import SourceModel, SourceNode, plan
 from gui.window.window import Window
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
@@ -22,7 +22,7 @@ def info(ns: str, layout: str = "plain", belongs: str | None = None) -> Collecti
     return CollectionInfo(ns, layout, {}, 1, 1.0, "it says so", belongs)
 
 
-def names(model: TreeModel, above: QModelIndex | None = None) -> list[object]:
+def names(model: SourceModel, above: QModelIndex | None = None) -> list[object]:
     found: list[object] = []
     above = above or QModelIndex()
     for row in range(model.rowCount(above)):
@@ -48,21 +48,21 @@ def window(qtbot: QtBot, session: Session) -> Window:
 
 
 def test_archives_stand_below_the_collection_that_they_belong_to() -> None:
-    root = Node("connection", "staging")
+    root = SourceNode("connection", "staging")
     root.children = plan(
         [info("shop.b"), info("shop.a", "archive"), info("shop.a_old", "plain", "shop.a"), info("blog.posts")],
         ["shop", "blog", "empty"],
         root,
     )
-    model = TreeModel()
+    model = SourceModel()
     model.put_roots([root])
     assert names(model) == [["staging", [["blog", ["posts"]], "empty", ["shop", [["a", ["a_old"]], "b"]]]]]
 
 
 def test_an_archive_whose_owner_is_not_there_is_listed_by_itself() -> None:
-    root = Node("connection", "staging")
+    root = SourceNode("connection", "staging")
     root.children = plan([info("shop.a_old", "plain", "shop.a")], ["shop"], root)
-    model = TreeModel()
+    model = SourceModel()
     model.put_roots([root])
     assert names(model) == [["staging", [["shop", ["a_old"]]]]]
 

@@ -29,7 +29,7 @@ def listed(server: Server, ns: str, applied: str = "applied", counter: str = "co
     return list(pending.tokens(server, of(server, ns, applied, counter), NOW))
 
 
-def of(server: Server, ns: str, applied: str = "applied", counter: str = "count") -> pending.Counters:
+def of(server: Server, ns: str, applied: str = "applied", counter: str = "count") -> pending.TwoStepCounters:
     return pending.counters(server, CollectionProfile(ns=ns, layout="pending", counter=counter, applied=applied))
 
 

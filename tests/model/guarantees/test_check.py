@@ -16,7 +16,7 @@ from model.commands import command_line
 from model.errors import Cancelled, NotAllowed, Refused
 from model.guarantees import Guarantee, Verdict, check
 from model.guarantees.scratch import Scratch
-from model.guarantees.server_verdicts import Trust
+from model.guarantees.server_verdicts import ServerVerdicts
 from model.localserver import LocalServer
 from model.server.server import SCRATCH, Server
 from model.session import Session
@@ -127,14 +127,14 @@ def test_a_quick_check_leaves_what_it_does_not_measure_as_it_was_found(home: Pat
     def found(check: str, verdict: Verdict) -> Guarantee:
         return Guarantee(check, check, verdict, f"{check} is {verdict}.")
 
-    trust = Trust(home)
+    trust = ServerVerdicts(home)
     trust.keep("here", "8.0", [found("swaps", "unsafe"), found("unique", "safe"), found("types", "unsafe")])
     trust.keep("here", "8.0", [found("swaps", "safe"), found("unique", "unknown")])
     kept = trust.measured("here", "8.0")
     assert kept is not None
     assert kept.unsafe == ("types is unsafe.",)
     trust.keep("here", "8.0", [found("types", "safe")])
-    assert Trust(home).measured("here", "8.0") == replace(kept, unsafe=(), checks=(), at=ANY)
+    assert ServerVerdicts(home).measured("here", "8.0") == replace(kept, unsafe=(), checks=(), at=ANY)
 
 
 def test_a_write_that_the_server_refuses_ends_a_measurement_and_not_the_program(local_uri: str) -> None:
@@ -152,9 +152,9 @@ def test_what_is_found_on_two_servers_at_once_is_kept_for_both(home: Path, monke
     monkeypatch.setattr(homes, "write", write_when_both_have_read)
     unsafe = [Guarantee("swaps", "swaps", "unsafe", "Two writers win one swap.")]
     with ThreadPoolExecutor(2) as two:
-        list(two.map(lambda source: Trust(home).keep(source, "8.0", unsafe), ["here", "there"]))
+        list(two.map(lambda source: ServerVerdicts(home).keep(source, "8.0", unsafe), ["here", "there"]))
     for source in ("here", "there"):
-        kept = Trust(home).measured(source, "8.0")
+        kept = ServerVerdicts(home).measured(source, "8.0")
         assert kept is not None
         assert kept.unsafe == ("Two writers win one swap.",)
 

@@ -19,7 +19,7 @@ from model.catalogue import Catalogue
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.findings import Finding
-from model.layouts.checks.external_sort import Spool
+from model.layouts.checks.external_sort import ExternalSort
 from model.profile import Profile
 from model.records import CollectionInfo
 from model.server.retry import Server
@@ -70,7 +70,7 @@ def test_a_filter_over_embedded_versions_that_is_wrong_is_answered_by_the_server
 
 def test_no_room_for_sorting_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with Spool(together=2) as spool:
+    with ExternalSort(together=2) as spool:
         spool.add(b"a", (1,))
         with pytest.raises(Refused, match="make room for temporary files"):
             spool.add(b"b", (2,))

@@ -19,9 +19,9 @@ from model.catalogue import Catalogue
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreadable
 from model.findings import Finding, Unchecked
 from model.layouts.checks.bson_damage import damage_of
-from model.layouts.checks.external_sort import Spool
+from model.layouts.checks.external_sort import ExternalSort
 from model.layouts.checks.id_order import key_of
-from model.layouts.checks.ordered_reading import Reading
+from model.layouts.checks.ordered_reading import OrderedReading
 from model.profile import Profile
 from model.scan import Mark, Scan
 from model.server.retry import Server, Terms
@@ -99,7 +99,7 @@ def test_a_scan_whose_cursors_are_lost_finds_the_same(
     with opened(server_uri, it) as session:
         layout = session._catalogue.layout(it.ns)
         faulty.after, faulty.times = 9, 6
-        reading = Reading(faulty)
+        reading = OrderedReading(faulty)
         found = list(layout.findings(now=NOW, reading=reading))
         assert not faulty.times
         assert keys(found) == whole
@@ -179,7 +179,7 @@ def test_documents_that_a_server_cannot_sort_are_read_in_its_own_order(
     it = scene(client, database_name, "V1 versions", 10)
     faulty.unsorted = True
     with opened(server_uri, it) as session:
-        reading = Reading(faulty)
+        reading = OrderedReading(faulty)
         found = list(session._catalogue.layout(it.ns).findings(now=NOW, reading=reading))
     assert not it.wrong(found)
     assert not reading.in_order
@@ -272,7 +272,7 @@ def test_rows_beyond_what_memory_should_hold_come_back_sorted_and_grouped() -> N
     expected: dict[bytes, list[tuple[int]]] = {}
     for key, row in rows:
         expected.setdefault(key, []).append(row)
-    with Spool(together=7) as spool:
+    with ExternalSort(together=7) as spool:
         for key, row in rows:
             spool.add(key, row)
         found = [(key, list(group)) for key, group in spool.groups()]

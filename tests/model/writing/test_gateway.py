@@ -149,7 +149,7 @@ def test_every_write_that_finishes_a_token_is_guarded(local_uri: str) -> None:
                 *("shop.stats", Value.of("today"), Value.of(ObjectId()), None, dt.datetime.now(dt.UTC)),
                 *("count", 1, Value.of(4), None, True, applied),
             )
-            of = pending.Counters("shop.stats", "pending", "applied", "count", keeps, dt.timedelta(0))
+            of = pending.TwoStepCounters("shop.stats", "pending", "applied", "count", keeps, dt.timedelta(0))
             writes += [pending.step_two(server, token, of), pending.step_back(token, of)]
     for write in writes:
         check(write)
