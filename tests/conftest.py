@@ -1,5 +1,9 @@
 """Fixtures for all tests: servers, databases that are gone afterwards, and a home that is nobody's.
 
+``--deep`` runs all there is. Without it, what is marked ``deep`` is left out, and so are the cases that a test has on
+the second server, unless it is marked ``second_server``; the summary says how many. A test that draws its cases asks
+``support.by_depth`` how many.
+
 ``server_uri`` runs a test once for each server. ``database_name`` is a name of the test's own on it; whatever a test
 leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for tests that look for themselves.
 """
@@ -10,6 +14,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +24,67 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 import pymongo
 import pymongo.common
 
-from tests import servers
+from tests import servers, support
+
+_LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Define ``--deep``."""
+    parser.addoption("--deep", action="store_true", help="run every case on every server, with many seeds")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marks, and say how deep to go."""
+    config.addinivalue_line("markers", "deep: only run with --deep")
+    config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
+    config.stash[_LEFT_OUT] = 0
+    support.deep = config.getoption("--deep")
+
+
+@pytest.hookimpl(trylast=True)  # what -k and -m leave out is not counted
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the deep cases out, unless they are asked for."""
+    left = [] if support.deep else [item for item in items if _is_deep(item)]
+    if left:
+        out = set(left)
+        items[:] = [item for item in items if item not in out]
+        config.hook.pytest_deselected(items=left)
+    config.stash[_LEFT_OUT] = len(left)
+    if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
+        config.workeroutput["left out"] = len(left)
+
+
+def _is_deep(item: pytest.Item) -> bool:
+    on = getattr(item, "callspec", None) and item.callspec.params.get("server_name")
+    second = on == "java" and item.get_closest_marker("second_server") is None
+    return second or item.get_closest_marker("deep") is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Keep what a worker of xdist left out; each has collected the same."""
+    config = node.config
+    config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", config.stash[_LEFT_OUT])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was left out."""
+    if number := config.stash[_LEFT_OUT]:
+        which, them = ("test was", "it") if number == 1 else ("tests were", "them")
+        terminalreporter.write_line(f"{number:,} deeper {which} left out; `python -m pytest --deep` runs {them} too.")
+
 
 pymongo.common.MIN_HEARTBEAT_INTERVAL = 0.02  # a retry waits that long; the default costs half a second each
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Programs that tests start compile the product once and not each anew, wherever byte code may not be written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("compiled")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -22,10 +22,11 @@ from typing import Any
 from model import text
 from model.errors import Refused
 from model.merge import merge
+from tests import support
 from tests.benchmarks import peers
 from tests.laws.confirming import same
 
-CASES = Path(__file__).parents[1] / "cases" / "merge.json"
+CASES = support.CASES / "merge.json"
 VERDICTS = ("right", "needlessly refused", "silently wrong", "types lost")
 Sides = tuple[Any, Any, Any]
 

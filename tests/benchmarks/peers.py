@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import platformdirs
 
+from tests import support
 from tests.benchmarks.timing import BUDGET, CLOCKS, best
 from tests.benchmarks.workloads import WORKLOADS, Workload
 
@@ -168,7 +169,7 @@ def pairs(peer: str, lines: Path, limit: float, clock: str = "wall") -> Pairs | 
 def _python(peer: str, arguments: list[str], limit: float) -> Pairs | str:
     if peer != "difflib" and importlib.util.find_spec(peer.lower()) is None:
         return "not installed (pip install palimpsest[bench])"
-    root = Path(__file__).parents[2]
+    root = support.ROOT
     return _pairs([sys.executable, "-m", "tests.benchmarks.peers", peer, *arguments], root, limit)
 
 

@@ -7,12 +7,13 @@ import time
 
 import pytest
 
+from tests import support
 from tests.blackpipe.__main__ import EVERY, chosen, shown
 from tests.blackpipe.blind import BLIND, convictions
 from tests.blackpipe.cases import SERVERS, benches
 from tests.blackpipe.operations import operations
 
-SLICE, SECONDS = 400, 6.0
+SLICE, SECONDS = 400, support.by_depth(1.5, 6.0)
 LAYOUTS = sorted({operation.layout for operation in operations()})
 
 

@@ -8,10 +8,11 @@ import time
 
 import pytest
 
+from tests import support
 from tests.blackpipe import killed
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system kills processes in another way")
-SECONDS = 9.0
+SECONDS = support.by_depth(1.0, 9.0)
 
 
 def test_the_next_start_knows_what_is_known_of_a_write_whose_process_was_killed() -> None:

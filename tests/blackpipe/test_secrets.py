@@ -17,6 +17,7 @@ from model.commands import command_line
 from model.errors import Refused
 from model.server import driver
 from model.session import Session
+from tests import support
 from tests.blackpipe.cases import in_a_hurry
 from tests.blackpipe.operations import operations
 from tests.blackpipe.pipe import ALWAYS, FAULTS, BlackPipe, Plan
@@ -85,7 +86,7 @@ def busy(layout: str, seed: int) -> tuple[str, set[str]]:
     return said.getvalue(), secrets
 
 
-@pytest.mark.parametrize("layout", ["archive", "embedded", "pending"])
+@pytest.mark.parametrize("layout", support.every(3, ["pending", "archive", "embedded"]))
 def test_no_token_and_no_content_is_logged_at_any_level(layout: str) -> None:
     seed = random.SystemRandom().randrange(10**6)
     print(f"busy({layout!r}, {seed})")
@@ -97,6 +98,7 @@ def test_no_token_and_no_content_is_logged_at_any_level(layout: str) -> None:
     assert [secret for secret in secrets if len(secret) == 24 and secret in said] == []
 
 
+@pytest.mark.deep
 def test_the_same_look_convicts_a_driver_that_is_let_talk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver._Discretion, "filter", lambda self, record: True)
     said, secrets = busy("embedded", 1)

@@ -12,13 +12,14 @@ import pytest
 from model.counting import counters, pending, processed
 from model.records import PendingToken
 from model.server.retry import End, Port, Write
+from tests import support
 from tests.counting.published import PUBLISHED
 from tests.counting.subjects import SUBJECTS
 from tests.counting.tally import CREW
 from tests.simulation.schedule import Crew
 
-SECONDS = 1.6  # for each subject
-FEWEST = 15
+SECONDS = support.by_depth(0.2, 1.6)  # for each subject
+FEWEST = support.by_depth(5, 15)
 FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
 
 

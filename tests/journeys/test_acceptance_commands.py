@@ -19,11 +19,12 @@ from bson.json_util import CANONICAL_JSON_OPTIONS, loads
 
 from model import text
 from model.values import canonical
+from tests import support
 from tests.journeys.command_support import Run
 from tests.model import session_scenes
 
 Db = pymongo.database.Database[dict[str, Any]]
-ROOT = Path(__file__).parent.parent.parent
+ROOT = support.ROOT
 
 
 @pytest.fixture
@@ -189,6 +190,7 @@ def program(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.deep
 def test_another_process_undoes_what_this_one_wrote(source: str, database: Db, run: Run) -> None:
     ns = f"{database.name}.contracts"
     before = database["contracts"].find_one({"_id": "K-1"})
@@ -218,6 +220,7 @@ def test_what_was_in_memory_cannot_be_undone_later(run: Run, tmp_path: Path) -> 
     assert path.read_bytes() == bson.encode({"_id": 1, "n": 1})
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name == "nt", reason="other systems have no such locale")
 def test_a_locale_that_is_not_utf_8_changes_no_output(tmp_path: Path) -> None:
     path = tmp_path / "häuser.json"

@@ -17,10 +17,11 @@ import pytest
 
 from model.commands import command_line
 from model.userdata import journal
+from tests import support
 from tests.model import session_scenes
 
 Db = pymongo.database.Database[dict[str, Any]]
-ROOT = Path(__file__).parent.parent.parent
+ROOT = support.ROOT
 SECRET = "pl4nted-s3cret"
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files and processes are handed on otherwise")
 
@@ -43,6 +44,7 @@ def contracts(local_uri: str) -> Any:
 # --- outputs
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
 def test_a_full_disk_is_one_sentence() -> None:
     with open("/dev/full", "w") as full:
@@ -52,6 +54,7 @@ def test_a_full_disk_is_one_sentence() -> None:
             assert "output cannot be written" in done.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
 def test_the_status_of_an_edit_tells_how_it_ended_though_its_report_is_lost(contracts: Any) -> None:
     argv, database = contracts
@@ -69,6 +72,7 @@ def test_the_status_of_an_edit_tells_how_it_ended_though_its_report_is_lost(cont
     assert database["contracts"].find_one({"_id": "K-1"})["steps"] == 52
 
 
+@pytest.mark.deep
 @POSIX
 def test_a_closed_output_is_nothing_to_fail_over(contracts: Any) -> None:
     argv, database = contracts
@@ -81,6 +85,7 @@ def test_a_closed_output_is_nothing_to_fail_over(contracts: Any) -> None:
 # --- signals
 
 
+@pytest.mark.deep
 @POSIX
 def test_a_process_that_a_scheduler_ends_leaves_no_folder_behind(tmp_path: Path) -> None:
     many = tmp_path / "many.bson"

@@ -16,6 +16,7 @@ from tests.journeys.command_support import Rows, Run
 from tests.model import session_scenes
 
 Db = pymongo.database.Database
+pytestmark = pytest.mark.second_server  # every command, on a server that is not ours
 
 
 @pytest.fixture

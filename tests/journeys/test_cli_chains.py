@@ -57,6 +57,7 @@ def test_bisect_prints_where_the_condition_turns(told: Told) -> None:
     assert lines[1].endswith("or in one of the 3 missing versions after v16")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("condition", "says"), [('{"status": "never"}', "in any"), ('{"status": {"$ne": 1}}', "in each")]
 )
@@ -77,6 +78,7 @@ def test_a_condition_that_is_not_understood_is_exit_2(told: Told, condition: str
     assert "defect" not in err
 
 
+@pytest.mark.deep
 def test_a_document_that_is_not_there_is_exit_2(told: Told) -> None:
     assert told("blame", "sample:", "insurance.contracts", "nobody")[0] == 2
     assert told("bisect", "sample:", "insurance.contracts", "nobody", "{}")[0] == 2

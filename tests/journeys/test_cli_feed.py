@@ -16,10 +16,11 @@ import pytest
 
 from model.commands import command_line
 from model.localserver.wire import Command
+from tests import support
 from tests.model.feed.feed_support import NS, Ground, ground
 from tests.model.feed.test_feed import STORY, act
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = support.ROOT
 PROFILE = """
 [[collection]]
 ns = "shop.orders"
@@ -134,6 +135,7 @@ def test_a_signal_stops_it_tidily_with_its_place_kept(here: Ground, profile: str
         assert stream.try_next() is None
 
 
+@pytest.mark.deep
 def test_killed_at_every_write_it_ends_with_each_version_once(here: Ground, profile: str) -> None:
     """Each run is killed at one write more than the one before it, in turn before that is done and behind it."""
     here.feed()

@@ -21,10 +21,11 @@ from pymongo.errors import OperationFailure
 
 from model.commands import command_line
 from model.values import canonical
+from tests import support
 from tests.model import session_scenes
 
 SECRET = "pl4nted-s3cret"
-ROOT = Path(__file__).parent.parent.parent
+ROOT = support.ROOT
 Trouble = Callable[..., str]
 
 
@@ -232,6 +233,7 @@ def test_arguments_that_are_wrong(trouble: Trouble, argv: list[str]) -> None:
     assert trouble(*argv)
 
 
+@pytest.mark.deep
 def test_cleanup_of_a_collection_without_tokens(trouble: Trouble) -> None:
     assert "insurance.contracts" in trouble("cleanup", "sample:", "insurance.contracts")
 
@@ -283,6 +285,7 @@ def test_a_command_goes_to_the_command_line_and_a_source_to_the_window(words: li
 # --- as a process
 
 
+@pytest.mark.deep
 def test_commands_import_no_window_and_need_no_display() -> None:
     code = (
         "import sys; from gui.__main__ import main; status = main(sys.argv[1:]);"
@@ -298,6 +301,7 @@ def test_commands_import_no_window_and_need_no_display() -> None:
     assert len(done.stdout.splitlines()) == 14
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems always have a display")
 @pytest.mark.parametrize("display", ["", ":4711"])
 def test_without_a_display_the_window_says_what_works_instead(display: str) -> None:
@@ -315,6 +319,7 @@ def test_help_and_version_are_no_trouble(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out.startswith("palimpsest ")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name == "nt", reason="there are no such pipes")
 def test_a_reader_that_has_seen_enough_ends_the_output_quietly(tmp_path: Path) -> None:
     many = tmp_path / "many.json"
@@ -331,6 +336,7 @@ def test_a_reader_that_has_seen_enough_ends_the_output_quietly(tmp_path: Path) -
     process.stderr.close()
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise")
 def test_ctrl_c_stops_with_a_word() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests import support
+
+ROOT = support.ROOT
 GIT = shutil.which("git")
 pytestmark = [
     pytest.mark.skipif(GIT is None, reason="git is not here"),
@@ -93,6 +95,7 @@ def test_git_merges_two_branches_field_by_field_and_keeps_types_and_form(git: Gi
     assert path.read_text() == expected.replace('"Marta"', '"Marta K."')
 
 
+@pytest.mark.deep
 def test_git_stops_at_a_conflict_and_names_the_field(git: Git) -> None:
     _change(git, "theirs", ("412.80", "430.00"))
     path = _change(git, "mine", ("412.80", "420.00"))
@@ -102,6 +105,7 @@ def test_git_stops_at_a_conflict_and_names_the_field(git: Git) -> None:
     assert "420.00" in path.read_text()
 
 
+@pytest.mark.deep
 def test_git_shows_what_changed_as_operations(git: Git) -> None:
     _change(git, "mine", ("412.80", "420.00"), ('"_id": 2', '"_id": {"$numberLong": "2"}'))
     shown = git("diff", "--ext-diff", "main", "mine").stdout
@@ -111,6 +115,7 @@ def test_git_shows_what_changed_as_operations(git: Git) -> None:
     assert not git("diff", "--ext-diff", "mine", "mine").stdout
 
 
+@pytest.mark.deep
 def test_git_names_each_file_that_it_compares_and_goes_on_where_one_cannot_be_read(git: Git) -> None:
     path = _change(git, "mine", ("412.80", "420.00"))
     for name, written in (("an other.ejson", '{"a": 1}'), ("broken.ejson", "{")):
@@ -125,6 +130,7 @@ def test_git_names_each_file_that_it_compares_and_goes_on_where_one_cannot_be_re
     assert "broken.ejson: Line 1" in done.stderr
 
 
+@pytest.mark.deep
 def test_git_shows_a_document_that_is_new_or_gone(git: Git) -> None:
     git("checkout", "-q", "-b", "gone")
     git("rm", "-q", "contract.ejson")

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from model.commands import command_line
+from tests import support
 from tests.laws.rfc6902 import applied
 
-FILES = [Path(__file__).parents[1] / "cases" / "rfc6902.json"]
+FILES = [support.CASES / "rfc6902.json"]
 FILES += [Path(name) for name in os.environ.get("PALIMPSEST_JSON_PATCH_TESTS", "").split(os.pathsep) if name]
 EXAMPLES = [case for file in FILES for case in json.loads(file.read_text("utf-8")) if not case.get("disabled")]
 LEADING = [case for case in EXAMPLES if "expected" in case and "doc" in case]

@@ -10,8 +10,9 @@ import pymongo
 import pytest
 
 from model.commands import command_line
+from tests import support
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+README = (support.ROOT / "README.md").read_text("utf-8")
 PROFILE = """
 [[collection]]
 ns = "shop.counters"

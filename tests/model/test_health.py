@@ -95,6 +95,7 @@ def test_a_file_that_cannot_be_used_is_said_in_a_sentence(tmp_path: Path) -> Non
         Health(SOURCE, tmp_path).scans()
 
 
+@pytest.mark.deep
 def test_data_in_memory_are_remembered_by_their_session_alone(tmp_path: Path) -> None:
     with Session.open("sample:", home=tmp_path) as session:
         work = session.scan(["insurance.tariffs"])

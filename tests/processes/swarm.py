@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 import pymongo.database
 from bson import ObjectId
 
+from tests import support
 from tests.processes.editor import APPLIED, UNKNOWN
 from tests.proxy import Proxy
 
-ROOT = Path(__file__).parents[2]
+ROOT = support.ROOT
 Db = pymongo.database.Database[dict[str, Any]]
 Doc = dict[str, Any]
 

@@ -12,6 +12,7 @@ from tests.processes.editor import APPLIED
 from tests.processes.swarm import Doc, Told, audit, lines, run
 
 
+@pytest.mark.deep
 def test_what_eight_processes_were_told_is_what_the_database_holds(java_uri: str, tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(2**31)
     with pymongo.MongoClient(java_uri) as client:

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 from model.userdata.journal import Journal
+from tests import support
 from tests.repairing.planting import Case, contents, snapshot
 from tests.repairing.proving import Counting, Dead, Place, place, same
 
-ROOT = Path(__file__).parents[2]
+ROOT = support.ROOT
 
 
 def writes_of(case: Case, uri: str, names: str, home: Path) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import support
 from tests.repairing.careless import SCRIPTS
 from tests.repairing.killing import killed, writes_of
 from tests.repairing.living import DAMAGES, homes, run
@@ -16,8 +17,10 @@ from tests.repairing.planting import CASES, NAMES, Case
 from tests.repairing.proving import prove
 from tests.simulation.schedule import Crew
 
-SECONDS = 0.8  # for each kind of damage
-FEWEST = 5
+SECONDS = support.by_depth(0.1, 0.8)  # for each kind of damage
+FEWEST = support.by_depth(2, 5)
+EACH = [pytest.param(case, marks=pytest.mark.deep) if case.name == "E2" else case for case in CASES]
+"""E2 is of documents that are as large as they may be."""
 FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
 
 
@@ -34,8 +37,8 @@ def shared_home() -> Iterator[Path]:
         yield home
 
 
-@pytest.mark.parametrize("names", list(NAMES))
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("names", support.every(len(NAMES), NAMES))
+@pytest.mark.parametrize("case", EACH, ids=lambda case: case.name)
 def test_damage_is_found_repaired_once_and_undone_to_the_byte(
     case: Case, names: str, server_uri: str, server_name: str, shared_home: Path
 ) -> None:
@@ -45,7 +48,7 @@ def test_damage_is_found_repaired_once_and_undone_to_the_byte(
     assert not wrong
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", support.every(7, CASES), ids=lambda case: case.name)
 def test_a_repair_that_is_killed_at_a_write_converges_when_it_is_run_again(
     case: Case, local_uri: str, shared_home: Path
 ) -> None:
@@ -56,6 +59,7 @@ def test_a_repair_that_is_killed_at_a_write_converges_when_it_is_run_again(
     assert not killed(case, local_uri, names, shared_home, at, behind)
 
 
+@pytest.mark.deep
 def test_a_repair_that_is_killed_for_good_converges_when_it_is_run_again(local_uri: str, tmp_path: Path) -> None:
     case = next(case for case in CASES if case.name == "A3 and A1")
     assert not killed(case, local_uri, "default", tmp_path, 1, behind=True, really=True)

@@ -15,13 +15,14 @@ from model.records import Version
 from model.server import retry
 from model.server.retry import Write
 from model.values import canonical as c
+from tests import support
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
 from tests.simulation.run import run, run_published, subjects
 from tests.simulation.schedule import Crew
 
-SECONDS = 1.6  # for each layout
-FEWEST = 15
+SECONDS = support.by_depth(0.2, 1.6)  # for each layout
+FEWEST = support.by_depth(5, 15)
 FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
 
 

@@ -50,6 +50,7 @@ def row_of(panel: BrowserPanel, id: str) -> int:
     return panel.model.row_of(Value.of(id))
 
 
+@pytest.mark.deep
 def test_a_row_says_id_version_history_change_size_and_health(panel: BrowserPanel) -> None:
     found = cells(panel, row_of(panel, "K-204117"))
     assert list(found) == ["id", "version", "history", "at", "size", "health"]
@@ -196,6 +197,7 @@ def test_choosing_a_row_is_told_and_enter_opens_it(panel: BrowserPanel, qtbot: Q
     assert opened.args == [chosen.args[0].id]
 
 
+@pytest.mark.deep
 def test_filters_that_ran_are_offered_again_and_can_be_forgotten(panel: BrowserPanel, qtbot: QtBot) -> None:
     for filter in ('{ "status": "active" }', '{ "status": "lapsed" }', '{ "status": "active" }'):
         panel.bar.set_filter(filter)
@@ -211,6 +213,7 @@ def test_the_switch_for_any_version_is_there_only_where_there_are_versions(sessi
     assert not shown(session, "insurance.agents", qtbot).bar._any.isVisible()
 
 
+@pytest.mark.deep
 def test_in_any_version_more_documents_match(panel: BrowserPanel, qtbot: QtBot) -> None:
     filter = '{ "_id": "K-204117", "billing.interval": "yearly" }'
     panel.set_filter(filter)

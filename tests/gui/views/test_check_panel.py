@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
@@ -14,6 +15,7 @@ from model.localserver import LocalServer
 from model.session import Session
 
 
+@pytest.mark.deep
 def test_a_second_press_measures_again_and_never_lands_on_what_stands_beside(
     qtbot: QtBot, idle: Callable[[], None]
 ) -> None:

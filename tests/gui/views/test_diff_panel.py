@@ -248,6 +248,7 @@ def test_the_boxes_offer_every_version_that_is_there(shown: Shown) -> None:
     assert asked == [(number(2), number(2)), (number(2), number(1))]
 
 
+@pytest.mark.deep
 def test_a_box_drops_down_at_once_however_many_versions_there_are(shown: Shown) -> None:
     many = [told(n, stored="document", current=n == 100_000) for n in range(100_000, 0, -1)]
     shown.panel.set_ab_choices(many)

@@ -107,6 +107,7 @@ def test_a_place_that_was_always_sound_says_so_above_its_scans(qtbot: QtBot, ses
     assert panel.scans.rowCount() == 1
 
 
+@pytest.mark.deep
 def test_a_repair_and_another_scan_show_that_the_fix_worked(qtbot: QtBot, session: Session) -> None:
     centre = RepairPanel(session, [TARIFFS])
     qtbot.addWidget(centre)
@@ -124,6 +125,7 @@ def test_a_repair_and_another_scan_show_that_the_fix_worked(qtbot: QtBot, sessio
     assert texts(panel, at)[1:] == ["1", "0", "Gone"]
 
 
+@pytest.mark.deep
 def test_a_scan_that_is_stopped_and_gone_on_with_counts_what_both_parts_found(qtbot: QtBot, session: Session) -> None:
     centre = RepairPanel(session, ["insurance.contracts"])
     qtbot.addWidget(centre)
@@ -157,6 +159,7 @@ def test_bars_stand_for_counts_and_a_scan_without_findings_is_flat(qtbot: QtBot)
     assert image.pixel(columns[0], 21) == theme.colour("ctl").rgb()
 
 
+@pytest.mark.deep
 def test_the_menus_and_the_repair_centre_lead_to_it_and_it_leads_back(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     open_sample(qtbot, window)

@@ -52,6 +52,7 @@ def test_an_edit_stands_in_the_journal_with_what_it_changed(panel: JournalPanel)
     assert [op.path for op in panel.changes.plan.changes] == [("status",), ("changedBy",)]
 
 
+@pytest.mark.deep
 def test_what_one_write_changed_is_not_shown_under_the_name_of_the_next(
     panel: JournalPanel, idle: Callable[[], None]
 ) -> None:
@@ -93,6 +94,7 @@ def test_undo_is_a_new_version_with_the_old_content(
     assert "undone already" in panel.undo.toolTip()
 
 
+@pytest.mark.deep
 def test_undoing_what_others_changed_since_is_offered_as_a_merge(
     panel: JournalPanel, session: Session, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:
@@ -116,6 +118,7 @@ def test_undoing_what_others_changed_since_is_offered_as_a_merge(
     assert found.args[1].theirs.raw == before
 
 
+@pytest.mark.deep
 def test_each_token_of_a_document_is_kept_with_the_counter_that_it_met(
     session: Session, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:

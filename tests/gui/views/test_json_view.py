@@ -100,6 +100,7 @@ def test_the_other_notation_chosen_while_typing_leaves_what_is_typed_and_every_t
         view.show_content(content)
 
 
+@pytest.mark.deep
 def test_a_huge_document_is_written_only_when_asked_for(view: JsonView, qtbot: QtBot, idle: Callable[[], None]) -> None:
     content = canonical.document([("s", Value.of("x" * (1 << 21)))])
     view.show_content(content)

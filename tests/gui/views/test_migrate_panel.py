@@ -39,6 +39,7 @@ def idle(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
 
 
+@pytest.mark.deep
 def test_a_dry_run_writes_nothing_and_names_what_cannot_be_held(
     qtbot: QtBot, session: Session, panel: MigratePanel
 ) -> None:
@@ -70,6 +71,7 @@ def test_copying_compares_every_version_and_can_be_taken_back(
     assert session.documents(NS).rows
 
 
+@pytest.mark.deep
 def test_a_layout_without_histories_asks_to_leave_the_earlier_versions(qtbot: QtBot, panel: MigratePanel) -> None:
     panel.layout_choice.setCurrentIndex(panel.layout_choice.findData("plain"))
     assert panel.newest.isVisible()
@@ -82,6 +84,7 @@ def test_a_layout_without_histories_asks_to_leave_the_earlier_versions(qtbot: Qt
     assert "10 documents would be copied" in panel.report.text()
 
 
+@pytest.mark.deep
 def test_what_is_compared_is_what_was_copied_whatever_tab_is_in_front_by_then(qtbot: QtBot, session: Session) -> None:
     tabs = QStackedWidget()
     qtbot.addWidget(tabs)
@@ -98,6 +101,7 @@ def test_what_is_compared_is_what_was_copied_whatever_tab_is_in_front_by_then(qt
     assert "10 versions of 10 documents are equal in both places" in made.report.text()
 
 
+@pytest.mark.deep
 def test_another_name_is_another_profile_and_no_name_is_none(qtbot: QtBot, panel: MigratePanel) -> None:
     panel.dry.click()
     idle(qtbot)
@@ -117,6 +121,7 @@ def test_another_name_is_another_profile_and_no_name_is_none(qtbot: QtBot, panel
     assert panel.go.isEnabled()
 
 
+@pytest.mark.deep
 def test_a_dry_run_that_is_stopped_has_written_nothing(qtbot: QtBot, panel: MigratePanel) -> None:
     panel.dry.click()
     panel.stop()

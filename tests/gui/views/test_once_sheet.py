@@ -57,6 +57,7 @@ def stored(session: Session, ns: str, id: object, field: str) -> object:
     return None if found is None else found.python()
 
 
+@pytest.mark.deep
 def test_the_menu_of_a_counter_hands_out_its_next_number(
     page: Callable[[str, object], CollectionPage], session: Session, idle: Callable[[], None]
 ) -> None:
@@ -99,6 +100,7 @@ def test_an_event_is_counted_once_however_often_it_is_entered(
     assert stored(session, ns, id, "count") == before + 1
 
 
+@pytest.mark.deep
 def test_what_is_refused_is_said_in_the_sheet_and_what_was_typed_stays(
     page: Callable[[str, object], CollectionPage], session: Session, idle: Callable[[], None]
 ) -> None:
@@ -159,6 +161,7 @@ def test_the_list_of_counters_shows_what_they_count(page: Callable[[str, object]
     assert all("seq: " in each for each in shown), shown
 
 
+@pytest.mark.deep
 def test_only_what_fits_the_collection_is_offered(page: Callable[[str, object], CollectionPage]) -> None:
     here = page("insurance.agents", "A-07")
     assert not {"sequence", "pending", "processed"} & here.facts()

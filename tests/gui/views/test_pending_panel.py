@@ -52,6 +52,7 @@ def count(session: Session, id: str) -> object:
     return None if counter is None else counter.python()
 
 
+@pytest.mark.deep
 def test_old_tokens_are_ticked_and_young_ones_are_not(panel: PendingPanel) -> None:
     rows = panel.model.rows
     assert sum(row.stale for row in rows) == 5
@@ -151,6 +152,7 @@ def test_a_young_token_is_touched_only_once_its_collection_has_been_typed(
     assert young.token not in [token.token for token in session.pending(NS)]
 
 
+@pytest.mark.deep
 def test_cancelling_the_question_writes_nothing(
     panel: PendingPanel, session: Session, idle: Callable[[], None]
 ) -> None:
@@ -160,6 +162,7 @@ def test_cancelling_the_question_writes_nothing(
     assert not session.journal.entries()
 
 
+@pytest.mark.deep
 def test_dropping_leaves_the_total_and_undo_brings_the_tokens_back(
     panel: PendingPanel, session: Session, idle: Callable[[], None]
 ) -> None:
@@ -180,6 +183,7 @@ def test_dropping_leaves_the_total_and_undo_brings_the_tokens_back(
     assert {token.token for token in session.pending(NS) if token.stale} == {row.token for row in chosen}
 
 
+@pytest.mark.deep
 def test_a_production_connection_asks_for_the_name_also_for_old_tokens(panel: PendingPanel) -> None:
     panel.set_production(True)
     asked = ask(panel, "finish")
@@ -221,6 +225,7 @@ def test_the_preview_says_what_finishing_and_dropping_each_do(
     assert "will not be counted" in panel.preview.code.toPlainText()
 
 
+@pytest.mark.deep
 def test_the_preview_of_a_token_does_not_come_back_once_none_is_chosen(
     panel: PendingPanel, idle: Callable[[], None]
 ) -> None:
@@ -245,6 +250,7 @@ def test_filters_narrow_the_list_and_what_is_finished(panel: PendingPanel) -> No
     assert len(panel.model.rows) == 6
 
 
+@pytest.mark.deep
 def test_all_older_than_an_age_are_looked_at_and_then_finished(
     panel: PendingPanel, session: Session, idle: Callable[[], None]
 ) -> None:
@@ -288,6 +294,7 @@ def test_stopping_leaves_the_rest_and_says_how_far_it_came(
     assert panel.go.text() == "Finish 3 tokens"
 
 
+@pytest.mark.deep
 def test_the_window_hands_on_that_a_connection_is_production(session: Session, qtbot: QtBot) -> None:
     window = new_window(qtbot)
     session.close = lambda: None  # type: ignore[method-assign]

@@ -20,10 +20,11 @@ from model.errors import Refused
 from model.session import Conflict
 from model.values import canonical
 from model.values.canonical import Value
+from tests import support
 from tests.gui.document_scenes import ID, NS, Desk, shown
 
 CALLED = {"base": "one", "mine": "my", "theirs": "their"}
-CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "cases" / "merge.json").read_text("utf-8"))
+CASES: list[dict[str, Any]] = json.loads((support.CASES / "merge.json").read_text("utf-8"))
 
 
 def met(home: Path, case: dict[str, Any]) -> tuple[Desk, Conflict]:
@@ -51,7 +52,7 @@ def cell(panel: ResolverPanel, row: int, column: int) -> Cell:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("case", support.every(10, CASES), ids=lambda case: str(case["name"]))
 def test_each_decision_has_its_row_and_the_result_is_the_models(case: dict[str, Any], qtbot: QtBot, home: Path) -> None:
     _, conflict = met(home, case)
     if conflict.merge is None or not conflict.merge.decisions:

@@ -236,6 +236,7 @@ def test_it_opens_at_the_new_end_whatever_its_length(qtbot: QtBot, length: int) 
     watched.panel.grab()
 
 
+@pytest.mark.deep
 def test_a_hundred_thousand_versions_are_read_in_chunks_and_only_the_visible_are_drawn(qtbot: QtBot) -> None:
     history = [
         told(n, stored="document" if n == 100_000 else "archive", current=n == 100_000) for n in range(100_000, 0, -1)

@@ -117,6 +117,7 @@ def test_every_layout_can_be_looked_at(qtbot: QtBot, sample: Session, ns: str) -
         both.timeline.by_version.click()
 
 
+@pytest.mark.deep
 def test_every_type_of_bson_can_be_shown(qtbot: QtBot, sample: Session) -> None:
     both = Both(qtbot, sample, "reporting.bson_types")
     for row in sample.documents("reporting.bson_types", limit=50).rows:

@@ -242,6 +242,7 @@ def test_a_try_that_was_given_up_says_nothing_more_and_ends_no_other(
     assert said == ["began", "stopped", "began", "failed"]
 
 
+@pytest.mark.deep
 def test_the_sample_is_not_listed_among_saved_connections_twice(window: Window, qtbot: QtBot) -> None:
     open_sample(qtbot, window)
     assert [root.name for root in window.sidebar.model.roots] == ["sample:"]

@@ -90,6 +90,7 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     assert session in window.sessions
 
 
+@pytest.mark.deep
 def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
     qtbot: QtBot, window: Window, door: Door
 ) -> None:
@@ -143,6 +144,7 @@ def test_disconnecting_from_a_lost_server_ends_the_watch(qtbot: QtBot, window: W
     assert window.at_welcome
 
 
+@pytest.mark.deep
 def test_a_server_is_measured_once_and_only_after_a_word(qtbot: QtBot, window: Window, door: Door) -> None:
     session, _ = opened(qtbot, window, door.uri)
     (asked,) = lines(window, "Nobody has measured")
@@ -162,6 +164,7 @@ def test_not_now_is_remembered(qtbot: QtBot, window: Window, door: Door) -> None
     assert not lines(window, "Nobody has measured")
 
 
+@pytest.mark.deep
 def test_an_unsafe_server_is_warned_of_and_edited_only_after_its_name_is_typed(
     qtbot: QtBot, window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +185,7 @@ def test_an_unsafe_server_is_warned_of_and_edited_only_after_its_name_is_typed(
         window.connecting.disconnect_session(session)
 
 
+@pytest.mark.deep
 def test_the_page_shows_every_promise_with_what_to_do(qtbot: QtBot, window: Window, door: Door) -> None:
     opened(qtbot, window, door.uri)
     window.do.do_check()

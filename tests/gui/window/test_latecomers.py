@@ -157,6 +157,7 @@ def test_a_document_that_is_gone_takes_the_comparison_of_the_one_before_with_it(
         watched.panel.show_document(OTHER)
 
 
+@pytest.mark.deep
 def test_flags_moved_while_another_document_is_read_compare_the_one_they_stand_on(
     qtbot: QtBot, page: CollectionPage
 ) -> None:
@@ -171,6 +172,7 @@ def test_flags_moved_while_another_document_is_read_compare_the_one_they_stand_o
     qtbot.waitUntil(lambda: not tasks.running and page.diff.id == OTHER, timeout=20_000)
 
 
+@pytest.mark.deep
 def test_what_can_be_done_with_a_comparison_is_offered_when_it_comes_and_not_before(
     qtbot: QtBot, page: CollectionPage
 ) -> None:
@@ -308,6 +310,7 @@ def test_a_map_whose_reading_was_stopped_can_be_read_on(qtbot: QtBot) -> None:
     assert not on.isVisible()
 
 
+@pytest.mark.deep
 def test_an_element_is_not_restored_by_its_place_once_somebody_has_written(qtbot: QtBot, home: Path) -> None:
     with Session.open("sample:", home=home) as own:
         page = CollectionPage(own, "insurance.contracts")

@@ -67,6 +67,7 @@ def test_an_archive_whose_owner_is_not_there_is_listed_by_itself() -> None:
     assert names(model) == [["staging", [["shop", ["a_old"]]]]]
 
 
+@pytest.mark.deep
 def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window: Window) -> None:
     sidebar = window.sidebar
     node = sidebar.model.roots[0].find(NS)
@@ -79,6 +80,7 @@ def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window
     assert cell.accessible == "collection contracts, layout archive"
 
 
+@pytest.mark.deep
 def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window: Window, qtbot: QtBot) -> None:
     sidebar = window.sidebar
 
@@ -95,6 +97,7 @@ def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window
     assert opened() == before
 
 
+@pytest.mark.deep
 def test_searching_shows_only_what_matches_and_enter_opens_it(window: Window, qtbot: QtBot) -> None:
     sidebar = window.sidebar
     qtbot.keyClicks(sidebar.search, "claim")
@@ -120,6 +123,7 @@ def test_a_click_opens_a_collection_and_a_second_one_finds_its_tab_again(window:
     assert [page.ns for page in window.desk.pages] == [NS, "insurance.agents"]
 
 
+@pytest.mark.deep
 def test_with_control_a_click_opens_another_tab(window: Window, qtbot: QtBot) -> None:
     sidebar = window.sidebar
     node = sidebar.model.roots[0].find(NS)
@@ -131,6 +135,7 @@ def test_with_control_a_click_opens_another_tab(window: Window, qtbot: QtBot) ->
     assert [page.ns for page in window.desk.pages] == [NS, NS]
 
 
+@pytest.mark.deep
 def test_the_collection_in_front_is_the_one_marked(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     assert window.sidebar.model.current == (session, NS)
@@ -162,6 +167,7 @@ def test_unfolding_a_saved_connection_connects(qtbot: QtBot) -> None:
     assert asked.args == [saved]
 
 
+@pytest.mark.deep
 def test_it_folds_to_a_rail_and_back(window: Window) -> None:
     window.toggle_sidebar()
     assert window.sidebar.width() == RAIL
@@ -170,6 +176,7 @@ def test_it_folds_to_a_rail_and_back(window: Window) -> None:
     assert window.sidebar.width() == WIDTH
 
 
+@pytest.mark.deep
 def test_another_layout_can_be_chosen_and_one_that_does_not_fit_is_refused(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     session = open_sample(qtbot, window)
@@ -182,6 +189,7 @@ def test_another_layout_can_be_chosen_and_one_that_does_not_fit_is_refused(qtbot
     assert [node.info.layout for node in found if node is not None and node.info is not None] == ["plain", "plain"]
 
 
+@pytest.mark.deep
 def test_the_menu_of_a_collection_offers_every_layout(window: Window) -> None:
     node = window.sidebar.model.roots[0].find(NS)
     assert node is not None

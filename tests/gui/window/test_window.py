@@ -128,6 +128,7 @@ def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -
     assert window.status.tasks.text() == "No tasks running"
 
 
+@pytest.mark.deep
 def test_a_tab_s_text_stays_where_it_is_when_it_is_chosen_or_unsaved(window: Window, qtbot: QtBot) -> None:
     bar = window.desk.tabs.bar
     window.desk.collection(window.sessions[0], "insurance.agents")
@@ -155,6 +156,7 @@ def test_the_chosen_tab_is_whole_however_wide_the_row_is(qtbot: QtBot) -> None:
         assert tabs.bar.tabRect(5).right() <= min([*arrows, tabs.bar.width()]), wide
 
 
+@pytest.mark.deep
 def test_the_menu_of_what_has_the_focus_opens_by_key(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     for part, words in (
@@ -172,6 +174,7 @@ def test_the_menu_of_what_has_the_focus_opens_by_key(window: Window, qtbot: QtBo
         menu.close()
 
 
+@pytest.mark.deep
 def test_tab_goes_to_every_control_of_a_page_in_the_order_they_stand(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     first = page.browser.bar.input
@@ -203,6 +206,7 @@ def test_tab_stops_only_where_the_focus_is_seen_on_the_first_page(qtbot: QtBot) 
     assert not [one for one in stops if isinstance(one, QScrollArea)]
 
 
+@pytest.mark.deep
 def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
     window.desk.collection(window.sessions[0], "insurance.agents")
     wait_idle(qtbot)
@@ -217,6 +221,7 @@ def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -
     assert window.desk.empty.title == "No collection is open"
 
 
+@pytest.mark.deep
 def test_a_cross_closes_its_own_tab(window: Window, qtbot: QtBot) -> None:
     window.desk.collection(window.sessions[0], "insurance.agents")
     wait_idle(qtbot)
@@ -225,6 +230,7 @@ def test_a_cross_closes_its_own_tab(window: Window, qtbot: QtBot) -> None:
     assert [page.ns for page in window.desk.pages] == ["insurance.agents"]
 
 
+@pytest.mark.deep
 def test_f6_goes_from_pane_to_pane_and_back(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     panes = [window.sidebar.tree, *page.panes()]
@@ -244,6 +250,7 @@ def test_f6_goes_from_pane_to_pane_and_back(window: Window, qtbot: QtBot) -> Non
     assert here() == len(panes) - 1
 
 
+@pytest.mark.deep
 def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, qtbot: QtBot) -> None:
     page = window.desk.page
     assert isinstance(page, CollectionPage)
@@ -256,6 +263,7 @@ def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, 
     page.diff.inline.click()
 
 
+@pytest.mark.deep
 def test_room_that_is_given_away_above_the_strip_goes_to_the_comparison(window: Window, qtbot: QtBot) -> None:
     page = window.desk.page
     assert isinstance(page, CollectionPage)
@@ -287,6 +295,7 @@ def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot
     assert [page.ns for page in window.desk.pages] == [NS]
 
 
+@pytest.mark.deep
 def test_a_command_that_cannot_be_done_is_not_found(window: Window) -> None:
     press(window, "Ctrl+K")
     palette = sheet(window)
@@ -296,6 +305,7 @@ def test_a_command_that_cannot_be_done_is_not_found(window: Window) -> None:
     assert not found & {"Save", "Use mine"}
 
 
+@pytest.mark.deep
 def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     window.desk.document(session, NS, session.find_id(NS, ID))
@@ -308,6 +318,7 @@ def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot:
         assert (page.kind, idle) == (page.kind, [])
 
 
+@pytest.mark.deep
 def test_the_theme_changes_with_one_press_and_is_remembered(window: Window) -> None:
     window.title.theme.click()
     assert theme.is_dark()
@@ -316,11 +327,13 @@ def test_the_theme_changes_with_one_press_and_is_remembered(window: Window) -> N
     assert not theme.is_dark()
 
 
+@pytest.mark.deep
 def test_the_tasks_are_listed_on_request(window: Window) -> None:
     window.title.tasks.click()
     assert isinstance(sheet(window), ActivityDialog)
 
 
+@pytest.mark.deep
 def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, shared: Session) -> None:
     seen: list[QWidget] = []
 
@@ -344,6 +357,7 @@ def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, s
 # --- narrow and wide
 
 
+@pytest.mark.deep
 def test_a_narrow_window_folds_the_sidebar_and_a_wide_one_unfolds_it(window: Window, qtbot: QtBot) -> None:
     assert window.sidebar.width() == WIDTH
     window.resize(1024, 640)
@@ -352,6 +366,7 @@ def test_a_narrow_window_folds_the_sidebar_and_a_wide_one_unfolds_it(window: Win
     assert window.sidebar.width() == WIDTH
 
 
+@pytest.mark.deep
 def test_at_1024_by_640_nothing_is_wider_than_the_window(window: Window, qtbot: QtBot) -> None:
     window.resize(1024, 640)
     wait_idle(qtbot)
@@ -362,6 +377,7 @@ def test_at_1024_by_640_nothing_is_wider_than_the_window(window: Window, qtbot: 
     assert page.browser.list.height() >= 80
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("size", [(1024, 640), (1440, 900)])
 def test_every_key_can_be_read_whole_and_by_key(own: Window, qtbot: QtBot, size: tuple[int, int]) -> None:
     own.resize(*size)
@@ -380,6 +396,7 @@ def test_every_key_can_be_read_whole_and_by_key(own: Window, qtbot: QtBot, size:
     sheet.reject()
 
 
+@pytest.mark.deep
 def test_every_control_has_a_name_for_screen_readers(window: Window) -> None:
     nameless = [
         part
@@ -391,6 +408,7 @@ def test_every_control_has_a_name_for_screen_readers(window: Window) -> None:
     assert not nameless
 
 
+@pytest.mark.deep
 def test_every_icon_alone_has_a_tooltip(window: Window) -> None:
     silent = [
         part
@@ -403,6 +421,7 @@ def test_every_icon_alone_has_a_tooltip(window: Window) -> None:
 # --- read-only
 
 
+@pytest.mark.deep
 def test_read_only_is_one_press_and_writing_again_is_asked(own: Window, qtbot: QtBot) -> None:
     session = own.sessions[0]
     own.title.badge.click()
@@ -419,6 +438,7 @@ def test_read_only_is_one_press_and_writing_again_is_asked(own: Window, qtbot: Q
     assert own.actions_.by_id["delete"].isEnabled()
 
 
+@pytest.mark.deep
 def test_what_is_open_follows_when_writes_are_allowed_and_forbidden(own: Window, qtbot: QtBot) -> None:
     session, page = own.sessions[0], collection(own)
     page.show_document(Value.of(ID))
@@ -442,6 +462,7 @@ def _set_writes(window: Window, session: Session, allowed: bool) -> None:
     assert session.read_only is not allowed
 
 
+@pytest.mark.deep
 def test_the_way_back_from_read_only_is_of_that_connection_whatever_is_in_front(
     own: Window, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -462,6 +483,7 @@ def test_the_way_back_from_read_only_is_of_that_connection_whatever_is_in_front(
 # --- writes and the way back
 
 
+@pytest.mark.deep
 def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot: QtBot) -> None:
     choose(own, "K-204118", qtbot)
     own.actions_.trigger("delete")
@@ -481,6 +503,7 @@ def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot
     assert page.browser.model.row_of(Value.of("K-204118")) >= 0
 
 
+@pytest.mark.deep
 def test_restoring_shows_what_would_change_and_makes_a_new_version(own: Window, qtbot: QtBot) -> None:
     page = collection(own)
     page.writes.restore(Value.of("K-204109"), own.sessions[0].find_version(NS, Value.of("K-204109"), "3"))
@@ -495,6 +518,7 @@ def test_restoring_shows_what_would_change_and_makes_a_new_version(own: Window, 
     assert row.version == Value.of(7)
 
 
+@pytest.mark.deep
 def test_a_new_document_is_asked_for_as_json_and_a_mistake_stays_typed(own: Window, qtbot: QtBot) -> None:
     own.actions_.trigger("new-document")
     asked = sheet(own)
@@ -509,6 +533,7 @@ def test_a_new_document_is_asked_for_as_json_and_a_mistake_stays_typed(own: Wind
     assert own.sessions[0].version(NS, Value.of("K-900001")).v == Value.of(1)
 
 
+@pytest.mark.deep
 def test_an_id_that_is_taken_is_refused_in_the_dialog(own: Window, qtbot: QtBot) -> None:
     own.actions_.trigger("new-document")
     asked = sheet(own)
@@ -521,6 +546,7 @@ def test_an_id_that_is_taken_is_refused_in_the_dialog(own: Window, qtbot: QtBot)
     assert asked.editor.toPlainText() == "{}"
 
 
+@pytest.mark.deep
 def test_the_colleague_changes_the_document_and_no_page_is_told(own: Window, qtbot: QtBot) -> None:
     choose(own, "K-204109", qtbot)
     own.actions_.trigger("colleague")
@@ -545,6 +571,7 @@ def test_closing_a_tab_with_an_edit_keeps_the_draft_and_says_so(own: Window, qtb
     wait_idle(qtbot, lambda: document(own).dirty)
 
 
+@pytest.mark.deep
 def test_closing_the_window_with_an_edit_says_first_that_it_is_kept(own: Window, qtbot: QtBot) -> None:
     edit(own, qtbot)
     session = own.sessions[0]
@@ -558,6 +585,7 @@ def test_closing_the_window_with_an_edit_says_first_that_it_is_kept(own: Window,
     assert len(session.drafts.all()) == 1
 
 
+@pytest.mark.deep
 def test_a_connection_s_tabs_come_back_in_the_next_run(qtbot: QtBot) -> None:
     first = new_window(qtbot)
     session = open_sample(qtbot, first)
@@ -570,6 +598,7 @@ def test_a_connection_s_tabs_come_back_in_the_next_run(qtbot: QtBot) -> None:
     assert [page.title for page in second.desk.pages] == ["contracts", "claims", ID]
 
 
+@pytest.mark.deep
 def test_disconnecting_closes_the_tabs_and_goes_back_to_the_welcome_page(own: Window, qtbot: QtBot) -> None:
     own.actions_.trigger("disconnect")
     wait_idle(qtbot)
@@ -578,6 +607,7 @@ def test_disconnecting_closes_the_tabs_and_goes_back_to_the_welcome_page(own: Wi
     assert not own.sessions
 
 
+@pytest.mark.deep
 def test_a_source_that_is_open_is_brought_to_the_front_and_not_opened_twice(window: Window, qtbot: QtBot) -> None:
     window.show_welcome()
     window.open(Opening("sample:", "sample:"))
@@ -586,6 +616,7 @@ def test_a_source_that_is_open_is_brought_to_the_front_and_not_opened_twice(wind
     assert not window.at_welcome
 
 
+@pytest.mark.deep
 def test_what_nobody_caught_is_shown_and_can_be_copied(window: Window) -> None:
     window.show_error(ZeroDivisionError("inner"))
     assert "inside Palimpsest" in told(window)[-1]
@@ -595,6 +626,7 @@ def test_what_nobody_caught_is_shown_and_can_be_copied(window: Window) -> None:
 # --- the five things
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("thing", things(), ids=lambda thing: thing.action)
 def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, thing: object) -> None:
     own.show_welcome()
@@ -625,6 +657,7 @@ def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, t
         assert base.v == Value.of(14)
 
 
+@pytest.mark.deep
 def test_a_hint_goes_once_what_it_asks_for_is_done(window: Window) -> None:
     messages.hint(window, "Change any field and save.")
     question = messages.hint(window, "Nobody has measured it.", [("Measure", print)])
@@ -645,6 +678,7 @@ def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot)
 # --- tabs change places
 
 
+@pytest.mark.deep
 def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     first = window.desk.page
@@ -673,6 +707,7 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
 # --- blame beside the fields
 
 
+@pytest.mark.deep
 def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     id = session.find_id(NS, ID)
@@ -696,6 +731,7 @@ def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Win
 # --- the list as a file
 
 
+@pytest.mark.deep
 def test_the_list_is_exported_as_it_is_filtered(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
     page = collection(window)
     page.browser.set_filter('{ "_id": "K-204117" }')

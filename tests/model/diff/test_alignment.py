@@ -8,7 +8,7 @@ import time
 from collections.abc import Hashable, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model.diff import alignment, common_order, diff, text_comparison
@@ -16,6 +16,7 @@ from model.diff.text_comparison import apply_edits, compare, inverse_edits, text
 from model.merge.line_merge import merge_lines
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 
 few = st.lists(st.integers(0, 4), max_size=9)
 
@@ -36,7 +37,7 @@ def _check(a: Sequence[Hashable], b: Sequence[Hashable], pairs: list[tuple[int, 
 
 
 @given(few, few)
-@settings(max_examples=300, deadline=None)
+@support.examples(300)
 def test_an_alignment_is_the_longest_there_is(a: list[int], b: list[int]) -> None:
     found = alignment.align(a, b)
     _check(a, b, found.pairs)
@@ -81,7 +82,7 @@ def test_many_equal_elements_do_not_make_it_slow() -> None:
 
 
 @given(st.permutations(range(5)), st.permutations(range(5)), st.permutations(range(5)))
-@settings(max_examples=300, deadline=None)
+@support.examples(300)
 def test_an_agreed_order_turns_round_what_one_side_did(base: list[int], mine: list[int], theirs: list[int]) -> None:
     def before(order: list[int], x: int, y: int) -> bool:
         return order.index(x) < order.index(y)
@@ -107,7 +108,7 @@ def test_an_order_of_thousands_merges_by_the_stretches_that_stay_together() -> N
 
 
 @given(st.text("ab \n", max_size=30), st.text("ab \n", max_size=30))
-@settings(max_examples=300, deadline=None)
+@support.examples(300)
 def test_edits_lead_there_and_back(old: str, new: str) -> None:
     found = text_edits(old, new)
     assert apply_edits(old, found) == new
@@ -197,7 +198,7 @@ def test_changes_of_lines_that_overlap_one_another_all_along_are_one_conflict_fo
 
 
 @given(few, few, few)
-@settings(max_examples=200, deadline=None)
+@support.examples(200)
 def test_lines_merge_by_the_same_laws(base: list[int], mine: list[int], theirs: list[int]) -> None:
     b, m, t = ("\n".join(map(str, lines)) for lines in (base, mine, theirs))
     assert merge_lines(b, m, b) == merge_lines(b, b, m) == merge_lines(b, m, m) == (m, False)

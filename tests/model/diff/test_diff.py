@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from model import diff as module
 from model import text
@@ -16,26 +15,27 @@ from model.diff import Add, Move, Remove, TextEdit, diff, matching, patch
 from model.errors import Refused, Unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.laws.laws import of_a_diff
 from tests.model.diff.bson_strategies import documents, related
 
-CASES = json.loads((Path(__file__).parents[2] / "cases" / "diff.json").read_text())
+CASES = json.loads((support.CASES / "diff.json").read_text())
 
 
 @given(documents(), documents())
-@settings(max_examples=200, deadline=None)
+@support.examples(200)
 def test_the_laws_hold_for_any_two_documents(a: bytes, b: bytes) -> None:
     of_a_diff(a, b)
 
 
 @given(related())
-@settings(max_examples=150, deadline=None)
+@support.examples(150)
 def test_the_laws_hold_for_a_document_and_its_changes(both: tuple[bytes, bytes]) -> None:
     of_a_diff(*both)
 
 
 @given(documents())
-@settings(max_examples=50, deadline=None)
+@support.examples(50)
 def test_equal_bytes_have_no_difference(a: bytes) -> None:
     assert not diff(a, bytes(bytearray(a)))
 

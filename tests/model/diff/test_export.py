@@ -9,7 +9,7 @@ from typing import Any
 import bson
 import pytest
 from deepdiff import Delta
-from hypothesis import given, settings
+from hypothesis import given
 
 from model import text
 from model.diff import diff
@@ -17,6 +17,7 @@ from model.diff.export import to_deepdiff, to_json_patch, to_lines
 from model.errors import Refused
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.laws.rfc6902 import applied
 from tests.model.diff.bson_strategies import related
 
@@ -28,7 +29,7 @@ def _patch_law(a: bytes, b: bytes) -> list[dict[str, Any]]:
 
 
 @given(related())
-@settings(max_examples=200, deadline=None)
+@support.examples(200)
 def test_json_patch_leads_from_the_one_relaxed_json_to_the_other(both: tuple[bytes, bytes]) -> None:
     _patch_law(*both)
 
@@ -38,6 +39,7 @@ def test_json_patch_says_moves_as_moves() -> None:
     assert patch == [{"op": "move", "from": "/a/0", "path": "/a/3"}]
 
 
+@pytest.mark.deep
 def test_json_patch_of_many_moves_takes_no_time_for_each_pair_of_them() -> None:
     a, b = (c.document([("a", c.array(map(Value.of, numbers)))]) for numbers in (range(60_000), range(59_999, -1, -1)))
     changes = diff(a, b)
@@ -75,7 +77,7 @@ def test_what_deepdiff_loads_leads_from_the_one_canonical_json_to_the_other() ->
 
 
 @given(related())
-@settings(max_examples=150, deadline=None)
+@support.examples(150)
 def test_a_delta_of_any_two_documents_leads_to_the_exact_target(both: tuple[bytes, bytes]) -> None:
     a, b = both
     found = json.loads(to_deepdiff(a, b))

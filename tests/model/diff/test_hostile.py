@@ -16,6 +16,7 @@ from model.diff import Diff, diff, patch
 from model.merge import merge
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.laws.laws import of_a_diff, of_a_merge
 
 SECONDS = 60  # by far more than needed, so that a busy machine passes, and by far less than a quadratic walk takes
@@ -60,7 +61,7 @@ WRAPS: dict[str, Callable[[Value], Value]] = {
 }
 
 
-@pytest.mark.parametrize("wrap", WRAPS.values(), ids=WRAPS)
+@pytest.mark.parametrize("wrap", support.every(len(WRAPS), WRAPS.values()), ids=WRAPS)
 def test_a_change_below_1000_levels_is_found_there(wrap: Callable[[Value], Value]) -> None:
     a, b = _deep(1000, Value.of(1), wrap), _deep(1000, Value.of("two"), wrap)
     found = _laws(a, b)
@@ -69,6 +70,7 @@ def test_a_change_below_1000_levels_is_found_there(wrap: Callable[[Value], Value
     assert text.from_text(text.to_text(b)) == b
 
 
+@pytest.mark.deep
 def test_the_memory_for_a_deep_document_does_not_grow_with_its_depth_squared() -> None:
     one = WRAPS["documents of one name"]
     a, b = _deep(5000, Value.of(1), one), _deep(5000, Value.of("two"), one)
@@ -94,6 +96,7 @@ def _keys(count: int) -> list[tuple[str, Value]]:
     return [(f"key{i}", Value.of(i)) for i in range(count)]
 
 
+@pytest.mark.deep
 def test_100000_names_changed_added_removed_and_reordered() -> None:
     pairs = _keys(100_000)
     a = c.document(pairs)
@@ -105,6 +108,7 @@ def test_100000_names_changed_added_removed_and_reordered() -> None:
     assert _laws(a, c.document(shuffled)).counts() == {"reorder": 1}
 
 
+@pytest.mark.deep
 def test_100000_names_of_which_one_comes_twice_are_one_thing() -> None:
     pairs = _keys(100_000)
     a, b = c.document([*pairs, pairs[7]]), c.document([*pairs, ("key7", Value.of(-1))])
@@ -136,6 +140,7 @@ def _numbers(kind: str, seed: int) -> Value:
     return c.array([Value(c.INT32, struct.pack("<i", n)) for n in values])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["few values", "one value", "large records", "records without key", "many numbers"])
 def test_large_arrays_are_compared_in_bounded_time(kind: str) -> None:
     a, b = (c.document([("a", _numbers(kind, seed))]) for seed in (1, 2))

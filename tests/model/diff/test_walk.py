@@ -16,6 +16,7 @@ from tests.laws.laws import of_a_diff
 from tests.laws.wide import many_fields, related
 
 
+@pytest.mark.deep
 def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
     chance = random.Random(5)
     for count in (1, 10, 300):

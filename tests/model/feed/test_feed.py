@@ -224,6 +224,7 @@ def large(letter: str) -> str:
     return letter * (9 << 20)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("images", [False, True])
 def test_a_change_that_is_too_large_for_an_event_is_read_without_the_document_in_it(images: bool) -> None:
     with ground() as here:
@@ -330,6 +331,7 @@ def test_without_change_streams_it_polls_and_says_what_that_misses() -> None:
         assert here.archived() == [("A", 1, {"n": 1}), ("A", 2, {"n": 2}), ("A", 4, {"n": 4})]
 
 
+@pytest.mark.deep
 def test_the_java_server_is_fed_by_polling(java_uri: str) -> None:
     from model.feed import feed
     from model.layouts.stream import Stream
@@ -564,6 +566,7 @@ def test_the_lag_is_that_of_the_last_event_and_none_once_nothing_waits(here: Gro
     assert here.feed()[-1].lag is not None
 
 
+@pytest.mark.deep
 def test_random_applications_and_deaths_end_in_an_archive_of_what_was() -> None:
     first = random.SystemRandom().randrange(1 << 32)
     print(f"python -m tests.model.feed.feed_scenes 10 {first}")

@@ -37,12 +37,14 @@ def test_a_sound_server_has_nothing_unsafe_and_keeps_nothing(server_uri: str, cl
     assert not [name for name in client.list_database_names() if name.startswith(SCRATCH)]
 
 
+@pytest.mark.deep
 def test_the_in_process_server_keeps_every_promise_but_those_of_a_set(local_uri: str) -> None:
     with Server.connect(local_uri) as server:
         found = verdicts(list(check(server)))
     assert {name for name, verdict in found.items() if verdict != "safe"} == {"retries", "streams"}
 
 
+@pytest.mark.deep
 def test_a_replica_set_keeps_every_promise() -> None:
     with LocalServer(replica_set="rs0") as local, Server.connect(local.uri) as server:
         assert set(verdicts(list(check(server))).values()) == {"safe"}
@@ -170,6 +172,7 @@ def test_a_damaged_file_of_a_server_counts_as_none(local_uri: str, home: Path) -
         assert session.measured.unsafe == ()
 
 
+@pytest.mark.deep
 def test_the_command_prints_a_row_for_each_promise(local_uri: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["check", local_uri, "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -10,7 +10,7 @@ from typing import Any
 import pymongo.database
 import pytest
 from bson import Int64
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import Cancelled, NotFound, Refused, Unreadable
@@ -21,6 +21,7 @@ from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests import support
 from tests.model import session_scenes
 
 Db = pymongo.database.Database
@@ -183,7 +184,7 @@ def test_fields_of_a_thousand_levels_are_told_in_time() -> None:
     assert len(found.tracks) == 5001
 
 
-@settings(max_examples=60, deadline=None)
+@support.examples(60)
 @given(
     st.lists(
         st.dictionaries(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,10 @@ from model.layouts.recognise import LAYOUTS
 from model.server.retry import Server
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import NAMES, doc, layout_of, v
 
-CASES = json.loads((Path(__file__).parents[2] / "cases" / "layouts.json").read_text(encoding="utf-8"))
+CASES = json.loads((support.CASES / "layouts.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(params=list(LAYOUTS))
@@ -121,7 +121,7 @@ def test_equal_contents_are_not_confused(layout: Layout) -> None:
     assert layout.version(Value.of("b")).content == doc(n=1)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("case", support.every(8, CASES), ids=lambda case: str(case["name"]))
 def test_every_edit_arrives_exactly_or_says_why_not(
     case: dict[str, Any], name: str, layout: Layout, server_name: str
 ) -> None:

@@ -18,6 +18,7 @@ from model.records import Version
 from model.server.retry import Server, Write
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import doc, layout_of, v
 
 ID = Value.of("K-1")
@@ -350,7 +351,7 @@ def _random_filter(chance: random.Random, id_name: str, depth: int) -> dict[str,
     return terms
 
 
-@pytest.mark.parametrize("name", ["versions", "flagged", "deltas", "archive", "embedded", "nested"])
+@pytest.mark.parametrize("name", support.every(3, ["versions", "flagged", "deltas", "archive", "embedded", "nested"]))
 def test_a_filter_on_id_and_content_finds_each_document_of_which_some_version_meets_all_of_it(
     name: str, server: Server, database_name: str
 ) -> None:

@@ -100,6 +100,7 @@ def test_archives_belong_to_their_current_documents(server: Server) -> None:
         }
 
 
+@pytest.mark.deep
 def test_every_why_is_a_sentence_with_the_evidence(server: Server) -> None:
     for db in EXPECTED:
         for name, info in recognised(server, db).items():

@@ -284,6 +284,7 @@ def test_a_colleague_repeats_the_story_and_then_does_something_else(built: Built
     assert changed(once, twice) == {"premium.net", "premium.gross", "notes"}
 
 
+@pytest.mark.deep
 def test_a_colleague_always_changes_something_and_never_the_same_way_back(built: Built) -> None:
     for ns, raws in built.items():
         if ns.endswith((".scans", ".bson_types", ".texts")):

@@ -37,6 +37,7 @@ def unsound(session: Session, ns: str) -> dict[str, str]:
     return {str(o.id.python()): o.health for o in session.outlines(ns, ids) if o.severity != "sound"}
 
 
+@pytest.mark.deep
 def test_contracts_are_sound_but_for_those_that_are_told(session: Session) -> None:
     expected = {
         "K-118240": "3 versions missing",
@@ -77,6 +78,7 @@ def test_five_tokens_are_stale_and_one_is_young(session: Session) -> None:
     assert sum(token.at is not None and not token.stale for token in tokens) == 1
 
 
+@pytest.mark.deep
 def test_there_are_as_many_findings_as_the_welcome_page_says(session: Session) -> None:
     found = [each for each in session.scan([THINGS[4].ns]) if isinstance(each, Finding)]
     assert THINGS[4].title == f"Repair {len(found)} findings"

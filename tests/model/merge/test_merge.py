@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from model import text
 from model.diff import Add, Remove, diff, patch
@@ -16,11 +15,12 @@ from model.errors import Refused, Unreadable
 from model.merge import Merge, merge
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.laws import wide
 from tests.laws.laws import of_a_merge, takes_a_side
 from tests.model.diff.bson_strategies import related
 
-CASES = json.loads((Path(__file__).parents[2] / "cases" / "merge.json").read_text())
+CASES = json.loads((support.CASES / "merge.json").read_text())
 
 
 def _merge(base: str, mine: str, theirs: str) -> Merge:
@@ -54,12 +54,12 @@ def test_taking_one_side_everywhere_it_is_open_gives_that_side_back_there(case: 
 
 
 @given(related(3))
-@settings(max_examples=200, deadline=None)
+@support.examples(200)
 def test_the_laws_hold(three: tuple[bytes, bytes, bytes]) -> None:
     of_a_merge(*three)
 
 
-@pytest.mark.parametrize("number", range(60))
+@pytest.mark.parametrize("number", support.every(10, range(60)))
 def test_the_laws_hold_for_wide_documents(number: int) -> None:
     of_a_merge(*wide.related(random.Random(number), 3))
 
@@ -76,7 +76,7 @@ def _reordered(dice: random.Random, base: list[int], added: list[int]) -> list[i
 
 
 @pytest.mark.parametrize("kind", ["keyed", "scalars", "fields"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", support.every(10, range(20)))
 def test_the_laws_hold_where_both_sides_move_remove_and_add_the_same(seed: int, kind: str) -> None:
     dice = random.Random(seed)
 
@@ -170,7 +170,7 @@ def test_rows_say_what_each_side_has() -> None:
     assert conflict.row() == row == json.loads(conflict.row_text())
 
 
-@pytest.mark.parametrize("wrap", ["document", "array"])
+@pytest.mark.parametrize("wrap", support.every(2, ["document", "array"]))
 def test_3000_levels_do_not_exhaust_the_stack(wrap: str) -> None:
     def deep(leaf: int, other: int) -> bytes:
         value = c.array([Value.of(leaf), Value.of(other)])

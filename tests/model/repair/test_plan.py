@@ -95,6 +95,7 @@ def test_every_number_with_an_end_is_an_answer(answer: str) -> None:
     assert planned(SOURCE, [finding("T3", "set-counter")]).with_answer(1, answer).items[0].ticked
 
 
+@pytest.mark.deep
 def test_a_scan_for_a_plan_holds_no_documents(
     local_uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,6 +27,7 @@ from model.scan import Mark, Scan
 from model.server.retry import Server, Terms
 from model.session import Session
 from model.values.canonical import Value
+from tests import support
 from tests.scanning import scenes
 from tests.scanning.support import NOW, SEEDS, Dice, Scene, opened, scanned, value_bytes
 
@@ -120,7 +121,9 @@ def test_what_could_not_be_read_to_its_end_is_said(
     assert any("broke off" in why and "The cursor is gone." in why for why in said), said
 
 
-@pytest.mark.parametrize("name", ["A3 archive", "V1 versions by an index", "V1 versions", "E1 embedded", "H2 hashed"])
+@pytest.mark.parametrize(
+    "name", support.every(4, ["A3 archive", "V1 versions by an index", "V1 versions", "E1 embedded", "H2 hashed"])
+)
 def test_a_stopped_scan_goes_on_from_its_mark(
     name: str, client: pymongo.MongoClient, database_name: str, server_uri: str
 ) -> None:
@@ -427,6 +430,7 @@ def test_evidence_is_every_stored_document_that_a_finding_rests_on(
         assert each.at is not None
 
 
+@pytest.mark.deep
 def test_the_sample_has_what_its_pictures_show() -> None:
     with Session.open("sample:") as session:
         work = session.scan(["insurance"])
@@ -447,6 +451,7 @@ def test_a_document_that_survives_is_not_called_damaged() -> None:
 # --- beside living writers
 
 
+@pytest.mark.deep
 def test_a_scan_beside_living_writers_offers_no_repair_of_what_they_are_at(
     client: pymongo.MongoClient, database: Db, database_name: str, server_uri: str
 ) -> None:

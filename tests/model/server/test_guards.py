@@ -20,6 +20,7 @@ from model.server.retry import Server, Write, bson_of
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.leaves import addressable
+from tests import support
 from tests.model.layouts.layout_support import doc, layout_of
 from tests.model.server.faulty_server import FaultyServer
 
@@ -103,7 +104,7 @@ def test_a_field_guard_tells_every_value_of_a_family_from_every_other(family: st
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, *CLOSE])
-@pytest.mark.parametrize("additions", [False, True])
+@pytest.mark.parametrize("additions", support.every(2, [False, True]))
 def test_a_guard_of_the_whole_content_tells_them_all_apart(
     family: str, additions: bool, server: Server, ns: str
 ) -> None:
@@ -244,7 +245,7 @@ LONG_ARRAYS: dict[str, tuple[list[Any], dict[int, list[Any]]]] = {
 
 
 @pytest.mark.parametrize("family", LONG_ARRAYS)
-@pytest.mark.parametrize("where", ["f", "f.inside"])
+@pytest.mark.parametrize("where", support.every(2, ["f", "f.inside"]))
 def test_a_long_array_is_told_from_one_with_any_element_changed(
     family: str, where: str, server: Server, ns: str
 ) -> None:
@@ -274,6 +275,7 @@ def test_a_long_array_is_told_from_one_with_any_element_changed(
     assert not holds(server, ns, made([read]), guard)
 
 
+@pytest.mark.deep
 def test_a_guard_grows_with_a_document_and_not_with_its_elements_times_their_places() -> None:
     able = Abilities(texts=True, fields=True, counts=True, root=True, arrays=True, forms=True)
     for elements in ([0.5], [0.0], [1, 2.5], [Decimal128("1.0")], [{"v": 0.5}], [[0.5, 1.5]]):
@@ -287,6 +289,7 @@ def _plain(guard: dict[str, Any]) -> dict[str, Any]:
     return bson.decode(bson_of(guard))
 
 
+@pytest.mark.deep
 def test_thousands_of_fields_are_compared_in_one_walk(server: Server, ns: str) -> None:
     read = bson.encode({"_id": 1} | {f"f{n}": n for n in range(3000)})
     there = bson.encode({"_id": 1} | {f"f{n}": n if n != 2000 else 2000.0 for n in range(3000)})

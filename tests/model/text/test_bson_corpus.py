@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,9 @@ from model.errors import Unreadable
 from model.merge import merge
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 
-FOLDER = Path(__file__).parents[2] / "cases" / "bson-corpus"
+FOLDER = support.CASES / "bson-corpus"
 FILES = sorted(FOLDER.glob("*.json"))
 
 

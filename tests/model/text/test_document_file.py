@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 from bson import Decimal128, Int64, ObjectId, Timestamp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model import text
 from model.errors import Refused, Unreadable
 from model.text import document_file
 from model.values import canonical
+from tests import support
 from tests.model.diff.bson_strategies import related
 
 DOCUMENT = canonical.encode(
@@ -153,7 +154,7 @@ def test_what_did_not_change_keeps_its_very_text(tmp_path: Path, changed: str, l
 
 
 @given(related(), st.sampled_from([None, 2]), st.booleans())
-@settings(max_examples=200, deadline=None)
+@support.examples(200)
 def test_a_kept_text_stands_for_the_changed_document(
     both: tuple[bytes, bytes], indent: int | None, exact: bool
 ) -> None:
@@ -171,6 +172,7 @@ def test_commas_at_the_beginning_of_lines_stay_there() -> None:
     assert found == '{ "a": 1\n, "b": [2\n  ,4\n  ,[5]]\n, "c": {}\n, "d": [6]\n}'
 
 
+@pytest.mark.deep
 def test_a_text_of_any_depth_is_kept() -> None:
     written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
     form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))
@@ -178,6 +180,7 @@ def test_a_text_of_any_depth_is_kept() -> None:
     assert document_file.written(now, form).decode() == written.replace("1", "2")
 
 
+@pytest.mark.deep
 def test_a_text_of_many_levels_takes_no_memory_for_the_whole_inside_of_each() -> None:
     written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
     form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))

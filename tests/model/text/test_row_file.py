@@ -26,6 +26,7 @@ def raws(session: Session, filter: str = "") -> list[bytes]:
     return [bytes(row.raw) for row in session.documents(NS, filter, limit=10_000).rows if row.readable]
 
 
+@pytest.mark.deep
 def test_lines_of_json_are_what_is_listed_exactly(sample: Session, tmp_path: Path) -> None:
     path = tmp_path / "contracts.jsonl"
     found = sample.export(NS, str(path), '{ "status": "active" }')
@@ -35,6 +36,7 @@ def test_lines_of_json_are_what_is_listed_exactly(sample: Session, tmp_path: Pat
     assert 0 < len(lines) < len(raws(sample))
 
 
+@pytest.mark.deep
 def test_bson_opens_as_a_dump(sample: Session, tmp_path: Path) -> None:
     path = tmp_path / "contracts.bson"
     sample.export(NS, str(path))

@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from model import text
 from model.errors import Refused, Unreadable
 from model.text.typed_values import WRAPPERS
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.diff.bson_strategies import documents, values
 
 
@@ -24,7 +25,7 @@ def _deep(levels: int) -> bytes:
 
 
 @given(documents())
-@settings(max_examples=300, deadline=None)
+@support.examples(300)
 def test_every_document_goes_to_text_and_back_byte_for_byte(raw: bytes) -> None:
     assert text.from_text(text.to_text(raw)) == raw
     assert text.from_text(text.to_text(raw, 2)) == raw
@@ -33,7 +34,7 @@ def test_every_document_goes_to_text_and_back_byte_for_byte(raw: bytes) -> None:
 
 
 @given(documents())
-@settings(max_examples=100, deadline=None)
+@support.examples(100)
 def test_the_text_is_json_without_duplicate_names(raw: bytes) -> None:
     def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         assert len(dict(pairs)) == len(pairs)
@@ -44,14 +45,14 @@ def test_the_text_is_json_without_duplicate_names(raw: bytes) -> None:
 
 
 @given(values())
-@settings(max_examples=200, deadline=None)
+@support.examples(200)
 def test_the_text_that_a_person_edits_reads_back_as_the_same_value(value: Value) -> None:
     for zone in ("UTC", "Europe/Berlin", "America/Sao_Paulo"):
         assert text.parsed(text.editable(value, zone), value.kind, zone) == value
 
 
 @given(values())
-@settings(max_examples=100, deadline=None)
+@support.examples(100)
 def test_every_value_can_be_shown_on_one_line(value: Value) -> None:
     line = text.shown(value, "Asia/Kathmandu", 60)
     assert "\n" not in line

@@ -94,6 +94,7 @@ def test_what_was_in_memory_can_be_undone_by_its_own_session_only(tmp_path: Path
     assert "in memory" in Journal(tmp_path).entry(id).why_not
 
 
+@pytest.mark.deep
 def test_a_process_that_died_in_between_is_told_as_not_known(tmp_path: Path) -> None:
     code = """
 import os, sys

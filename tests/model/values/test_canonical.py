@@ -9,7 +9,7 @@ from typing import Any
 
 import bson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model import text
@@ -19,18 +19,19 @@ from model.errors import Unreadable
 from model.merge import merge
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.diff.bson_strategies import documents, leaves, related
 
 
 @given(documents())
-@settings(max_examples=100, deadline=None)
+@support.examples(100)
 def test_fields_put_together_again_are_the_same_bytes(raw: bytes) -> None:
     assert c.document(c.fields(raw)) == raw
     assert c.fields(raw) == [(c.name_of(name), Value(kind, raw[a:b])) for name, kind, a, b in spans(raw)]
 
 
 @given(st.binary(max_size=60), st.integers(0, 255), documents())
-@settings(max_examples=300, deadline=None)
+@support.examples(300)
 def test_damaged_bytes_are_unreadable_or_fields_and_never_a_bug(noise: bytes, at: int, raw: bytes) -> None:
     damaged = bytearray(raw)
     damaged[at % len(raw)] ^= 0x41
@@ -60,7 +61,7 @@ def _shown(raw: bytes) -> list[str]:
 
 
 @given(leaves)
-@settings(max_examples=100, deadline=None)
+@support.examples(100)
 def test_a_value_put_into_a_document_is_there_exactly(value: Value) -> None:
     raw = text.loose("{a: {b: [1, 2]}, c: 3}")
     for path in (("a", "b", 1), ("a", "x"), ("new",), ("new", "inner"), ("a", "b", 2)):
@@ -103,7 +104,7 @@ def test_a_path_through_something_else_is_refused(path: c.Path) -> None:
 
 
 @given(related(1))
-@settings(max_examples=50, deadline=None)
+@support.examples(50)
 def test_without_and_only_share_a_document_between_them(one: tuple[bytes]) -> None:
     (raw,) = one
     names = {name for name, _ in c.fields(raw)}

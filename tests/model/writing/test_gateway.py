@@ -18,11 +18,12 @@ from model.profile import stated
 from model.records import PendingToken
 from model.server.retry import Server, Write
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import doc, layout_of
 from tests.model.server.faulty_server import FaultyServer
 from tests.simulation.machine import check
 
-MODEL = Path(__file__).parents[3] / "model"
+MODEL = support.ROOT / "model"
 GATEWAY = MODEL / "server" / "server.py"
 CODE = [path for path in sorted(MODEL.rglob("*.py")) if MODEL / "localserver" not in path.parents]
 WRITING = {
