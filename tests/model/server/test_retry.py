@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -252,6 +253,8 @@ def port_that(answers: Callable[[socket.socket], None]) -> Iterator[int]:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield int(listening.getsockname()[1])
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)  # closing alone does not end a wait for a connection
         listening.close()
         thread.join(timeout=5)
 
