@@ -33,7 +33,7 @@ def run(*command: str) -> None:
 
 @pytest.mark.parametrize("path", GUI, ids=lambda p: p.name)
 def test_the_window_knows_no_driver_and_no_layout(path: Path) -> None:
-    forbidden = ("pymongo", "bson", "mongomock", "model.layouts", "model.server", "model.localserver")
+    forbidden = ("pymongo", "bson", "model.layouts", "model.server", "model.localserver")
     assert not [name for name in imported(path) if name.split(".")[0] in forbidden or name.startswith(forbidden)]
 
 

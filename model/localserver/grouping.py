@@ -13,19 +13,6 @@ from model.values import canonical as c
 Accumulator = Callable[[list[Element | None]], "Element | None"]
 
 
-def _sum(values: list[Element | None]) -> Element:
-    total = arithmetic.integer(0)
-    for value in values:
-        if value is not None and value[0] in order.NUMBERS:
-            total = arithmetic.add(total, value)
-    return total
-
-
-def _average(values: list[Element | None]) -> Element:
-    numbers = [v for v in values if v is not None and v[0] in order.NUMBERS]
-    return arithmetic.divide(_sum(list(numbers)), arithmetic.integer(len(numbers))) if numbers else arithmetic.NULL
-
-
 def _present(values: list[Element | None]) -> list[Element]:
     return [v for v in values if v is not None and v[0] not in (c.NULL, c.UNDEFINED)]
 
@@ -35,9 +22,9 @@ def _distinct(values: list[Element | None]) -> Element:
 
 
 ACCUMULATORS: dict[str, Accumulator] = {
-    "$sum": _sum,
+    "$sum": functions.total,
     "$count": lambda values: arithmetic.integer(len(values)),
-    "$avg": _average,
+    "$avg": functions.average,
     "$min": lambda values: min(_present(values), key=lambda e: order.key(*e), default=arithmetic.NULL),
     "$max": lambda values: max(_present(values), key=lambda e: order.key(*e), default=arithmetic.NULL),
     "$first": lambda values: values[0] or arithmetic.NULL,

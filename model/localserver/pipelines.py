@@ -1,6 +1,6 @@
 """Aggregation over stored bytes: the stages that recognition, scans and guards use, exactly.
 
-A stage, accumulator or expression that is not here is left to mongomock, on decoded copies.
+A stage, accumulator or expression that is not here is refused as a server refuses one that it does not know.
 """
 
 from __future__ import annotations
@@ -8,13 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 from model.localserver import projections
 from model.localserver.grouping import group, sort_by_count
 from model.localserver.store import Collection, Sort, Store
 from model.localserver.time_limit import UNLIMITED, TimeLimit
-from model.localserver.updates import Update, checked, with_id
 from model.mql import arithmetic, expressions, functions, order
 from model.mql.command_error import CommandError
 from model.mql.expressions import Scope
@@ -103,7 +101,7 @@ def run(store: Store, db: str, documents: Documents, stages: list[tuple[str, Ele
         elif stage[0] in _JOINS:
             documents = _JOINS[stage[0]](store, db, documents, stage)
         else:
-            documents = _mongomock(store, db, documents, stage)
+            raise CommandError(40324, f"Unrecognized pipeline stage name: '{stage[0]}'")
     return iter(documents)
 
 
@@ -365,43 +363,21 @@ _SOURCES: dict[str, Callable[[str, Collection | None], list[bytes]]] = {
 }
 
 
-def _mongomock(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Documents:
-    import mongomock
-    from mongomock.aggregate import process_pipeline
-
-    database: Any = mongomock.MongoClient(tz_aware=True)[db]
-    try:
-        joined = order.field(stage[1][1], b"from\x00") if stage[1][0] == c.OBJECT else None
-        if joined is not None and joined[0] == c.STRING:
-            other = store.get(db, joined[1][4:-1].decode("utf-8", "surrogateescape"))
-            for raw in other.docs.values() if other else ():
-                database[other.ns.partition(".")[2] if other else ""].insert_one(c.decode(raw))
-        options = {stage[0]: c.Value(*stage[1]).python()}
-        rows = process_pipeline([c.decode(raw) for raw in documents], database, [options], None)  # type: ignore[no-untyped-call]
-        return [c.encode(row) for row in rows]
-    except (NotImplementedError, mongomock.OperationFailure) as error:
-        code = 40324 if "not a valid operator" in str(error) else 168
-        text = f"Unrecognized pipeline stage name: '{stage[0]}'" if code == 40324 else f"{stage[0]}: {error}"
-        raise CommandError(code, text) from None
-    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise CommandError(168, f"{stage[0]} cannot be evaluated here: {error!r}") from None
-
-
 _IN_UPDATES = {"$addFields", "$set", "$project", "$unset", "$replaceRoot", "$replaceWith"}
 
 
-def update_pipeline(data: bytes) -> Update:
-    """An update that is a pipeline."""
+def update_pipeline(data: bytes) -> Callable[[bytes], bytes]:
+    """The new document out of the old one, by an update that is a pipeline; its ``_id`` may be another."""
     stages = stages_of((c.ARRAY, data))
     for name, _ in stages:
         if name not in _IN_UPDATES:
             raise CommandError(72, f"{name} is not allowed to be used within an update")
     compiled = [_STAGES[stage[0]](stage) for stage in stages]
 
-    def apply(old: bytes, inserting: bool, _: Matcher | None) -> bytes:
+    def apply(old: bytes) -> bytes:
         documents: Documents = [old]
         for stage in compiled:
             documents = stage(documents)
-        return checked(with_id(next(iter(documents)), order.field(old, b"_id\x00")))
+        return next(iter(documents))
 
     return apply

@@ -141,11 +141,7 @@ def _slice(parts: list[Element]) -> Callable[[Scope, Element | None], Element | 
     def compute(_: Scope, old: Element | None) -> Element | None:
         if old is None or old[0] != c.ARRAY:
             return old
-        values = order.items(old[1])
-        if len(numbers) == 1:
-            return functions.array_of(values[: numbers[0]] if numbers[0] >= 0 else values[numbers[0] :])
-        skip = numbers[0] if numbers[0] >= 0 else max(0, len(values) + numbers[0])
-        return functions.array_of(values[skip : skip + numbers[1]])
+        return functions.sliced(order.items(old[1]), *numbers)
 
     return compute
 

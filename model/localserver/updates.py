@@ -1,8 +1,8 @@
 """Update operators and replacements, applied to the stored bytes.
 
 What an update does not name keeps its bytes: Int64 stays Int64, NaN keeps its payload, fields keep their order.
-mongomock would decode and encode the whole document. As in MongoDB 5 and later, all operators of one update
-act on the document as it was, and fields that are new are added in the order of their names.
+As in MongoDB 5 and later, all operators of one update act on the document as it was, and fields that are new are
+added in the order of their names.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from bson.objectid import ObjectId
 
 from model.errors import Unreadable
 from model.localserver import update_values
+from model.localserver.pipelines import update_pipeline
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.filters import Matcher, compile_filter
@@ -36,9 +37,8 @@ class Node:
 def compile_update(kind: int, data: bytes, array_filters: list[bytes] | None = None) -> Update:
     """Compile the ``u`` of an update: operators, a replacement, or a pipeline."""
     if kind == c.ARRAY:
-        from model.localserver.pipelines import update_pipeline
-
-        return update_pipeline(data)
+        rewrite = update_pipeline(data)
+        return lambda old, inserting, _: with_id(rewrite(old), order.field(old, b"_id\x00"))
     if kind != c.OBJECT:
         raise CommandError(9, "Update argument must be either an object or an array")
     first = next(c.elements(data), None)

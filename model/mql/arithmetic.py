@@ -1,12 +1,13 @@
 """Sums and products of BSON numbers with the result types that a server gives.
 
 Int32 and Int64 stay what they are until they overflow to the next wider integer; a double makes the result a
-double, a Decimal128 makes it a Decimal128. mongomock adds Python numbers and loses which of them it was.
+double, a Decimal128 makes it a Decimal128.
 """
 
 from __future__ import annotations
 
 import decimal
+import math
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -98,6 +99,19 @@ def divide(a: Element, b: Element) -> Element:
     if c.DECIMAL128 in (a[0], b[0]):
         return combine(a, b, lambda x, y: x / y, _CONTEXT.divide)
     return double(order.number(*a) / order.number(*b))
+
+
+def remainder(a: Element, b: Element) -> Element:
+    """The rest of a division, with the sign of the dividend."""
+    if order.number(*b) == 0:
+        raise CommandError(16610, "can't $mod by zero")
+    return combine(a, b, _rest, _CONTEXT.remainder)
+
+
+def _rest(x: Any, y: Any) -> Any:
+    if isinstance(x, float):
+        return math.fmod(x, y) if math.isfinite(x) else math.nan
+    return abs(x) % abs(y) * (-1 if x < 0 else 1)
 
 
 def is_number(element: Element | None) -> bool:

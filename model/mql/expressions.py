@@ -1,21 +1,19 @@
 """Aggregation expressions over stored bytes, for ``$expr``, ``$project`` and updates that are pipelines.
 
-What is here keeps every type exact. An operator that is not here is left to mongomock, on decoded copies.
+Every type stays exact. An operator that is not here is refused as a server refuses one that it does not know.
 None is the missing value, as in the result of ``"$nothing.there"``.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from model.errors import Unreadable
 from model.mql import arithmetic as a
 from model.mql import order
 from model.mql.command_error import CommandError
-from model.mql.functions import FUNCTIONS, array_input, array_of, now, object_of, truth
+from model.mql.functions import DATE_PARTS, FUNCTIONS, array_input, array_of, now, object_of, truth
 from model.mql.order import Element
 from model.values import canonical as c
 
@@ -89,7 +87,7 @@ def compile_expression(operand: Element) -> Expression:
     if pairs and pairs[0][0].startswith("$"):
         if len(pairs) > 1:
             raise CommandError(15983, "an expression specification must contain exactly one field")
-        return _operator(*pairs[0], operand)
+        return _operator(*pairs[0])
     compiled = [(name, compile_expression(e)) for name, e in pairs]
     return lambda scope: object_of((name, part(scope)) for name, part in compiled)
 
@@ -135,45 +133,21 @@ def _walked(start: Element | None, path: tuple[bytes, ...]) -> Element | None:
     return here
 
 
-def _operator(name: str, operand: Element, whole: Element) -> Expression:
+def _operator(name: str, operand: Element) -> Expression:
     if name in ("$literal", "$const"):
         return lambda _: operand
     if name in _SPECIAL:
         return _SPECIAL[name](operand)
     if name not in FUNCTIONS:
-        return _mongomock(name, whole)
+        raise CommandError(168, f"Unrecognized expression '{name}'")
+    if name in DATE_PARTS and operand[0] == c.OBJECT:
+        operand = _date_of(operand, name)
     parts = order.items(operand[1]) if operand[0] == c.ARRAY else [operand]
     low, high, function = FUNCTIONS[name]
     if not low <= len(parts) <= high:
         raise CommandError(16020, f"Expression {name} takes {low} arguments. {len(parts)} were passed in.")
     compiled = [compile_expression(part) for part in parts]
     return lambda scope: function(*(part(scope) for part in compiled))
-
-
-_MONGOMOCK_REFUSES = (NotImplementedError, AttributeError, TypeError, ValueError, ArithmeticError)
-
-
-def _mongomock(name: str, whole: Element) -> Expression:
-    mongomock: Any = importlib.import_module("mongomock.aggregate")
-    python = c.Value(*whole).python()
-
-    def evaluate(scope: Scope) -> Element | None:
-        bound = {k: c.Value(*v).python() for k, v in scope.variables.items() if v is not None}
-        root = c.decode(scope.root)
-        try:
-            result = mongomock._Parser(root, {"ROOT": root, **bound}, ignore_missing_keys=True).parse(python)
-            if result is mongomock.NOTHING:
-                return None
-            value = c.Value.of(result)
-        except KeyError:
-            return None
-        except _MONGOMOCK_REFUSES as error:
-            raise CommandError(168, f"{name} is not supported here: {error}") from None
-        except mongomock.OperationFailure as error:
-            raise CommandError(2, f"{name}: {error}") from None
-        return value.type, value.data
-
-    return evaluate
 
 
 # The operators that take their operands unevaluated or evaluate only some of them.
@@ -191,6 +165,14 @@ def _needed(operand: Element, name: str, *wanted: str) -> list[Expression]:
         if element is None:
             raise CommandError(40322, f"Missing '{w}' parameter to {name}")
     return [compile_expression(e) for e in found if e is not None]
+
+
+def _date_of(operand: Element, name: str) -> Element:
+    """The date of an operand that is an expression or ``{date: …, timezone: …}``."""
+    date, timezone = _members(operand, name, "date", "timezone")
+    if timezone is not None:
+        raise CommandError(238, f"{name} with a timezone is not supported here: it counts in UTC")
+    return date or operand
 
 
 def _all_of(operand: Element, wanted: bool) -> Expression:

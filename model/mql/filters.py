@@ -1,8 +1,8 @@
 """MongoDB filters, evaluated on the stored bytes as a server evaluates them.
 
-mongomock matches decoded Python values: there 1 equals True, the order of a sub-document's fields does not count,
+Decoded Python values would not do: there 1 equals True, the order of a sub-document's fields does not count,
 ``$type`` cannot tell Int32 from Int64, and a document that does not decode cannot be matched at all. Guards of
-writes rest on exactly these distinctions, so filters do not go through it.
+writes rest on exactly these distinctions.
 """
 
 from __future__ import annotations

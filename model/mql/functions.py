@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
+import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bson.decimal128 import Decimal128
@@ -121,12 +123,32 @@ def to_string(e: Element | None) -> Element | None:
     if kind == c.OBJECT_ID:
         return a.string(data.hex())
     if kind == c.DATE:
-        try:
-            moment = dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=order.key(kind, data)[1])
-        except OverflowError:
-            raise CommandError(241, "Could not convert date to string: year out of range") from None
-        return a.string(moment.isoformat(timespec="milliseconds") + "Z")
+        return a.string(_moment(data).isoformat(timespec="milliseconds") + "Z")
     raise CommandError(241, f"Unsupported conversion from {type_name(e)} to string in $convert with no onError value")
+
+
+def _moment(data: bytes) -> dt.datetime:
+    """The date and time in UTC of a date's payload."""
+    milliseconds: int = struct.unpack("<q", data)[0]
+    try:
+        return dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        raise CommandError(241, "the date is outside of the years 1 to 9999") from None
+
+
+def _date_part(part: Callable[[dt.datetime], int]) -> tuple[int, int, Function]:
+    def function(e: Element | None) -> Element:
+        if e is None or _nothing(e):
+            return a.NULL
+        kind, data = e
+        if kind in (c.OBJECT_ID, c.TIMESTAMP):  # seconds: the first four bytes of the one, the last four of the other
+            seconds = int.from_bytes(data[:4], "big") if kind == c.OBJECT_ID else int.from_bytes(data[4:], "little")
+            kind, data = c.DATE, struct.pack("<q", seconds * 1000)
+        if kind != c.DATE:
+            raise CommandError(16006, f"can't convert from BSON type {type_name(e)} to Date")
+        return a.integer(part(_moment(data)))
+
+    return 1, 1, function
 
 
 def _numbers(name: str, function: Callable[[Element, Element], Element]) -> Function:
@@ -159,6 +181,130 @@ def _dates(function: Callable[[Element, Element], Element], otherwise: Function)
         return c.DATE, struct.pack("<q", int(order.number(*result)))
 
     return total
+
+
+def total(values: Iterable[Element | None]) -> Element:
+    """The sum of the numbers among some values, as ``$sum`` has it."""
+    out = a.integer(0)
+    for value in values:
+        if value is not None and a.is_number(value):
+            try:
+                out = a.add(out, value)
+            except OverflowError:
+                out = a.add(a.double(float(order.number(*out))), value)
+    return out
+
+
+def average(values: Iterable[Element | None]) -> Element:
+    """The mean of the numbers among some values, as ``$avg`` has it; null where there is none."""
+    numbers = [v for v in values if a.is_number(v)]
+    return a.divide(total(numbers), a.integer(len(numbers))) if numbers else a.NULL
+
+
+def _listed(parts: Sequence[Element | None]) -> Sequence[Element | None]:
+    """The operands; those in the array where it is the only one."""
+    if len(parts) == 1 and parts[0] is not None and parts[0][0] == c.ARRAY:
+        return order.items(parts[0][1])
+    return parts
+
+
+def _rounded(name: str, whole: Callable[[Any], int], mode: str) -> tuple[int, int, Function]:
+    """``$ceil`` and ``$floor``: a whole number of the operand's own type."""
+
+    def function(e: Element | None) -> Element:
+        if e is None or _nothing(e):
+            return a.NULL
+        value = _number(name, e)
+        if e[0] == c.DECIMAL128:
+            return a.exact(value.to_integral_value(mode))
+        if e[0] == c.DOUBLE and math.isfinite(value):
+            return a.double(math.copysign(whole(value), value))
+        return e
+
+    return 1, 1, function
+
+
+def _absolute(e: Element | None) -> Element:
+    if e is None or _nothing(e):
+        return a.NULL
+    value = _number("$abs", e)
+    if e[0] == c.DECIMAL128:
+        return a.exact(value.copy_abs())  # abs() would round to 28 digits
+    if e[0] == c.DOUBLE:
+        return a.double(abs(value))
+    try:
+        return a.integer(abs(value), wide=e[0] == c.INT64)
+    except OverflowError:
+        raise CommandError(28680, "can't take $abs of long long min") from None
+
+
+def _number(name: str, e: Element) -> Any:
+    if not a.is_number(e):
+        raise CommandError(28765, f"{name} only supports numeric types, not {type_name(e)}")
+    return order.number(*e)
+
+
+def _modulo(x: Element | None, y: Element | None) -> Element:
+    if x is None or y is None or _nothing(x) or _nothing(y):
+        return a.NULL
+    if not a.is_number(x) or not a.is_number(y):
+        raise CommandError(16611, f"$mod only supports numeric types, not {type_name(x)} and {type_name(y)}")
+    return a.remainder(x, y)
+
+
+def _text(e: Element | None) -> bytes:
+    """An operand of a function of strings: numbers and dates count as what they are written as."""
+    if e is None or _nothing(e):
+        return b""
+    if e[0] not in (*order.NUMBERS, c.STRING, c.SYMBOL, c.CODE, c.DATE):
+        raise CommandError(16007, f"can't convert from BSON type {type_name(e)} to String")
+    text = (c.STRING, e[1]) if e[0] == c.CODE else to_string(e)
+    return text[1][4:-1] if text is not None else b""
+
+
+def _part_of_text(e: Element | None, start: Element | None, length: Element | None) -> Element:
+    first = _not_negative(start, "starting index", 34450, 34455)
+    count = _not_negative(length, "length", 34452, 34454)
+    return a.string(_text(e).decode("utf-8", "surrogateescape")[first : first + count])
+
+
+def _not_negative(e: Element | None, what: str, no_number: int, negative: int) -> int:
+    if e is None or not a.is_number(e):
+        raise CommandError(no_number, f"$substrCP: {what} must be a numeric type (is BSON type {type_name(e)})")
+    value = _whole(e, f"$substrCP: {what}")
+    if value < 0:
+        raise CommandError(negative, f"$substrCP: {what} must be a nonnegative integer.")
+    return value
+
+
+def _whole(e: Element, what: str) -> int:
+    value = order.number(*e)
+    if value != value or not -(2**31) <= value < 2**31 or value != int(value):
+        raise CommandError(34451, f"{what} cannot be represented as a 32-bit integral value: {value}")
+    return int(value)
+
+
+def sliced(values: list[Element], first: int, count: int | None = None) -> Element:
+    """The first elements, the last ones where ``first`` is negative, or ``count`` of them from a position on."""
+    if count is None:
+        return array_of(values[:first] if first >= 0 else values[first:])
+    skip = first if first >= 0 else max(0, len(values) + first)
+    return array_of(values[skip : skip + count])
+
+
+def _slice(e: Element | None, *numbers: Element | None) -> Element:
+    if e is None or _nothing(e) or any(_nothing(n) for n in numbers):
+        return a.NULL
+    if e[0] != c.ARRAY:
+        raise CommandError(28724, f"First argument to $slice must be an array, but is of type: {type_name(e)}")
+    bounds = []
+    for n in numbers:
+        if n is None or not a.is_number(n):
+            raise CommandError(28725, f"Argument to $slice must be numeric, but is of type: {type_name(n)}")
+        bounds.append(_whole(n, "$slice: its argument"))
+    if len(bounds) == 2 and bounds[1] <= 0:
+        raise CommandError(28729, f"Third argument to $slice must be positive: {bounds[1]}")
+    return sliced(order.items(e[1]), *bounds)
 
 
 def _characters(e: Element | None) -> Element:
@@ -203,10 +349,8 @@ def _concat_arrays(*parts: Element | None) -> Element:
 
 
 def _merge_objects(*parts: Element | None) -> Element:
-    if len(parts) == 1 and parts[0] is not None and parts[0][0] == c.ARRAY:
-        parts = tuple(order.items(parts[0][1]))
     out: dict[str, Element] = {}
-    for part in parts:
+    for part in _listed(parts):
         if part is None or _nothing(part):
             continue
         if part[0] != c.OBJECT:
@@ -236,15 +380,18 @@ def _array_to_object(e: Element | None) -> Element:
 
 def _extreme(pick: Callable[..., Element]) -> Function:
     def extreme(*parts: Element | None) -> Element:
-        if len(parts) == 1 and parts[0] is not None and parts[0][0] == c.ARRAY:
-            parts = tuple(order.items(parts[0][1]))
-        kept = [p for p in parts if p is not None and not _nothing(p)]
+        kept = [p for p in _listed(parts) if p is not None and not _nothing(p)]
         return pick(kept, key=lambda e: order.key(*e)) if kept else a.NULL
 
     return extreme
 
 
 _MANY = 1000
+DATE_PARTS: dict[str, tuple[int, int, Function]] = {
+    "$year": _date_part(lambda moment: moment.year),
+    "$month": _date_part(lambda moment: moment.month),
+    "$dayOfMonth": _date_part(lambda moment: moment.day),
+}
 FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "$eq": _comparison(lambda x, y: x == y),
     "$ne": _comparison(lambda x, y: x != y),
@@ -262,10 +409,21 @@ FUNCTIONS: dict[str, tuple[int, int, Function]] = {
     "$multiply": (0, _MANY, _numbers("$multiply", a.multiply)),
     "$subtract": (2, 2, _dates(a.subtract, _numbers("$subtract", a.subtract))),
     "$divide": (2, 2, _numbers("$divide", a.divide)),
+    "$mod": (2, 2, _modulo),
+    "$abs": (1, 1, _absolute),
+    "$ceil": _rounded("$ceil", math.ceil, decimal.ROUND_CEILING),
+    "$floor": _rounded("$floor", math.floor, decimal.ROUND_FLOOR),
+    "$sum": (0, _MANY, lambda *parts: total(_listed(parts))),
+    "$avg": (0, _MANY, lambda *parts: average(_listed(parts))),
+    **DATE_PARTS,
+    "$toLower": (1, 1, lambda e: a.string(_text(e).lower().decode("utf-8", "surrogateescape"))),
+    "$toUpper": (1, 1, lambda e: a.string(_text(e).upper().decode("utf-8", "surrogateescape"))),
+    "$substrCP": (3, 3, _part_of_text),
     "$concat": (0, _MANY, _concat),
     "$strLenCP": (1, 1, _characters),
     "$size": (1, 1, _array_size),
     "$arrayElemAt": (2, 2, _at),
+    "$slice": (2, 3, _slice),
     "$first": (1, 1, lambda e: _at(e, a.integer(0))),
     "$last": (1, 1, lambda e: _at(e, a.integer(-1))),
     "$in": (2, 2, _in),

@@ -1,8 +1,8 @@
 """How a MongoDB server orders and equates BSON values, over the stored bytes.
 
 A key is a tuple that sorts as the server sorts and is equal where the server finds two values equal: 1, 1.0,
-Int64(1) and Decimal128("1.00") share one key, True does not. mongomock compares decoded Python values, where
-1 == True and the order of fields is lost; that is why filters and indexes here use these keys.
+Int64(1) and Decimal128("1.00") share one key, True does not. Decoded Python values would not do: there 1 == True, and
+the order of a document's fields does not count.
 Source: "Comparison/Sort Order" in the MongoDB manual.
 """
 

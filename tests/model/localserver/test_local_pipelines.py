@@ -1,4 +1,4 @@
-"""Pipelines and expressions in the in-process server; mongomock evaluates what is rarely needed."""
+"""Pipelines and expressions in the in-process server."""
 
 from __future__ import annotations
 
@@ -114,8 +114,10 @@ PIPELINES: list[tuple[list[Any], list[Any]]] = [
     ([{"$match": {"_id": 1}}, {"$project": {"_id": 0, "d": 0, "l": 0}}], [{"k": "a", "n": 1}]),
     ([{"$match": {"_id": 4}}, {"$unionWith": {"coll": "other", "pipeline": [{"$match": {"_id": 0}}]}}],
      [{"_id": 4, "k": True, "n": 4}, {"_id": 0, "ref": 0, "z": ""}]),
-    ([{"$match": {"_id": {"$gt": 3}}}, {"$bucket": {"groupBy": "$n", "boundaries": [0, 5, 9]}}],
-     [{"_id": 0, "count": 1}, {"_id": 5, "count": 2}]),
+    ([{"$match": {"_id": {"$gt": 3}}}, {"$group": {"_id": None, "n": {"$sum": Int64(2**62)}, "a": {"$avg": "$k"}}}],
+     [{"_id": None, "n": 3.0 * 2**62, "a": 1.0}]),
+    ([{"$match": {"$expr": {"$eq": [{"$mod": ["$n", 2]}, 0]}}}, {"$project": {"_id": 1}}],
+     [{"_id": 2}, {"_id": 4}, {"_id": 6}]),
 ]  # fmt: skip
 
 
@@ -201,20 +203,18 @@ def test_a_missing_value_leaves_no_field(db: Stored) -> None:
 @pytest.mark.parametrize(
     "pipeline",
     [
-        [{"$nonsense": 1}],
         [{"$match": 1}],
         [{"$match": {}, "$sort": {}}],
         [{"$limit": 0}],
         [{"$group": {"n": {"$sum": 1}}}],
-        [{"$group": {"_id": 1, "n": {"$nonsense": 1}}}],
-        [{"$project": {"r": {"$nonsense": 1}}}],
         [{"$project": {"r": {"$add": ["$k", 1]}}}],
         [{"$project": {"r": {"$size": "$n"}}}],
         [{"$project": {"r": "$$nothing"}}],
         [{"$unwind": "l"}],
         [{"$replaceRoot": {"newRoot": "$n"}}],
         [{"$merge": {"into": "d"}}],
-        [{"$geoNear": {}}],
+        [{"$project": {"r": {"$year": "$k"}}}],
+        [{"$project": {"r": {"$year": {"date": "$$NOW", "timezone": "Europe/Vienna"}}}}],
     ],
     ids=str,
 )
@@ -222,6 +222,39 @@ def test_a_pipeline_that_makes_no_sense_is_refused(db: Stored, pipeline: list[An
     with pytest.raises(OperationFailure) as caught:
         list(db.plain.aggregate(pipeline))
     assert caught.value.code not in (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("stage", "code", "name", "text"),
+    [
+        ({"$nonsense": 1}, 40324, None, "Unrecognized pipeline stage name: '$nonsense'"),
+        (
+            {"$bucket": {"groupBy": "$n", "boundaries": [0, 5, 9]}},
+            40324,
+            None,
+            "Unrecognized pipeline stage name: '$bucket'",
+        ),
+        ({"$geoNear": {}}, 40324, None, "Unrecognized pipeline stage name: '$geoNear'"),
+        ({"$group": {"_id": 1, "n": {"$stdDevPop": "$n"}}}, 15952, None, "unknown group operator '$stdDevPop'"),
+        ({"$project": {"r": {"$nonsense": 1}}}, 168, "InvalidPipelineOperator", "Unrecognized expression '$nonsense'"),
+        (
+            {"$match": {"$expr": {"$gt": [{"$zip": {}}, 1]}}},
+            168,
+            "InvalidPipelineOperator",
+            "Unrecognized expression '$zip'",
+        ),
+    ],
+    ids=str,
+)
+def test_an_operator_that_is_not_here_is_refused_by_its_name(
+    db: Stored, stage: dict[str, Any], code: int, name: str | None, text: str
+) -> None:
+    with pytest.raises(OperationFailure) as caught:
+        list(db.plain.aggregate([stage]))
+    assert caught.value.code == code
+    assert caught.value.details is not None
+    assert caught.value.details["codeName"] == (name or f"Location{code}")
+    assert caught.value.details["errmsg"] == text
 
 
 def test_a_random_sample_has_no_document_twice(db: Stored) -> None:
