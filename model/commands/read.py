@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from model import text
 from model.commands.output import Progress, json_row, moment, number, size, table
-from model.diff import Diff, diff
+from model.diff import Diff, diff, export
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts.numbering import WAYS
 from model.merge import Decision, merge
@@ -181,8 +181,6 @@ def differ(args: argparse.Namespace) -> int:
 
 
 def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
-    from model.diff import export  # it brings DeepDiff, which takes its time to import
-
     if form == "json":
         for row in changes.row_texts():
             print(row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deepdiff.diff import DeepDiff
 from deepdiff.operator import BaseOperatorPlus
 
 from model.text import json_object
@@ -140,3 +141,11 @@ class KeyOrder(BaseOperatorPlus):
     def normalize_value_for_hashing(self, parent: Any, obj: Any) -> Any:
         """Documents hash as they are."""
         return obj
+
+
+def text_view(a: bytes, b: bytes) -> str:
+    """The text view of two documents as JSON; ``RecursionError`` where they are nested too deep."""
+    operators = [ExactLeaves(), Unspeakable(), KeyOrder()]
+    # Names that begin with two underscores are fields here (Mongoose's __v is one), no secrets of an object.
+    found = DeepDiff(tree(a), tree(b), custom_operators=operators, verbose_level=2, ignore_private_variables=False)
+    return str(found.to_json(default_mapping={ExactLeaf: ExactLeaf.plain}, force_use_builtin_json=True))

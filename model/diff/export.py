@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
-from deepdiff.diff import DeepDiff
 from rapidfuzz.distance import Prefix
 
-from model.diff.deepdiff_tree import ExactLeaf, ExactLeaves, KeyOrder, Unspeakable, tree
 from model.diff.json_patch import json_patch
 from model.diff.operations import Diff, Move, Operation, Reorder, TextEdit
 from model.errors import Refused
@@ -32,11 +30,10 @@ def to_deepdiff(a: bytes, b: bytes) -> str:
     another order of fields are under ``key_order_changed``. ``Delta(json.loads(…))`` takes the canonical Extended
     JSON of ``a`` to that of ``b``. Raises ``Refused`` for documents nested too deep for DeepDiff.
     """
+    from model.diff.deepdiff_tree import text_view  # it brings DeepDiff, which takes its time to import
+
     try:
-        operators = [ExactLeaves(), Unspeakable(), KeyOrder()]
-        # Names that begin with two underscores are fields here (Mongoose's __v is one), no secrets of an object.
-        found = DeepDiff(tree(a), tree(b), custom_operators=operators, verbose_level=2, ignore_private_variables=False)
-        return str(found.to_json(default_mapping={ExactLeaf: ExactLeaf.plain}, force_use_builtin_json=True))
+        return text_view(a, b)
     except RecursionError:
         raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None
 

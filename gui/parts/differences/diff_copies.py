@@ -13,6 +13,7 @@ from gui.parts.values import value_text
 from gui.style import preferences
 from model import text
 from model.diff import Diff, Operation
+from model.diff.export import to_deepdiff, to_json_patch, to_lines
 from model.errors import Refused
 from model.session import Comparison
 
@@ -27,8 +28,6 @@ MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for o
 
 def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> str:
     """The diff in one of the ``FORMS``; what is hidden is left out, but of those two that must apply as a whole."""
-    from model.diff.export import to_deepdiff, to_json_patch, to_lines  # it brings DeepDiff, which no window waits for
-
     found = Diff(tuple(shown), comparison.diff.coarse)
     a, b = comparison.a.content or b"", comparison.b.content or b""
     if form == "rows":

@@ -1,0 +1,102 @@
+"""DeepDiff, and what it brings, is imported by the one export that needs it: it takes longer than many a command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pymongo
+import pytest
+
+from model.commands.command_line import NAMES
+from tests import support
+from tests.model import session_scenes
+
+DEEPDIFF = "deepdiff.diff"
+LISTS = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+RUNS = """
+import contextlib, io, json, sys
+from gui.__main__ import main
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        status = main(words)
+    print(json.dumps([status, said.getvalue(), sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+def python(code: str, given: str = "") -> str:
+    """What a fresh interpreter prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=given, cwd=support.ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def brought() -> set[str]:
+    """The packages that DeepDiff imports, itself among them."""
+    found = set(python(f"import {DEEPDIFF}; {LISTS}").split()) - set(python(LISTS).split())
+    assert "deepdiff" in found
+    return found - set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize(
+    "module", ["gui.__main__", "gui.window.window", "model.session", "model.commands.command_line"]
+)
+def test_no_entry_into_the_program_imports_deepdiff(module: str, brought: set[str]) -> None:
+    assert not brought & set(python(f"import {module}; {LISTS}").split())
+
+
+def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
+    brought: set[str], local_uri: str, tmp_path: Path
+) -> None:
+    db, one, two, plan, profile = "late_imports", *(str(tmp_path / name) for name in ("1.json", "2.json", "plan", "p"))
+    Path(one).write_text('{"a": 1}')
+    Path(two).write_text('{"a": 2}')
+    Path(profile).write_text(f'[[collection]]\nns = "{db}.orders"\nlayout = "stream"\n')
+    contracts, claims, stats = f"{db}.contracts", f"{db}.claims", f"{db}.stats"
+    here = local_uri
+    commands: list[tuple[int, list[str]]] = [
+        (0, ["collections", here]),
+        (0, ["history", here, contracts, "K-1"]),
+        (0, ["show", here, contracts, "K-1@1"]),
+        *((1, ["diff", here, contracts, "K-1", "1", "2", "--format", form]) for form in ("text", "json", "json-patch")),
+        (0, ["merge", one, one, two]),
+        (0, ["blame", here, contracts, "K-1"]),
+        (0, ["bisect", here, contracts, "K-1", '{"status": "active"}']),
+        (0, ["edit", here, contracts, "K-2", "--set", 'status="draft"']),
+        (0, ["undo", "1", "--source", here]),
+        (0, ["restore", here, claims, "C-1", "1"]),
+        (0, ["journal"]),
+        (1, ["scan", here, f"{db}.contracts", "--plan", plan]),
+        (0, ["health", here]),
+        (0, ["repair", here, "--plan", plan]),
+        (0, ["cleanup", here, stats]),
+        (0, ["migrate", here, claims, "--to", "archive"]),
+        (0, ["feed", here, "--profile", profile, "--once"]),
+        (0, ["check", here, "--quick"]),
+        (0, ["next", here, f"{db}.counters", "orders"]),
+        (0, ["insert", here, f"{db}.agents", '{"name": "Ted R."}']),
+        (0, ["count", here, stats, "2020-07-04", "order-7"]),
+        (0, ["process", here, f"{db}.teams", "Spain", "brasil-2014", "--field", "wins"]),
+        (1, ["diff", one, two, "--format", "deepdiff"]),
+    ]
+    assert {words[0] for _, words in commands} == set(NAMES)
+    with pymongo.MongoClient(here) as client:
+        for scene in (session_scenes.archive, session_scenes.versions, session_scenes.plain, session_scenes.pending):
+            scene(client[db])
+        teams = [{"_id": name, "wins": 1, "processed": ["germany-2006"]} for name in ("Spain", "Italy", "France")]
+        client[db]["teams"].insert_many(teams)
+        client[db]["counters"].insert_one({"_id": "orders", "seq": 41})
+        client[db]["orders"].insert_one({"_id": "A", "v": 1})
+        try:
+            out = python(RUNS, json.dumps([words for _, words in commands]))
+        finally:
+            client.drop_database(db)
+    ended = [json.loads(line) for line in out.splitlines()]
+    for (expected, words), (status, said, modules) in zip(commands, ended, strict=True):
+        assert status == expected, (words, said)
+        assert bool(brought & set(modules)) == (words[-1] == "deepdiff"), words
