@@ -1,4 +1,4 @@
-"""What stands in place of content that is not there: empty, loading, failed, unknown.
+"""What stands in place of content that is not there: empty, loading, failed.
 
 A panel puts its content into a :class:`StateStack` and says what is the case. Content that was shown once stays
 while newer content is read; it never blanks.
@@ -379,13 +379,6 @@ class StateStack(QWidget):
         choices.append(("Copy details", lambda: QGuiApplication.clipboard().setText(details)))
         self._put("failed", "warning-circle", "err", title, sentence, choices)
 
-    def show_unknown(self, title: str, help: str, check: Callable[[], object], token: str = "") -> None:
-        """Whether a write arrived is not known; stays until it is settled."""
-        choices: list[Choice] = [("Check again", check)]
-        if token:
-            choices.append(("Copy the write token", lambda: QGuiApplication.clipboard().setText(token)))
-        self._put("unknown", "question", "warn", title, help, choices, main=True)
-
     def _loading_now(self) -> None:
         title, stop = self._loading
         if self._had_content and self.kind == "content":
@@ -399,12 +392,10 @@ class StateStack(QWidget):
         self._state.progress(*self._reached)
         self._stack.setCurrentWidget(self._state)
 
-    def _put(
-        self, kind: str, icon: str, token: str, title: str, help: str, choices: Sequence[Choice], main: bool = False
-    ) -> None:
+    def _put(self, kind: str, icon: str, token: str, title: str, help: str, choices: Sequence[Choice]) -> None:
         self._settle(kind)
         here = self._content.hasFocus() or self._content.isAncestorOf(QApplication.focusWidget() or self)
-        self._state.put(icon, token, title, help, choices, main)
+        self._state.put(icon, token, title, help, choices)
         self._stack.setCurrentWidget(self._state)
         if here:  # what is hidden hands its keys to whatever comes next, which may be far from here
             self._state.focus_choice()

@@ -9,11 +9,10 @@ apart).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from model.errors import Refused
-from model.text import json_object, path_text, value_text
-from model.text.scalars import quoted
+from model.text import path_text
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
@@ -82,19 +81,6 @@ class Decision:
     def place(self) -> str:
         """The path in words."""
         return path_text(self.path) or "the whole document"
-
-    def row(self) -> dict[str, Any]:
-        """A JSON row, values as canonical Extended JSON; null where a side has nothing."""
-        sides = {"base": self.base, "mine": self.mine, "theirs": self.theirs}
-        values = {name: None if value is None else json_object(value) for name, value in sides.items()}
-        return {"path": list(self.path), **values, "kind": self.kind}
-
-    def row_text(self) -> str:
-        """The row as a line of JSON, at any depth."""
-        path = ", ".join(str(step) if isinstance(step, int) else quoted(step) for step in self.path)
-        sides = ("base", self.base), ("mine", self.mine), ("theirs", self.theirs)
-        values = ", ".join(f'"{name}": {"null" if value is None else value_text(value)}' for name, value in sides)
-        return f'{{"path": [{path}], {values}, "kind": "{self.kind}"}}'
 
 
 def _sortable(value: Value) -> tuple[int, bytes]:

@@ -149,13 +149,6 @@ class DiffPanel(QWidget):
             title="Comparing versions",
         )
 
-    def show_comparison(self, comparison: Comparison) -> None:
-        """Show a comparison that is there already."""
-        self.box_a.put(comparison.a)
-        self.box_b.put(comparison.b)
-        self._asked = None
-        self._plan_again(comparison)
-
     def _plan_again(self, comparison: Comparison) -> None:
         ignored = self.ignored
 

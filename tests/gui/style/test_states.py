@@ -86,13 +86,6 @@ def test_a_defect_is_told_as_one_and_not_by_its_traceback(stack: StateStack) -> 
     assert "inside Palimpsest" in stack.state.help
 
 
-def test_an_unknown_outcome_is_neither_red_nor_called_a_failure(stack: StateStack) -> None:
-    stack.show_unknown("It is not known whether v15 was saved", "It may still arrive.", lambda: None, "691f")
-    assert stack.kind == "unknown"
-    assert "fail" not in (stack.state.title + stack.state.help).lower()
-    assert buttons(stack) == ["Check again", "Copy the write token"]
-
-
 @pytest.mark.parametrize("height", [400, 113, 80, 50])
 def test_in_a_low_place_no_words_lie_over_others(stack: StateStack, qtbot: QtBot, height: int) -> None:
     stack.show_empty("Nothing is compared yet", "Choose a document, then two of its versions. " * 5, [("Go on", print)])

@@ -574,13 +574,6 @@ def test_dates_follow_the_chosen_zone_at_once(qtbot: QtBot) -> None:
     assert shown.panel.model.index(0, A).data() == "2026-11-03 18:14 JST"
 
 
-def test_a_comparison_that_is_there_is_shown_without_reading(qtbot: QtBot) -> None:
-    shown = Shown(qtbot, {"a": 1})
-    shown.panel.show_comparison(compared({"x": 1}, {"x": 2}))
-    shown.settle()
-    assert shown.panel.model.index(0, FIELD).data() == "x"
-
-
 def test_nothing_is_left_after_clearing(shown: Shown) -> None:
     shown.panel.clear()
     assert shown.panel.model.rowCount() == 0
@@ -644,7 +637,7 @@ def test_versions_without_content_are_no_crash(qtbot: QtBot) -> None:
     shown = Shown(qtbot, {"a": 1})
     pair = compared({"x": 1}, {"x": 2})
     broken = Comparison(told(1), pair.b, pair.diff)
-    shown.panel.show_comparison(broken)
+    shown.panel._plan_again(broken)
     shown.settle()
     assert shown.panel._stack.state.title == "These versions could not be compared"
 
