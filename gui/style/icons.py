@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
-from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen, QPixmap
+from PySide6.QtCore import QByteArray, QRect, QRectF, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen
 from PySide6.QtSvg import QSvgRenderer
 
 from gui.style import theme
+from gui.style.vector_engine import VectorEngine
 
 
 @cache
@@ -40,18 +41,6 @@ def paint_tick(painter: QPainter, box: QRectF, state: Qt.CheckState, enabled: bo
     if on:
         name = "check-bold" if state == Qt.CheckState.Checked else "minus-bold"
         paint(painter, box.adjusted(2, 2, -2, -2), name, "accText" if enabled else "surface")
-
-
-class VectorEngine(QIconEngine):
-    """An icon whose ``paint`` draws it anew at each size."""
-
-    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        made = QPixmap(size)
-        made.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(made)
-        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
-        painter.end()
-        return made
 
 
 class _IconEngine(VectorEngine):

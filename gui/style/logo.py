@@ -7,7 +7,7 @@ from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.style import theme
-from gui.style.icons import VectorEngine
+from gui.style.vector_engine import VectorEngine
 
 # top, opacity, and (left, width) of each stroke, in a square of 56
 LINES = (

@@ -4,40 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSizePolicy, QWidget
 
-from gui.style import boxes, preferences, symbols, theme
+from gui.parts.pill import Pill
+from gui.style import boxes, preferences, theme
 from gui.style.states import button, tool, words
 from gui.style.wording import many
 
 UNCHANGED = "Nothing is changed"
-
-
-class Pill(QWidget):
-    """A badge as a widget: words in a token's colours, with a symbol where one is given."""
-
-    def __init__(self, said: str = "", ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
-        super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.put(said, ink, ground, symbol)
-        theme.signals.changed.connect(self.updateGeometry)
-
-    def put(self, said: str, ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
-        """Say something else; nothing hides it."""
-        self.said, self._ink, self._ground, self._symbol = said, ink, ground, symbol
-        self.setAccessibleName(said)
-        if self.parent() is not None or not said:  # shown without a parent it would be a window
-            self.setVisible(bool(said))
-        self.updateGeometry()
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(int(symbols.badge_width(self.said, self._symbol)) + 1, theme.px(18))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        symbols.badge(QPainter(self), 0, self.height() / 2, self.said, self._ink, self._ground, self._symbol)
 
 
 class Dot(QWidget):

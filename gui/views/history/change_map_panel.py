@@ -11,7 +11,7 @@ from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Span
 from gui.style.states import StateStack, button, tool, words
-from gui.views.history import map_painter
+from gui.views.history import map_sizes
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.map_grid import MapView
 from gui.views.history.map_model import ORDERS, MapMark, MapModel, MapRow
@@ -179,8 +179,8 @@ class ChangeMapPanel(ChainPanel):
         self.fold.setVisible(bool(self.model.folded))
         fields = wording.many(self.model.folded, "field")
         self.fold.setText(f"Fold {fields}" if self.model.unfolded else f"Show {fields} that always change")
-        self.zoom_out.setEnabled(self.grid.sizes.zoom > map_painter.NARROWEST)
-        self.zoom_in.setEnabled(self.grid.sizes.zoom < map_painter.WIDEST)
+        self.zoom_out.setEnabled(self.grid.sizes.zoom > map_sizes.NARROWEST)
+        self.zoom_in.setEnabled(self.grid.sizes.zoom < map_sizes.WIDEST)
         self.save.setEnabled(bool(self.model.rows))
 
     def say_writable(self) -> None:

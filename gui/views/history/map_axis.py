@@ -9,7 +9,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from gui.style import theme, wording
 from gui.views.history.map_model import MapModel
-from gui.views.history.map_painter import AXIS, HEAD, LEFT, RIGHT, Sizes, gap_ground, version_name, year_lines, years
+from gui.views.history.map_painter import AXIS, HEAD, LEFT, RIGHT, gap_ground, version_name, year_lines, years
+from gui.views.history.map_sizes import MapSizes
 
 YEARS, TOP, FLOOR = 16, 26, 86  # the middle of the years, the chart's ceiling and floor
 
@@ -23,7 +24,7 @@ def ceiling(model: MapModel) -> int:
     return step * 2
 
 
-def head(painter: QPainter, model: MapModel, sizes: Sizes, offset: float, width: float, current: int) -> None:
+def head(painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, current: int) -> None:
     """Draw years, sizes and axis above the cells; ``current`` is the crosshair's column or -1."""
     first = max(0, int(offset // sizes.column))
     last = min(len(model.versions) - 1, int((offset + width) // sizes.column))
@@ -58,7 +59,7 @@ def head(painter: QPainter, model: MapModel, sizes: Sizes, offset: float, width:
     painter.restore()
 
 
-def _steps(painter: QPainter, model: MapModel, sizes: Sizes, first: int, last: int, current: int) -> None:
+def _steps(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, current: int) -> None:
     top, floor = theme.px(TOP), theme.px(FLOOR)
     most = ceiling(model)
     tint = QColor(theme.colour("text"))
@@ -93,7 +94,7 @@ def _steps(painter: QPainter, model: MapModel, sizes: Sizes, first: int, last: i
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
-def _axis(painter: QPainter, model: MapModel, sizes: Sizes, first: int, last: int, current: int) -> None:
+def _axis(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, current: int) -> None:
     font, y = theme.mono(12), theme.px(AXIS)
     metrics = QFontMetricsF(font)
     count = len(model.versions)
@@ -131,7 +132,7 @@ def _axis(painter: QPainter, model: MapModel, sizes: Sizes, first: int, last: in
             say(column, version_name(model, column), "text2", font)
 
 
-def _labelled(model: MapModel, sizes: Sizes, first: int, last: int, metrics: QFontMetricsF) -> Iterable[int]:
+def _labelled(model: MapModel, sizes: MapSizes, first: int, last: int, metrics: QFontMetricsF) -> Iterable[int]:
     """The columns that are named: round numbers, or every so many where versions are no numbers."""
     room = metrics.horizontalAdvance("v000") + theme.px(14)
     step = next((s for s in (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500) if s * sizes.column >= room), 1000)
@@ -142,7 +143,7 @@ def _labelled(model: MapModel, sizes: Sizes, first: int, last: int, metrics: QFo
             yield column
 
 
-def _flag(painter: QPainter, model: MapModel, sizes: Sizes, column: int, y: float) -> tuple[float, float]:
+def _flag(painter: QPainter, model: MapModel, sizes: MapSizes, column: int, y: float) -> tuple[float, float]:
     font = theme.mono(12, 600)
     words = version_name(model, column)
     wide = QFontMetricsF(font).horizontalAdvance(words) + theme.px(14)

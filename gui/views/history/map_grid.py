@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
 
 from gui.style import theme, wording
 from gui.style.states import hair
-from gui.views.history import map_axis, map_painter, map_picture
+from gui.views.history import map_axis, map_painter, map_picture, map_sizes
 from gui.views.history.map_model import MapModel
 
 TILE = 512  # pixels of the window
@@ -58,10 +58,9 @@ class MapGrid(QTableView):
     def __init__(self, model: MapModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.map = model
-        self.sizes = map_painter.Sizes()
+        self.sizes = map_sizes.MapSizes()
         self._tiles: OrderedDict[tuple[int, int], QPixmap] = OrderedDict()
         self._made_for: tuple[object, ...] = ()
-        self.painted = 0  # tiles drawn so far, for tests
         self.setModel(model)
         self.setFrameShape(QTableView.Shape.NoFrame)
         self.setShowGrid(False)
@@ -82,7 +81,7 @@ class MapGrid(QTableView):
     def fit(self, zoom: float | None = None) -> None:
         """Take the sizes from the theme, and another width of the columns."""
         if zoom is not None:
-            self.sizes = map_painter.Sizes(zoom)
+            self.sizes = map_sizes.MapSizes(zoom)
         self.horizontalHeader().setDefaultSectionSize(self.sizes.column)
         self.verticalHeader().setDefaultSectionSize(self.sizes.row)
         self.horizontalScrollBar().setSingleStep(self.sizes.column)
@@ -224,7 +223,6 @@ class MapGrid(QTableView):
             painter.translate(-tx * TILE, -ty * TILE)
             map_painter.matrix(painter, self.map, self.sizes, QRectF(tx * TILE, ty * TILE, TILE, TILE))
             painter.end()
-            self.painted += 1
             self._tiles[tx, ty] = found
             while len(self._tiles) > TILES:
                 self._tiles.popitem(last=False)
@@ -388,7 +386,7 @@ class MapView(QWidget):
     def zoom(self, by: int) -> None:
         """Wider or narrower columns by two pixels; the crosshair's column, else the middle, stays in place."""
         grid, bar = self.grid, self.grid.horizontalScrollBar()
-        wanted = min(map_painter.WIDEST, max(map_painter.NARROWEST, grid.sizes.zoom + 2 * by))
+        wanted = min(map_sizes.WIDEST, max(map_sizes.NARROWEST, grid.sizes.zoom + 2 * by))
         here = grid.currentIndex()
         column = here.column() if here.isValid() else (bar.value() + grid.width() // 2) // grid.sizes.column
         away = column * grid.sizes.column - bar.value()

@@ -1,25 +1,23 @@
 """How the change map is drawn: fields, cells, counts.
 
-Everything is drawn from a :class:`Sizes` and a scroll offset, on any painter, so that the widgets and a saved picture
-share it. Newest ink lies over older: what is in force is full and runs to the right edge, what was overwritten is pale.
-What stands above the cells is drawn by :mod:`gui.mapaxis`.
+Everything is drawn from a :class:`~gui.views.history.map_sizes.MapSizes` and a scroll offset, on any painter, so that
+the widgets and a saved picture share it. Newest ink lies over older: what is in force is full and runs to the right
+edge, what was overwritten is pale. :mod:`gui.views.history.map_axis` draws the head above the cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from gui.style import preferences, theme, wording
 from gui.views.history.map_model import MapMark, MapModel, MapRow
+from gui.views.history.map_sizes import MapSizes
 
-ROW = 18
 HEAD = 119  # years, sizes, axis
 AXIS = 106  # the middle of the texts in the head that name columns
-NARROWEST, USUAL, WIDEST = 8, 16, 24
 SYMBOLS_FROM = 12  # the width of a column from which symbols are drawn
 # operation -> tokens of its ink, of a pale cell and of that cell's edge
 INK = {
@@ -33,31 +31,10 @@ LEFT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How wide a column is, in the design's pixels."""
-
-    zoom: float = USUAL
-
-    @property
-    def column(self) -> int:
-        """The width of a column."""
-        return theme.px(self.zoom)
-
-    @property
-    def row(self) -> int:
-        """The height of a row."""
-        return theme.px(ROW)
-
-    def middle(self, column: int) -> float:
-        """The middle of a column."""
-        return column * self.column + self.column / 2
-
-
 # --- cells
 
 
-def matrix(painter: QPainter, model: MapModel, sizes: Sizes, box: QRectF) -> None:
+def matrix(painter: QPainter, model: MapModel, sizes: MapSizes, box: QRectF) -> None:
     """Draw what lies in ``box`` of the cells; the ground stays as it is, for the crosshair lies under the cells."""
     width, height = sizes.column, sizes.row
     first, last = max(0, int(box.left() // width)), min(len(model.versions) - 1, int(box.right() // width))
@@ -110,7 +87,7 @@ def _diagonals(painter: QPainter, box: QRectF, ink: QColor, step: float) -> None
 def _row(
     painter: QPainter,
     model: MapModel,
-    sizes: Sizes,
+    sizes: MapSizes,
     row: MapRow,
     y: float,
     first: int,
@@ -147,7 +124,7 @@ def _row(
             _mark(painter, sizes, mark, y)
 
 
-def _without(x0: float, x1: float, gaps: list[tuple[int, int]], sizes: Sizes) -> list[tuple[float, float]]:
+def _without(x0: float, x1: float, gaps: list[tuple[int, int]], sizes: MapSizes) -> list[tuple[float, float]]:
     pieces: list[tuple[float, float]] = []
     at = x0
     for start, end in gaps:
@@ -162,7 +139,7 @@ def _without(x0: float, x1: float, gaps: list[tuple[int, int]], sizes: Sizes) ->
     return pieces
 
 
-def _ring(painter: QPainter, centre: QPointF, sizes: Sizes) -> None:
+def _ring(painter: QPainter, centre: QPointF, sizes: MapSizes) -> None:
     r = min(theme.px(3.2), sizes.column / 2 - 1)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -172,12 +149,12 @@ def _ring(painter: QPainter, centre: QPointF, sizes: Sizes) -> None:
     painter.restore()
 
 
-def side(sizes: Sizes) -> int:
+def side(sizes: MapSizes) -> int:
     """The side of a full cell."""
     return min(theme.px(12), sizes.column - theme.px(3), sizes.row - theme.px(4))
 
 
-def _mark(painter: QPainter, sizes: Sizes, mark: MapMark, y: float) -> None:
+def _mark(painter: QPainter, sizes: MapSizes, mark: MapMark, y: float) -> None:
     if mark.first < mark.column:
         a, b = mark.first * sizes.column, (mark.column + 1) * sizes.column
         gap_bar(painter, QRectF(a + 2, round(y - theme.px(5.5)), b - a - 3, theme.px(11)), mark.op)
@@ -271,7 +248,7 @@ def years(model: MapModel, first: int, last: int) -> list[tuple[int, int]]:
 
 
 def year_lines(
-    painter: QPainter, model: MapModel, sizes: Sizes, first: int, last: int, top: float, bottom: float
+    painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, top: float, bottom: float
 ) -> None:
     for column, _ in years(model, first, last):
         if column:
@@ -282,7 +259,7 @@ def year_lines(
 
 
 def fields(
-    painter: QPainter, model: MapModel, sizes: Sizes, offset: float, width: float, height: float, current: int
+    painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, height: float, current: int
 ) -> None:
     """Draw the names of the fields, parents muted; ``current`` is the crosshair's row or -1."""
     font = theme.mono(12)
@@ -323,7 +300,7 @@ def counts_head(painter: QPainter) -> None:
 
 
 def counts(
-    painter: QPainter, model: MapModel, sizes: Sizes, offset: float, width: float, height: float, current: int
+    painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, height: float, current: int
 ) -> None:
     """Draw the version that last set each field, how often it changed, and that as a bar."""
     font = theme.mono(12)
@@ -353,7 +330,7 @@ def counts(
             painter.restore()
 
 
-def _rows(model: MapModel, sizes: Sizes, offset: float, height: float) -> Iterable[tuple[int, float]]:
+def _rows(model: MapModel, sizes: MapSizes, offset: float, height: float) -> Iterable[tuple[int, float]]:
     first = max(0, int(offset // sizes.row))
     for at in range(first, min(len(model.rows), int((offset + height) // sizes.row) + 1)):
         yield at, at * sizes.row - offset

@@ -8,12 +8,12 @@ from PySide6.QtGui import QImage, QPainter
 from gui.style import theme
 from gui.views.history import map_axis, map_painter
 from gui.views.history.map_model import MapModel
-from gui.views.history.map_painter import Sizes
+from gui.views.history.map_sizes import MapSizes
 
 LONGEST, MOST = 30_000, 150_000_000  # pixels of a side, and in all
 
 
-def whole(model: MapModel, sizes: Sizes, names: int, cells: int, counts: int, ratio: float) -> QImage:
+def whole(model: MapModel, sizes: MapSizes, names: int, cells: int, counts: int, ratio: float) -> QImage:
     """Draw it; ``names``, ``cells`` and ``counts`` are how wide these are. Less sharp where it would be too large."""
     head, tall = theme.px(map_painter.HEAD), len(model.rows) * sizes.row
     wide, high = names + cells + counts, head + tall + theme.px(8)

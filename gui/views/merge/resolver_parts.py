@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from gui.parts.pill import Pill
 from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, button, tool, words
 from gui.style.wording import many, version
-from gui.views.edit.editor_parts import Pill
 from gui.views.merge.decision_table import clash, renamed
 from gui.views.merge.resolution import Resolution
 from model import text

@@ -1,0 +1,31 @@
+"""The measures of a change map, which its widgets and a saved picture share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gui.style import theme
+
+ROW = 18
+NARROWEST, USUAL, WIDEST = 8, 16, 24
+
+
+@dataclass(frozen=True)
+class MapSizes:
+    """How wide a column is, in the design's pixels."""
+
+    zoom: float = USUAL
+
+    @property
+    def column(self) -> int:
+        """The width of a column."""
+        return theme.px(self.zoom)
+
+    @property
+    def row(self) -> int:
+        """The height of a row."""
+        return theme.px(ROW)
+
+    def middle(self, column: int) -> float:
+        """The middle of a column."""
+        return column * self.column + self.column / 2
