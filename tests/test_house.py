@@ -48,11 +48,6 @@ def test_colours_are_named_in_one_file_only() -> None:
     assert not [p.name for p in places if p.name != "theme.py" and hex_value.search(p.read_text("utf-8"))]
 
 
-def test_every_file_reads_in_one_sitting() -> None:
-    long = {str(p.relative_to(ROOT)): n for p in GUI + MODEL if (n := len(p.read_text("utf-8").splitlines())) > 600}
-    assert not long
-
-
 def test_types_are_right_everywhere() -> None:
     run("-m", "mypy")
 
