@@ -18,6 +18,7 @@ from model.diff import Diff, changed_fields, diff
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
+from model.layouts.page_query import PageQuery
 from model.layouts.registry import info_of
 from model.names import id_name, split, version_name
 from model.profile import Profile
@@ -157,7 +158,7 @@ class Catalogue:
         started = time.monotonic()
         layout, terms = self.layout(ns), filter_terms(filter)
         rows = []
-        found = layout.page(terms, sort_terms(sort), field_terms(fields), skip, limit + 1, any_version)
+        found = layout.page(PageQuery(terms, sort_terms(sort), field_terms(fields), skip, limit + 1, any_version))
         for row in found:
             rows.append(row)
             step(len(rows), limit)
@@ -174,7 +175,7 @@ class Catalogue:
 
     def rows(self, ns: str, filter: str, sort: str, any_version: bool) -> Iterator[Row]:
         """All current documents that match, whole, as they arrive."""
-        return self.layout(ns).page(filter_terms(filter), sort_terms(sort), None, 0, _ALL, any_version)
+        return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, 0, _ALL, any_version))
 
     def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
         """How many documents match, or None and why it is not known."""

@@ -20,6 +20,7 @@ from typing import Any
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout
+from model.layouts.page_query import PageQuery
 from model.layouts.registry import bind, has_archive, info_of, stated
 from model.layouts.reserved_fields import place_of
 from model.names import id_name, version_name
@@ -90,7 +91,7 @@ class Migration:
 
     def ids(self) -> Iterator[Value]:
         """The documents of the old collection, in the order of their ids; those whose current one is gone are not."""
-        return (row.id for row in self.source.page(limit=ALL))
+        return (row.id for row in self.source.page(PageQuery(limit=ALL)))
 
     def _versions(self, layout: Layout, id: Value) -> list[Version]:
         """The versions that are there, oldest first."""
@@ -311,7 +312,7 @@ class Migration:
         p = self.source.profile
         if any(True for _ in self._port.find(p.ns, {p.id: {"$exists": False}}, limit=1)):
             yield Checked(Value.of(None), 0, f"{p.ns} holds documents without {p.id}, which were not moved.")
-        for row in self.target.page(limit=ALL):
+        for row in self.target.page(PageQuery(limit=ALL)):
             if row.id not in seen and not self.source.exists(row.id):
                 yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
 

@@ -31,7 +31,7 @@ from model.health import Health
 from model.history import following
 from model.history.chain import Bisection, Blame, Chain, bisect
 from model.layouts import registry
-from model.layouts.base import Stamp
+from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
 from model.profile import Profile

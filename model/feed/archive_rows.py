@@ -9,9 +9,9 @@ from bson import ObjectId
 
 from model.errors import Refused
 from model.feed.ledger import trouble
-from model.layouts.archive_reader import WithArchive
 from model.layouts.indexes import create_unique, is_unique
 from model.layouts.reserved_fields import number_of, place_of
+from model.layouts.stream import Stream
 from model.names import id_name, version_name
 from model.server.guards import LARGEST
 from model.server.retry import Port, Write, run
@@ -22,9 +22,9 @@ from model.values.canonical import Value
 class ArchiveRows:
     """The rows of one archive; ``layout`` says how they are made and what of them is content."""
 
-    def __init__(self, server: Port, layout: WithArchive) -> None:
+    def __init__(self, server: Port, layout: Stream) -> None:
         self.server, self.layout = server, layout
-        self.ns = layout.archive
+        self.ns = layout.archive.ns
         self._profile = layout.profile
 
     def prepare(self) -> bool:
@@ -47,9 +47,9 @@ class ArchiveRows:
 
     def unfit(self, id: Value, raw: bytes) -> str:
         """Why a document can have no row, which is a little larger than itself, in a few words; "" where it can."""
-        if self.layout.names_itself(raw):
+        if self.layout.archive.names_itself(raw):
             return f"has a field {self._profile.archive_id} of its own, in which {self.ns} keeps the document's id"
-        size = len(raw) if len(raw) < LARGEST // 2 else len(self.layout.row_of(Value.of(ObjectId()), id, raw))
+        size = len(raw) if len(raw) < LARGEST // 2 else len(self.layout.archive.row_of(Value.of(ObjectId()), id, raw))
         return f"would be {size / (1 << 20):.2f} MB as a row, and a server takes 16 MB" if size > LARGEST else ""
 
     def document(self, row: bytes, key: Value) -> bytes:
@@ -104,7 +104,7 @@ class ArchiveRows:
 
     def same(self, row: bytes, raw: bytes) -> bool:
         """Whether a row has the content of a stored document."""
-        return self.layout.row_own.content(row) == self.layout.own.content(raw)
+        return self.layout.archive.own.content(row) == self.layout.own.content(raw)
 
     def put(self, id: Value, v: Value, raw: bytes) -> Literal["new", "there", "other"]:
         """Archive a version: it is new, it was there with the same content, or something else is there.
@@ -112,7 +112,7 @@ class ArchiveRows:
         Raises ``Refused`` where the server does not take it, ``Unreachable`` where it is not known whether it did.
         """
         own = ObjectId()
-        row = self.layout.row_of(Value.of(own), id, raw)
+        row = self.layout.archive.row_of(Value.of(own), id, raw)
         end = run(
             self.server,
             Write(self.ns, "insert", {}, row, f"{version_name(v)} is archived"),

@@ -63,7 +63,7 @@ class CollectionFeed:
         self._once, self._stop = once, stop
         self.ns = layout.ns
         self.rows = ArchiveRows(server, layout)
-        self.ledger = Ledger(server, layout.ns, layout.archive)
+        self.ledger = Ledger(server, layout.ns, layout.archive.ns)
         self.polling = False
         self.idle = False
         """Whether nothing was waiting when it was looked for last; with ``once``, nothing from before the beginning."""

@@ -29,16 +29,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.layouts import document_ids, numbering, update_operators
-from model.layouts.archive_reader import WithArchive
-from model.layouts.base import Stamp
+from model.layouts.archive_reader import ArchiveReader
+from model.layouts.base import Layout, SwapSteps
+from model.layouts.checks.chains import Chains
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
 from model.layouts.indexes import create_unique, is_unique
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import number_of
+from model.layouts.reserved_fields import number_of, own_of
+from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.records import Outcome, Version
 from model.server import guards
@@ -47,7 +52,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
-class Archive(WithArchive):
+class Archive(Layout):
     """Current documents with an archive that this layout writes itself."""
 
     name = "archive"
@@ -57,6 +62,17 @@ class Archive(WithArchive):
     defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_history"}
     lacks = "no field with a whole number was found in it."
 
+    archive: ArchiveReader
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        self.own = own_of(profile)
+        self._current = CurrentDocuments(server, profile, self.own)
+        self.reader = self.archive = ArchiveReader(self._current, self.holds_current)
+        landing = Landing(before=self.archive.landed_before)
+        self._guard = VersionGuard(self._current)
+        self.writer = self._writer = CurrentWriter(server, self._current, self._guard, landing)
+
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection, else one that the first edit will make."""
@@ -64,59 +80,65 @@ class Archive(WithArchive):
             sample, cls.name, cls.defaults
         )
 
+    @property
+    def check(self) -> Chains:
+        """Current documents joined with the archive's rows by id."""
+        return self.archive.check
+
     def missing_index(self) -> str | None:
         """The archive's unique index is what lets one row of a version in."""
         p = self.profile
-        if is_unique(self.server, self.archive, (p.archive_id, p.version)):
+        if is_unique(self.server, self.archive.ns, (p.archive_id, p.version)):
             return None
         return (
-            f"{self.archive} has no unique index on {p.archive_id} and {p.version}, so two writers could archive one "
-            "version twice; create the index to write here."
+            f"{self.archive.ns} has no unique index on {p.archive_id} and {p.version}, so two writers could archive "
+            "one version twice; create the index to write here."
         )
 
     def create_index(self) -> None:
         """The unique index on the archive, once duplicates are ruled out."""
-        create_unique(self.server, self.archive, (self.profile.archive_id, self.profile.version))
+        create_unique(self.server, self.archive.ns, (self.profile.archive_id, self.profile.version))
 
     # --- writing
 
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The archiving, then the swap."""
         raw, _ = self._check(base)
         v = v or numbering.following(base.v, self.profile, stamp.at)
-        values = self._own_values(base, content, stamp, v)
-        copy = Write(self.archive, "insert", {}, self._row_for(id, raw, stamp), f"{version_name(base.v)} is archived")
-        return [copy, self._swap_write(base, content, values, "the swap")]
+        values = self._writer.own_values(raw, content, stamp, v)
+        row = self._row_for(id, raw, stamp)
+        copy = Write(self.archive.ns, "insert", {}, row, f"{version_name(base.v)} is archived")
+        # What operators replace is looked at before the archiving: a swap that failed on it would leave a residue that
+        # differs.
+        return SwapSteps(self._writer.swap(base, content, values, replaced=False), before=(copy,))
 
     def explain(self, base: Version) -> str:
         """The order of the two writes, and the guard."""
         token = f" and {self.profile.token} is unchanged" if self.profile.token else ""
-        archive = self.archive.partition(".")[2] or self.archive
+        archive = self.archive.ns.partition(".")[2] or self.archive.ns
         return (
             f"First {version_name(base.v)} is copied to {archive}. "
             f"The swap then applies only if {self.profile.version} is still {_plain(base.v)}{token}."
         )
 
     def _row_for(self, id: Value, raw: bytes, stamp: Stamp) -> bytes:
-        if self.names_itself(raw):
+        if self.archive.names_itself(raw):
             raise Refused(
-                f"{id_name(id)} has a field {self.profile.archive_id} of its own, in which {self.archive} keeps the "
+                f"{id_name(id)} has a field {self.profile.archive_id} of its own, in which {self.archive.ns} keeps the "
                 "document's id, so no version of it can be archived; name archive_id otherwise in a profile."
             )
-        return self.row_of(Value.of(stamp.row), id, raw)
+        return self.archive.row_of(Value.of(stamp.row), id, raw)
 
-    def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
-        proposed = numbering.following(base.v, self.profile, stamp.at)
-        return numbering.draw(self.server, self.profile, id, proposed)
-
-    def _prepare(self, write: Write, id: Value, base: Version, content: bytes) -> Outcome | None:
+    def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
+        """Archive the base, unless it is not current any more."""
         try:
-            now = self._raw(id)
+            now = self._current.raw(id)
         except NotFound:
-            return self._conflict(id, base)
+            return self.writer.outcomes.conflict(id, base)
         if self._moved(now, base) or self._touched(now, base, content):
-            return self._conflict(id, base)
-        return self._archived(write, id, base)
+            return self.writer.outcomes.conflict(id, base)
+        (copy,) = steps.before
+        return self._archived(copy, id, base)
 
     def _moved(self, now: bytes, base: Version) -> bool:
         assert base.raw is not None
@@ -127,15 +149,11 @@ class Archive(WithArchive):
         """Whether something that the edit replaces was changed in place since it was read."""
         if now == base.raw:
             return False
-        edit = update_operators.operators(base.content or c.EMPTY, content, self._is_mongodb())
+        edit = update_operators.operators(base.content or c.EMPTY, content, update_operators.is_mongodb(self.server))
         if edit is None:
             return True
         here = self.content(now)
         return any(c.get(here, tuple(path.split("."))) != value for path, value in edit.before.items())
-
-    def _replaced(self, edit: update_operators.Operators) -> dict[str, Any]:
-        # Looked at before the archiving instead: a swap that failed on it would leave a residue that differs.
-        return {}
 
     def _archived(self, write: Write, id: Value, base: Version) -> Outcome | None:
         """Bring the base into the archive; None once it is there and nothing stands above it."""
@@ -149,15 +167,13 @@ class Archive(WithArchive):
             raise Refused(f"{version_name(base.v)} could not be archived, so {sure}. {end.sentence}".strip())
         row = self._row_of(id, base)
         if row is None:
-            raise Refused(f"{version_name(base.v)} could not be found in {self.archive}, so nothing was changed.")
-        if self.row_own.content(row) != base.content:
-            return self._overtaken(id, base) or Outcome(
-                "refused",
-                self.ns,
+            raise Refused(f"{version_name(base.v)} could not be found in {self.archive.ns}, so nothing was changed.")
+        if self.archive.own.content(row) != base.content:
+            return self._overtaken(id, base) or self.writer.outcomes.refused(
                 id,
-                f"{self.archive} already holds another {version_name(base.v)} of {id_name(id)}, and history is never "
-                "overwritten: the document was edited in place. Save it as a new document, or settle it in the repair "
-                "centre.",
+                f"{self.archive.ns} already holds another {version_name(base.v)} of {id_name(id)}, and history is "
+                "never overwritten: the document was edited in place. Save it as a new document, or settle it in the "
+                "repair centre.",
             )
         return self._phantom(id, base)
 
@@ -165,77 +181,76 @@ class Archive(WithArchive):
         """The refusal where the archive holds a version above the base; None where it holds none."""
         p = self.profile
         above = guards.exact(p.archive_id, id) | {p.version: {"$gt": base.v}}
-        phantom = next(iter(self.server.find(self.archive, above, projection={p.version: 1}, limit=1)), None)
+        phantom = next(iter(self.server.find(self.archive.ns, above, projection={p.version: 1}, limit=1)), None)
         if phantom is None:
             return None
         number = version_name(c.get(phantom, (p.version,)))
-        return self._overtaken(id, base) or Outcome(
-            "refused",
-            self.ns,
+        return self._overtaken(id, base) or self.writer.outcomes.refused(
             id,
-            f"{self.archive} holds {number}, above the current {version_name(base.v)}: a phantom that an edit must "
+            f"{self.archive.ns} holds {number}, above the current {version_name(base.v)}: a phantom that an edit must "
             "not overwrite. Settle it in the repair centre first.",
         )
 
     def _overtaken(self, id: Value, base: Version) -> Outcome | None:
         """The conflict where the archive is ahead because somebody else's swap went through; None where it did not."""
         try:
-            overtaken = self._moved(self._raw(id), base)
+            overtaken = self._moved(self._current.raw(id), base)
         except NotFound:
             overtaken = True
-        return self._conflict(id, base) if overtaken else None
+        return self.writer.outcomes.conflict(id, base) if overtaken else None
 
     def _row_of(self, id: Value, base: Version) -> bytes | None:
         """The archive's row for the base's version."""
         p = self.profile
-        for raw in self.server.find(self.archive, {p.archive_id: {"$eq": id}, p.version: {"$eq": base.v}}):
+        for raw in self.server.find(self.archive.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": base.v}}):
             if c.get(raw, (p.archive_id,)) == id:
                 return raw
         return None
 
     # --- creating and deleting
 
-    def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
-        return numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+    def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
+        return numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))
 
-    def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
-        """Insert the document, and number it above a life of its id that ended in the archive in the meantime."""
-        stamp = stamp or Stamp()
-        created = super().create(content, id, stamp)
-        if created.kind != "applied" or created.id is None or created.version is None:
-            return created
+    def _created(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
+        """Number the new document above a life of its id that ended in the archive in the meantime."""
+        if outcome.kind != "applied" or outcome.id is None or outcome.version is None:
+            return outcome
         try:
             try:
-                return self._raised(created, created.id, created.version, stamp)
+                return self._raised(outcome, outcome.id, outcome.version, stamp)
             except Refused:  # a read that fails once fails seldom twice
-                return self._raised(created, created.id, created.version, stamp)
+                return self._raised(outcome, outcome.id, outcome.version, stamp)
         except Refused as error:
-            return replace(created, detail=f"{created.detail} {self.archive} could not be looked at again: {error}")
+            said = f"{outcome.detail} {self.archive.ns} could not be looked at again: {error}"
+            return replace(outcome, detail=said)
 
     def _raised(self, created: Outcome, id: Value, v: Value, stamp: Stamp) -> Outcome:
         """The outcome of a creation whose document stands above all that the archive holds, or is in other hands."""
         try:
-            raw = self._raw(id)
+            raw = self._current.raw(id)
         except NotFound:
             return created
-        if c.get(raw, (self.profile.version,)) != v or (self.profile.token and not self._bears(raw, stamp.token)):
+        if c.get(raw, (self.profile.version,)) != v or (
+            self.profile.token and not self._current.bears(raw, stamp.token)
+        ):
             return created
         if not self._later_life(id, raw):
             return created
-        higher = numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+        higher = numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))
         write = Write(
             self.ns,
             "update",
-            guards.by_id(guards.physical_id(raw)) | self._guard(self._made(raw)),
+            guards.by_id(guards.physical_id(raw)) | self._guard.clauses(self._current.made(raw)),
             {"$set": {self.profile.version: higher}},
             "the new document is numbered above an earlier life",
         )
-        end = run(self.server, write, lambda: c.get(self._raw(id), (self.profile.version,)) == higher)
+        end = run(self.server, write, lambda: c.get(self._current.raw(id), (self.profile.version,)) == higher)
         if end.kind == "applied":
             return replace(created, version=higher, detail=f"Created as {version_name(higher)}. {end.sentence}".strip())
         if end.kind == "conflict":
             return created
-        said = f"{self.archive} holds a {version_name(v)} of an earlier life; settle that in the repair centre."
+        said = f"{self.archive.ns} holds a {version_name(v)} of an earlier life; settle that in the repair centre."
         return replace(created, detail=f"{created.detail} {said}")
 
     def _later_life(self, id: Value, raw: bytes) -> bool:
@@ -245,10 +260,12 @@ class Archive(WithArchive):
         """
         p, v = self.profile, c.get(raw, (self.profile.version,))
         above = guards.exact(p.archive_id, id) | {p.version: {"$gte": v}}
-        for row in self.server.find(self.archive, above, sort={p.version: 1}, limit=2):
+        for row in self.server.find(self.archive.ns, above, sort={p.version: 1}, limit=2):
             token = c.get(raw, (p.token,)) if p.token else None
             own = (
-                c.get(row, (p.token,)) == token if token is not None else self.row_own.content(row) == self.content(raw)
+                c.get(row, (p.token,)) == token
+                if token is not None
+                else self.archive.own.content(row) == self.content(raw)
             )
             if c.get(row, (p.version,)) != v or not own:
                 return True
@@ -263,8 +280,8 @@ class Archive(WithArchive):
             "conflict",
             self.ns,
             id,
-            f"{id_name(id)} was created and deleted again since, as {self.archive} shows; nothing was put back. Create "
-            "it again and restore one of its versions.",
+            f"{id_name(id)} was created and deleted again since, as {self.archive.ns} shows; nothing was put back. "
+            "Create it again and restore one of its versions.",
         )
         try:
             if self._later_life(id, raw):
@@ -277,21 +294,29 @@ class Archive(WithArchive):
         try:
             if not self._later_life(id, raw):
                 return back
-            there = self._made(raw)
-            where = guards.by_id(physical) | self._guard(there)
+            there = self._current.made(raw)
+            where = guards.by_id(physical) | self._guard.clauses(there)
             note = "what was put back below a later life"
-            end = run(self.server, Write(self.ns, "delete", where, None, note), lambda: self._deleted(id, there))
+            end = run(self.server, Write(self.ns, "delete", where, None, note), lambda: self._writer.gone(id, there))
         except Refused as error:
-            return replace(back, detail=f"{back.detail} {self.archive} could not be looked at again: {error}")
+            return replace(back, detail=f"{back.detail} {self.archive.ns} could not be looked at again: {error}")
         if end.kind == "applied":
             return later
-        said = f"{self.archive} holds a later life, below which nobody can edit it; settle that in the repair centre."
+        said = (
+            f"{self.archive.ns} holds a later life, below which nobody can edit it; settle that in the repair centre."
+        )
         return replace(back, detail=f"{back.detail} {said}")
 
-    def _before_delete(self, id: Value, base: Version) -> Outcome | None:
-        assert base.raw is not None
-        row = self._row_for(id, base.raw, Stamp())
-        return self._archived(Write(self.archive, "insert", {}, row, "the last version is archived"), id, base)
+    def _delete(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
+        raw, _ = self._check(base)
+        deletion = self._writer.deletion(base)
+        row = self._row_for(id, raw, Stamp())
+        copy = Write(self.archive.ns, "insert", {}, row, "the last version is archived")
+        return self._archived(copy, id, base) or self._writer.send_deletion(deletion, id, base, stamp)
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The archive's rows first, so that no document is seen without its history."""
+        return self.archive.as_stored(id, versions)
 
 
 def _plain(v: Value | None) -> str:

@@ -1,4 +1,4 @@
-"""Collections whose earlier versions are in a second one: how their history is read.
+"""The second collection of earlier versions, and how it is read together with the current documents.
 
 A row of the archive is a version: ``_id`` of its own, the document's id, the version, the content. What it holds of the
 current version, and above it, is told apart here; what that means is the layouts' matter.
@@ -9,19 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from bson import ObjectId
 
 from model.errors import NotFound
 from model.layouts import numbering, stored_form
-from model.layouts.base import Stamp
 from model.layouts.checks.archives import with_archive
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
-from model.layouts.current import CurrentDocument
+from model.layouts.current_documents import CurrentDocuments
 from model.layouts.filter_rewriting import renamed
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
+from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import (
     Own,
     hash_damage,
@@ -29,9 +30,11 @@ from model.layouts.reserved_fields import (
     number_of,
     own_of,
     place_of,
+    same_version,
     version_damage,
     whole_number,
 )
+from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.records import Outline, Row, State, Stored, Version
 from model.server import guards
@@ -40,58 +43,68 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 PHANTOM = "above the current version"
+BEHIND = "archive "
+"""How the detail of a current version begins that a fed archive does not hold yet."""
 
 
-class WithArchive(CurrentDocument):
-    """A layout with a second collection of earlier versions."""
+class ArchiveReader:
+    """The current documents of a collection joined with the rows of its archive.
 
-    @property
-    def own(self) -> Own:
-        """Version, token, hash and time of the current documents."""
-        return own_of(self.profile)
+    ``holds_current``: the archive is meant to hold the current version too.
+    """
 
-    @property
-    def row_own(self) -> Own:
-        """The same of the archive's rows, which name the document in a field of their own."""
-        return own_of(self.profile, self.profile.id if self.profile.id != "_id" else "", id=self.profile.archive_id)
-
-    @property
-    def archive(self) -> str:
-        """The archive's ns."""
-        return self.profile.archive
-
-    # --- reading
+    def __init__(self, current: CurrentDocuments, holds_current: bool) -> None:
+        p = current.profile
+        self.current, self.holds_current = current, holds_current
+        self.server, self.profile = current.server, p
+        self.ns = p.archive
+        self.own = own_of(p, p.id if p.id != "_id" else "", id=p.archive_id)
 
     def exists(self, id: Value) -> bool:
         """Whether there is a current document, or a version of one that is gone."""
-        return super().exists(id) or self._any(self.archive, guards.exact(self.profile.archive_id, id))
+        return self.current.exists(id) or self.any(guards.exact(self.profile.archive_id, id))
 
-    def _rows(self, filter: Terms, id: Value | None = None) -> Iterator[bytes]:
-        """Rows of the archive, newest first; with ``id`` only those of exactly this document."""
-        for raw in self.server.find(self.archive, filter, sort={self.profile.archive_id: 1, self.profile.version: -1}):
-            if id is None or c.get(raw, (self.profile.archive_id,)) == id:
+    def any(self, filter: Terms) -> bool:
+        """Whether a row of the archive matches."""
+        return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
+
+    def identity(self, version: Version) -> bytes:
+        """The bytes that tell whether a current document still is the version that was read."""
+        return self.current.identity(version)
+
+    def rows_of(self, id: Value, filter: Terms | None = None) -> Iterator[bytes]:
+        """The rows of exactly this document, newest first; with ``filter`` only those that match."""
+        p = self.profile
+        where = {p.archive_id: {"$eq": id}} | dict(filter or {})
+        for raw in self.server.find(self.ns, where, sort={p.archive_id: 1, p.version: -1}):
+            if c.get(raw, (p.archive_id,)) == id:
                 yield raw
 
-    def _row_version(self, raw: bytes) -> Version:
+    def version_of(self, raw: bytes) -> Version:
+        """A row as a version."""
         times = (self.profile.token, "_id")
-        return made_version(raw, self.row_own, self.profile, "archive", contents=True, times=times)
+        return made_version(raw, self.own, self.profile, "archive", contents=True, times=times)
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """Current and archived versions, and those that neither holds."""
         try:
-            current: Version | None = self._made(self._raw(id))
+            current: Version | None = self.current.made(self.current.raw(id))
         except NotFound:
             current = None
-        rows = newest_first(map(self._row_version, self._rows({self.profile.archive_id: {"$eq": id}}, id)))
+        rows = newest_first(map(self.version_of, self.rows_of(id)))
         found = False
         for version in with_gaps(self._joined(current, rows), loss(self.profile)):
             found = True
             yield version if contents else replace(version, content=None, raw=None)
         if not found:
-            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+            raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
 
     def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
         """The current version among the archive's, which may hold it too, or hold what is above it."""
+        first = next(rows, None)
+        rows = rows if first is None else chain([first], rows)
+        if current is not None and current.state == "present" and (behind := self._behind(current, first)):
+            current = replace(current, detail=behind)
         top = place_of(current.v) if current is not None else None
         before: int | None = None
         for row in rows:
@@ -122,24 +135,24 @@ class WithArchive(CurrentDocument):
     def version(self, id: Value, v: Value | None = None) -> Version:
         """A version from the collection, or from the archive."""
         try:
-            current: Version | None = self._made(self._raw(id))
+            current: Version | None = self.current.made(self.current.raw(id))
         except NotFound:
             if v is None:
                 raise
             current = None
-        if current is not None and (v is None or _same(v, current.v)):
+        if current is not None and (v is None or same_version(v, current.v)):
             return current
-        for raw in self._rows({self.profile.archive_id: {"$eq": id}, self.profile.version: {"$eq": v}}, id):
-            return self._row_version(raw)
-        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns} or {self.archive}.")
+        for raw in self.rows_of(id, {self.profile.version: {"$eq": v}}):
+            return self.version_of(raw)
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.current.ns} or {self.ns}.")
 
     @property
     def check(self) -> Chains:
         """Current documents joined with the archive's rows by id."""
         p = self.profile
         parts = (
-            Part(self.ns, FactReader(self.own, p, p.id)),
-            Part(self.archive, FactReader(self.row_own, p, p.archive_id, archived=True)),
+            Part(self.current.ns, FactReader(self.current.own, p, p.id)),
+            Part(self.ns, FactReader(self.own, p, p.archive_id, archived=True)),
         )
         gap = "R1" if self.holds_current else "A4"
         return Chains(self.server, p, parts, with_archive, gap, self.holds_current)
@@ -155,22 +168,20 @@ class WithArchive(CurrentDocument):
         rows: dict[Value, list[Version]] = {}
         wanted = list(ids)
         keys = {name: 1 for name in (p.version, p.hash) if name}
-        for raw in self.server.find(self.ns, {p.id: {"$in": wanted}}, projection={p.id: 1, **keys}):
+        for raw in self.server.find(self.current.ns, {p.id: {"$in": wanted}}, projection={p.id: 1, **keys}):
             if p.hash and c.get(raw, (p.hash,)) is not None:
-                raw = next(iter(self.server.find(self.ns, guards.by_id(_physical(raw)), limit=1)), raw)
-            self._sort_in(currents, raw, p.id, self.own, current=True)
+                raw = next(iter(self.server.find(self.current.ns, guards.by_id(_physical(raw)), limit=1)), raw)
+            self._sort_in(currents, raw, p.id, self.current.own, current=True)
         sealed: list[Value] = []
-        for raw in self.server.find(
-            self.archive, {p.archive_id: {"$in": wanted}}, projection={p.archive_id: 1, **keys}
-        ):
+        for raw in self.server.find(self.ns, {p.archive_id: {"$in": wanted}}, projection={p.archive_id: 1, **keys}):
             if p.hash and c.get(raw, (p.hash,)) is not None:
                 sealed.append(c.get(raw, (p.archive_id,)) or Value.of(None))
             else:
-                self._sort_in(rows, raw, p.archive_id, self.row_own)
+                self._sort_in(rows, raw, p.archive_id, self.own)
         if sealed:
             filter: dict[str, Any] = {p.archive_id: {"$in": list(dict.fromkeys(sealed))}, p.hash: {"$exists": True}}
-            for raw in self.server.find(self.archive, filter):
-                self._sort_in(rows, raw, p.archive_id, self.row_own)
+            for raw in self.server.find(self.ns, filter):
+                self._sort_in(rows, raw, p.archive_id, self.own)
         for id in ids:
             yield self._outlined(id, currents.get(id, []), rows.get(id, []))
 
@@ -194,16 +205,35 @@ class WithArchive(CurrentDocument):
         if both and current is not None and not self.holds_current:
             versions = [self._compared(id, each) if each.current else each for each in versions]
         phantoms = [number_of(each.v) or 0 for each in versions if each.detail == PHANTOM]
-        return outlined(id, versions, phantoms)
+        made = outlined(id, versions, phantoms)
+        newest = next(iter(rows), None)
+        if current is None or current.state != "present" or not self._behind(current, newest):
+            return made
+        top = (place_of(newest.v) if newest is not None else None) or 0
+        joined = with_gaps(self._joined(current, iter(rows)))
+        # The versions between the archive and the current one are not missing: they have not come yet.
+        kept = [one for one in joined if one.state != "missing" or (number_of(one.v) or 0) < top]
+        return replace(outlined(id, kept), marks=made.marks)
+
+    def _behind(self, current: Version, newest: Version | None) -> str:
+        """How far an archive that is fed is behind, in a few words; "" where it holds the current version, or more."""
+        here, there = place_of(current.v), place_of(newest.v) if newest is not None else None
+        if not self.holds_current or here is None or (there is not None and there >= here):
+            return ""
+        number = number_of(current.v)
+        if number is None:
+            return f"{BEHIND}behind"
+        lag = number - (there or 0)
+        return f"{BEHIND}{lag:,} version{'' if lag == 1 else 's'} behind"
 
     def _compared(self, id: Value, current: Version) -> Version:
         """The current version where the archive holds its number too: the contents decide what to say."""
         try:
-            whole = self._made(self._raw(id))
+            whole = self.current.made(self.current.raw(id))
         except NotFound:
             return current
-        for raw in self._rows({self.profile.archive_id: {"$eq": id}, self.profile.version: {"$eq": current.v}}, id):
-            return replace(current, detail=self._beside_archive(whole, self._row_version(raw)).detail)
+        for raw in self.rows_of(id, {self.profile.version: {"$eq": current.v}}):
+            return replace(current, detail=self._beside_archive(whole, self.version_of(raw)).detail)
         return current
 
     # --- rows
@@ -221,33 +251,23 @@ class WithArchive(CurrentDocument):
 
     # --- lists
 
-    def page(
-        self,
-        filter: Terms | None = None,
-        sort: Terms | None = None,
-        projection: Terms | None = None,
-        skip: int = 0,
-        limit: int = 50,
-        any_version: bool = False,
-    ) -> Iterator[Row]:
+    def page(self, query: PageQuery) -> Iterator[Row]:
         """The current documents that match; with ``any_version`` behind them those that used to."""
-        if not any_version or not filter:
-            yield from super().page(filter, sort, projection, skip, limit)
-            return
         listed = 0
-        for row in super().page(filter, sort, projection, skip, limit):
+        for row in self.current.page(query):
             listed += 1
             yield row
-        if listed >= limit:
+        if not query.any_version or not query.filter or listed >= query.limit:
             return
-        skip = max(0, skip - (self.count(filter, max_ms=60_000) or 0)) if not listed else 0
-        for id in self._once(filter):
+        skip = max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0)) if not listed else 0
+        fields = with_own(query.projection, self.current.own)
+        for id in self._once(query.filter):
             if skip:
                 skip -= 1
                 continue
-            if listed >= limit:
+            if listed >= query.limit:
                 return
-            for row in super().page(guards.exact(self.profile.id, id), None, projection, 0, 1):
+            for row in self.current.rows(guards.exact(self.profile.id, id), PageQuery(limit=1), fields):
                 listed += 1
                 yield row
 
@@ -256,13 +276,13 @@ class WithArchive(CurrentDocument):
         p = self.profile
         last: Value | None = None
         keys = {p.archive_id: 1}
-        for raw in self.server.find(self.archive, renamed(filter, self._row_name), sort=keys, projection=keys):
+        for raw in self.server.find(self.ns, renamed(filter, self._row_name), sort=keys, projection=keys):
             id = c.get(raw, (p.archive_id,))
             if id is None or id == last:
                 continue
             last = id
             here = guards.exact(p.id, id)
-            if not self._any(self.ns, {"$and": [here, filter]}) and self._any(self.ns, here):
+            if not self.current.any({"$and": [here, filter]}) and self.current.any(here):
                 yield id
 
     def _row_name(self, name: str) -> str:
@@ -272,7 +292,7 @@ class WithArchive(CurrentDocument):
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match; with ``any_version`` the archive is read, None where that takes too long."""
-        total = super().count(filter, False, max_ms)
+        total = self.current.count(filter, max_ms=max_ms)
         if total is None or not filter or not any_version:
             return total
         until = time.monotonic() + max_ms / 1000
@@ -292,13 +312,11 @@ class WithArchive(CurrentDocument):
             stamps = stored_form.stamps(p, id, version, v)
             if version is not versions[-1] or self.holds_current:
                 pairs = [("_id", stored_form.key(id, version, v)), (p.archive_id, id), *stamps]
-                rows.append(
-                    (self.archive, stored_form.made(pairs, stored_form.content_of(version, self.row_own.names)))
-                )
+                rows.append((self.ns, stored_form.made(pairs, stored_form.content_of(version, self.own.names))))
             if version is versions[-1]:
                 pairs = [("_id", id)] if p.id == "_id" else [("_id", stored_form.lasting_key(id)), (p.id, id)]
-                content = stored_form.content_of(version, self.own.names)
-                rows.append((self.ns, stored_form.made([*pairs, *stamps], content)))
+                content = stored_form.content_of(version, self.current.own.names)
+                rows.append((self.current.ns, stored_form.made([*pairs, *stamps], content)))
         return tuple(rows)
 
     def above_archive(self, id: Value, stamp: Stamp) -> Value:
@@ -313,13 +331,14 @@ class WithArchive(CurrentDocument):
 
     def _highest(self, id: Value, like: Value) -> Value | None:
         """The highest version that the archive holds of this document: a date or a number, as ``like`` is one."""
-        for raw in self._rows({self.profile.archive_id: {"$eq": id}}, id):
+        for raw in self.rows_of(id):
             v = c.get(raw, (self.profile.version,))
             if v is not None and place_of(v) is not None and (v.type == c.DATE) == (like.type == c.DATE):
                 return v
         return None
 
-    def _landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
+    def landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
+        """Whether the archive knows of a write, once the current document (``now``) does not; see :class:`.Landing`."""
         p, mine = self.profile, Value.of(token)
         rows = guards.exact(p.archive_id, id)
         number = number_of(base.v) if base is not None else None
@@ -331,16 +350,12 @@ class WithArchive(CurrentDocument):
             if number_of(here) == number + 1:
                 return False  # whoever wrote the next version carried another token
             # The next version and its token in one look: between two the archive may get what the first has missed.
-            for row in self.server.find(self.archive, rows | {p.version: {"$eq": whole_number(number + 1)}}):
+            for row in self.server.find(self.ns, rows | {p.version: {"$eq": whole_number(number + 1)}}):
                 return c.get(row, (p.token,)) == mine
-        if self._any(self.archive, rows | guards.exact(p.token, mine)):
+        if self.any(rows | guards.exact(p.token, mine)):
             return True
         # Without its number, or where its row is missing, only an archive that is written before the swap can tell.
         return None if self.holds_current or number is not None else False
-
-
-def _same(a: Value, b: Value | None) -> bool:
-    return a == b or (number_of(a) is not None and number_of(a) == number_of(b))
 
 
 def _physical(raw: bytes) -> Value:

@@ -17,23 +17,27 @@ takes it from the lower one. The newest by number is current here all the while.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
-from model.layouts.base import Stamp
+from model.layouts import numbering
+from model.layouts.base import Layout, SwapSteps
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import flagged
-from model.layouts.inserted import Inserted
-from model.layouts.outlines import is_flagged, outlines
+from model.layouts.outlines import is_flagged
 from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own, own_of, place_of
+from model.layouts.reserved_fields import own_of, place_of
+from model.layouts.stamp import Stamp
+from model.layouts.version_documents import VersionDocuments, claim_of
+from model.layouts.version_writer import VersionWriter
 from model.names import id_name, version_name
-from model.records import Outcome, Outline, Version
+from model.records import Outcome, Version
 from model.server import guards
 from model.server.retry import End, Port, Write, run
 from model.values import canonical as c
@@ -43,7 +47,7 @@ ROUNDS = 20
 """How often a repair looks again while others write."""
 
 
-class Flagged(Inserted):
+class Flagged(Layout):
     """Documents whose newest version carries a flag."""
 
     name = "flagged"
@@ -52,6 +56,13 @@ class Flagged(Inserted):
     roles = ("id", "version", "token", "current")
     defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
     lacks = "no field with a whole number and one with an id were found in it."
+    own_documents = True
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        self.own = own_of(profile, profile.current, claim_of(profile))
+        self.reader = self._documents = VersionDocuments(server, profile, self.own, flag=profile.current)
+        self.writer = self._writer = VersionWriter(server, self._documents, self._documents, flag=profile.current)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
@@ -59,30 +70,22 @@ class Flagged(Inserted):
         return find_version_documents.wanted(server, sample, cls.name)
 
     @property
-    def own(self) -> Own:
-        """As ``versions``, and the flag."""
-        return own_of(self.profile, self.profile.current, self.claim)
-
-    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The numbers of each document's versions, and whether just the newest carries the flag."""
-        return outlines(self.server, self.profile, self.own, ids, self.stored, self.profile.current, claim=self.claim)
-
-    @property
     def check(self) -> Chains:
         """As the others whose versions are documents, and whether just the newest carries the flag."""
         p = self.profile
-        return Chains(
-            self.server, p, (Part(self.ns, FactReader(self.own, p, p.id, flag=p.current, claim=self.claim)),), flagged
-        )
+        reader = FactReader(self.own, p, p.id, flag=p.current, claim=self._documents.claim)
+        return Chains(self.server, p, (Part(self.ns, reader),), flagged)
 
-    def _marks(self, newest: bool) -> list[tuple[str, Value]]:
-        return [(self.profile.current, Value.of(True))] if newest else []
-
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The insert, then the flag taken from the base; :meth:`swap` takes it from whatever else carries it."""
         raw, _ = self._check(base)
-        writes = super().steps(id, base, content, stamp, v)
-        return [*writes, self._unflag(raw)] if is_flagged(c.get(raw, (self.profile.current,))) else writes
+        p = self.profile
+        v = v or numbering.following(base.v, p, stamp.at)
+        flag = c.get(raw, (p.current,))
+        carried = is_flagged(flag)
+        values = self._writer.own_values(stamp, v) | {p.current: flag if carried else Value.of(True)}
+        insertion = self._writer.insertion(raw, content, values, v)
+        return SwapSteps(insertion, after=(self._unflag(raw),) if carried else ())
 
     def explain(self, base: Version) -> str:
         """The order of the two writes, and what the first rests on."""
@@ -92,12 +95,15 @@ class Flagged(Inserted):
             f"writer have its number. Then {version_name(base.v)} and all below it lose {p.current}."
         )
 
-    def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
-        """Insert the next version if the base is still the newest, then take the flag from all below it."""
-        outcome = super().swap(id, base, content, stamp)
-        if outcome.kind != "applied" or outcome.version is None:
+    def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
+        """Take the flag from all versions below the one that was inserted."""
+        if outcome.kind != "applied" or outcome.version is None or outcome.id is None:
             return outcome
-        return replace(outcome, detail=f"{outcome.detail} {self._lower(id, outcome.version)}".strip())
+        return replace(outcome, detail=f"{outcome.detail} {self._lower(outcome.id, outcome.version)}".strip())
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """A document for each version, the newest with the flag."""
+        return self._writer.as_stored(id, versions)
 
     def repair(self, id: Value) -> Outcome:
         """Flag the newest version, then take the flag from all below it; again until nothing is left to do.
@@ -107,7 +113,7 @@ class Flagged(Inserted):
         p, wrote = self.profile, False
         try:
             for _ in range(ROUNDS):
-                newest = self._newest(id)
+                newest = self._documents.newest(id)
                 top = c.get(newest, (p.version,))
                 if top is None or place_of(top) is None:
                     raise Refused(f"The newest version of {id_name(id)} has no number, so it cannot be told.")
@@ -127,7 +133,7 @@ class Flagged(Inserted):
 
     def _flags(self, id: Value) -> int:
         p = self.profile
-        flagged = self._of(id, where={p.current: {"$exists": True}})
+        flagged = self._documents.of(id, where={p.current: {"$exists": True}})
         return sum(is_flagged(c.get(raw, (p.current,))) for raw in flagged)
 
     def _flag(self, raw: bytes) -> Write:
@@ -141,20 +147,12 @@ class Flagged(Inserted):
         found = next(iter(self.server.find(self.ns, guards.by_id(physical), limit=1)), None)
         return found is not None and is_flagged(c.get(found, (self.profile.current,)))
 
-    def _values(self, stamp: Stamp, v: Value, raw: bytes) -> dict[str, Value | None]:
-        flag = c.get(raw, (self.profile.current,))
-        raised = flag if flag is not None and is_flagged(flag) else Value.of(True)
-        return super()._values(stamp, v, raw) | {self.profile.current: raised}
-
-    def _first_document(self, own: list[tuple[str, Value]], content: bytes) -> bytes:
-        return c.document([*own, *c.fields(content), (self.profile.current, Value.of(True))])
-
     def _lower(self, id: Value, top: Value) -> str:
         """Take the flag from every version below ``top``; a sentence on what still carries it, or none."""
         p = self.profile
         left: list[str] = []
         try:
-            flagged = list(self._of(id, where={p.current: {"$exists": True}}))
+            flagged = list(self._documents.of(id, where={p.current: {"$exists": True}}))
         except Refused as error:
             return f"Earlier versions may still carry {p.current}: {error}"
         highest = place_of(top)
@@ -195,7 +193,7 @@ class Flagged(Inserted):
         """Whether earlier versions of this document say false instead of nothing."""
         p = self.profile
         id = c.get(raw, (p.id,))
-        return id is not None and self._any(self.ns, {p.id: {"$eq": id}, p.current: {"$eq": Value.of(False)}})
+        return id is not None and self._documents.any({p.id: {"$eq": id}, p.current: {"$eq": Value.of(False)}})
 
     def _without_flag(self, physical: Value) -> bool:
         raw = next(iter(self.server.find(self.ns, guards.by_id(physical), limit=1)), None)

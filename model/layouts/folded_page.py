@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from model.layouts.current import truthy, with_own
+from model.layouts.page_query import truthy, with_own
 from model.layouts.reserved_fields import Own
 from model.mql.filters import predicate
 from model.mql.order import path_of, sort_key

@@ -15,32 +15,31 @@ on a server that reorders leaves a hash that differs in field order only; the ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts import update_operators
-from model.layouts.base import Stamp
+from model.layouts.base import Layout, SwapSteps
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.current import CurrentDocument
-from model.layouts.gaps import outlined
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.current_writer import CurrentWriter, HashGuard
 from model.layouts.recognition import find_embedded
 from model.layouts.recognition.key_candidates import is_version_name, version_fields
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, content_hash
+from model.layouts.stamp import Stamp
 from model.names import version_name
-from model.records import Outcome, Outline, Version
+from model.records import Outcome, Version
 from model.server import guards
-from model.server.guards import Abilities
-from model.server.retry import Port, Terms, Write, run
+from model.server.retry import Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
-from model.values.leaves import addressable
 
 
-class Hashed(CurrentDocument):
+class Hashed(Layout):
     """Documents that carry the hash of their content."""
 
     name = "hashed"
@@ -49,6 +48,13 @@ class Hashed(CurrentDocument):
     roles = ("id", "hash", "token")
     lacks = "no field looks like a SHA-1 or SHA-256."
     numbered = False
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        p = profile
+        self.own = Own(p.id, version=p.hash, token=p.token, hash=p.hash, at=p.at)  # the hash is the version
+        self.reader = self._current = CurrentDocuments(server, profile, self.own, numbered=False)
+        self.writer = self._writer = CurrentWriter(server, self._current, HashGuard(self._current))
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
@@ -64,37 +70,17 @@ class Hashed(CurrentDocument):
         return find_embedded.hashed(sample, wanted=True)
 
     @property
-    def own(self) -> Own:
-        """The hash is the version."""
-        p = self.profile
-        return Own(p.id, version=p.hash, token=p.token, hash=p.hash, at=p.at)
-
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
-        """The document as it is: its only version."""
-        yield self._made(self._raw(id), contents)
-
-    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """One mark each; a hash can only be checked over the content, so that is read."""
-        found: dict[Value, Version] = {}
-        filter: Terms = {self.profile.id: {"$in": list(ids)}}
-        for raw in self.server.find(self.ns, filter) if ids else ():
-            id = c.get(raw, (self.profile.id,))
-            if id is not None:
-                found[id] = self._made(raw, contents=False)
-        for id in ids:
-            yield outlined(id, [found[id]] if id in found else [])
-
-    @property
     def check(self) -> SingleDocuments:
         """Each document by itself: its hash, and who else has it."""
         return SingleDocuments(
             self.server, self.profile, FactReader(self.own, self.profile, self.profile.id), shared=True
         )
 
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The one guarded update."""
-        values = self._own_values(base, content, stamp, v or self._next(id, base, content, stamp))
-        return [self._swap_write(base, content, values, "the swap")]
+        raw, _ = self._check(base)
+        values = self._writer.own_values(raw, content, stamp, v or self._number(id, base, content, stamp))
+        return SwapSteps(self._writer.swap(base, content, values))
 
     def explain(self, base: Version) -> str:
         """What the swap is guarded by."""
@@ -104,51 +90,32 @@ class Hashed(CurrentDocument):
             "the new hash is written with it."
         )
 
-    def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
+    def _number(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
+        """The new content's hash."""
         stored = c.get(base.raw, (self.profile.hash,)) if base.raw else None
         return Value.of(content_hash(content, self.profile, stored))
 
-    def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
+    def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
+        """The content's hash; the document gets an id of its own, as its content may well be there under another."""
         return Value.of(content_hash(content, self.profile))
 
-    def _guard(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        clauses = super()._guard(base)
-        raw, profile = base.raw, self.profile
-        assert raw is not None
-        physical = guards.physical_id(raw)
-        hashed = c.without(raw, [*self.own.names, *profile.hash_exclude])
-        if profile.hash_include:
-            hashed = c.only(hashed, profile.hash_include)
-        able = self._abilities(physical) if guards.needs_expressions(hashed) else Abilities()
-        if not able.fields and not all(addressable(name) for name, _ in c.fields(hashed)):
-            hashed = raw  # only a comparison of the whole document reaches such names
-        try:
-            return guards.whole(hashed, able, beside=beside).filter | clauses
-        except Refused:  # hash and token stand for the content
-            return clauses
+    def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
+        return self._rehashed(outcome, content, stamp)
 
-    def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
-        """The swap, and the hash of what the server made of it."""
-        stamp = stamp or Stamp()
-        return self._settled(super().swap(id, base, content, stamp), id, content, stamp)
+    def _created(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
+        return self._rehashed(outcome, content, stamp)
 
-    def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
-        """Insert the document under an id of its own: its content may well be there already, under another."""
-        stamp = stamp or Stamp()
-        outcome = super().create(content, id, stamp)
-        return self._settled(outcome, outcome.id, content, stamp) if outcome.id is not None else outcome
-
-    def _settled(self, outcome: Outcome, id: Value, content: bytes, stamp: Stamp) -> Outcome:
-        if outcome.kind != "applied" or not self.profile.token:
+    def _rehashed(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
+        """The outcome, once the hash is set to that of the order in which the server stored the content."""
+        id = outcome.id
+        if outcome.kind != "applied" or not self.profile.token or id is None:
             return outcome
         try:
-            raw = self._raw(id)
+            raw = self._current.raw(id)
             stored = c.get(raw, (self.profile.hash,))
             right = Value.of(content_hash(self.content(raw), self.profile, stored))
             # Anything but another order is someone else's change, whose hash is not ours to set.
-            ours = self._bears(raw, stamp.token) and update_operators.reordered(
-                self._signed(content, stamp), self.content(raw)
-            )
+            ours = self._current.bears(raw, stamp.token) and update_operators.reordered(content, self.content(raw))
             if not ours or stored == right:
                 return outcome
             physical = guards.physical_id(raw)
@@ -156,7 +123,7 @@ class Hashed(CurrentDocument):
             for name in (self.profile.token, self.profile.hash):
                 guard |= guards.exact(name, c.get(raw, (name,)))
             write = Write(self.ns, "update", guard, {"$set": {self.profile.hash: right}}, "the hash as stored")
-            end = run(self.server, write, lambda: c.get(self._raw(id), (self.profile.hash,)) == right)
+            end = run(self.server, write, lambda: c.get(self._current.raw(id), (self.profile.hash,)) == right)
         except Refused as error:
             return replace(outcome, detail=f"{outcome.detail} What was stored could not be hashed again. {error}")
         if end.kind != "applied":
@@ -165,3 +132,7 @@ class Hashed(CurrentDocument):
             f"{outcome.detail} Its hash is that of the order in which this server stored it, {version_name(right)}."
         )
         return replace(outcome, version=right, detail=detail)
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The newest version alone: there is no place for others."""
+        return ((self.ns, self._writer.stored_alone(id, versions[-1])),)

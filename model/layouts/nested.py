@@ -17,36 +17,38 @@ document and in the array; it is nowhere and the next version has another: not a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts import numbering, update_operators
-from model.layouts.base import Stamp
+from model.layouts.base import Layout, SwapSteps
 from model.layouts.checks.embedded_chain import embedded_chain
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.rules import CheckContext, DamageDraft
 from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.current import with_own
-from model.layouts.embedded_history import HoldsItsPast
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
+from model.layouts.embedded_history import EmbeddedHistory
 from model.layouts.recognition.field_names import BEFORE, bare
 from model.layouts.recognition.find_embedded import inner
 from model.layouts.recognition.key_candidates import is_version_name, version_fields
 from model.layouts.recognition.metadata_fields import stamps
 from model.layouts.recognition.sampling import Document, Proposal, Sample, SampledChain, chain_of, of
 from model.layouts.reserved_fields import Own, compose, legible_field, own_of
+from model.layouts.stamp import Stamp
 from model.layouts.update_operators import Whole, check_size
 from model.names import version_name
-from model.records import Row, Version
+from model.records import Version
 from model.server import guards
-from model.server.retry import Port, Terms, Write
+from model.server.retry import Port, Write
 from model.values import canonical as c
 from model.values.canonical import Value
 
 
-class Nested(HoldsItsPast):
+class Nested(Layout):
     """Documents that hold what they were."""
 
     name = "nested"
@@ -55,6 +57,15 @@ class Nested(HoldsItsPast):
     roles = ("id", "version", "token", "prev")
     defaults: ClassVar[Mapping[str, str]] = {"version": "version", "prev": "versions"}
     lacks = "no version, and no array of earlier states of the same document, were found in it."
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        self.own = own_of(profile, profile.prev)
+        current = CurrentDocuments(server, profile, self.own)
+        self.reader = self._history = EmbeddedHistory(current)
+        self._guard = VersionGuard(current)
+        landing = Landing(self._history.landed_before, self._history.follows)
+        self.writer = self._writer = CurrentWriter(server, current, self._guard, landing)
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
@@ -78,41 +89,9 @@ class Nested(HoldsItsPast):
 
     # --- reading
 
-    @property
-    def own(self) -> Own:
-        """The names at the top, the array among them."""
-        return own_of(self.profile, self.profile.prev)
-
     def document(self, raw: bytes) -> bytes:
         """The document without the array."""
         return c.without(raw, [self.profile.prev])
-
-    def _current(self, raw: bytes) -> bytes:
-        return raw
-
-    def _path(self, name: str) -> str:
-        return name
-
-    def _holding(self, pairs: list[tuple[str, Value]], current: bytes, past: Value) -> bytes:
-        behind = [(self.profile.prev, past)] if past.data != c.EMPTY else []
-        return c.document([*pairs, *c.fields(current), *behind])
-
-    def page(
-        self,
-        filter: Terms | None = None,
-        sort: Terms | None = None,
-        projection: Terms | None = None,
-        skip: int = 0,
-        limit: int = 50,
-        any_version: bool = False,
-    ) -> Iterator[Row]:
-        """The documents that match, without their arrays."""
-        p = self.profile
-        fields = dict(with_own(projection, replace(self.own, others=())) or {})
-        if p.version not in fields:  # it names what to leave out, or nothing
-            fields[p.prev] = 0
-        found = self.server.find(self.ns, self._where(filter, any_version), sort or {p.id: 1}, fields, skip, limit)
-        return (self._row(raw) for raw in found)
 
     @property
     def check(self) -> SingleDocuments:
@@ -124,10 +103,28 @@ class Nested(HoldsItsPast):
 
     # --- writing
 
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The one guarded update of the document and its array."""
-        v = v or numbering.following(base.v, self.profile, stamp.at)
-        return [self._swap_write(base, content, self._own_values(base, content, stamp, v), "the swap")]
+        raw, old = self._check(base)
+        p, physical = self.profile, guards.physical_id(raw)
+        values = self._writer.own_values(raw, content, stamp, v or numbering.following(base.v, p, stamp.at))
+        self._writer.refuse_dots(raw, content)
+        past = c.get(raw, (p.prev,))
+        if past is not None and past.type != c.ARRAY:
+            raise Refused(f"{p.prev} is a {past.kind} and no list of earlier versions; mend that before editing.")
+        was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
+        where = guards.by_id(physical)
+        check_size(raw + was.data + content)
+        edit = update_operators.operators(old, content, update_operators.is_mongodb(self.server))
+        if edit is not None:
+            body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
+            return SwapSteps(
+                Write(self.ns, "update", where | self._guard.clauses(base) | edit.guard(), body, "the swap")
+            )
+        after = c.array([*(c.items(past) if past is not None else []), was])
+        whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
+        where |= self._writer.whole_guard(base, len(whole.raw))
+        return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap"))
 
     def explain(self, base: Version) -> str:
         """What one update does, and its guard."""
@@ -138,24 +135,13 @@ class Nested(HoldsItsPast):
             f"only if {p.version} is still {version_name(base.v).removeprefix('v')}{token}."
         )
 
-    def _swap_write(self, base: Version, content: bytes, values: Mapping[str, Value | None], note: str) -> Write:
-        raw, old = self._check(base)
-        p, physical = self.profile, guards.physical_id(raw)
-        self._refuse_dots(raw, content)
-        past = c.get(raw, (p.prev,))
-        if past is not None and past.type != c.ARRAY:
-            raise Refused(f"{p.prev} is a {past.kind} and no list of earlier versions; mend that before editing.")
-        was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
-        where = guards.by_id(physical)
-        check_size(raw + was.data + content)
-        edit = update_operators.operators(old, content, self._is_mongodb())
-        if edit is not None:
-            body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
-            return Write(self.ns, "update", where | self._guard(base) | self._replaced(edit), body, note)
-        after = c.array([*(c.items(past) if past is not None else []), was])
-        whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
-        where |= self._guard_whole(base, physical, len(whole.raw))
-        return Write(self.ns, whole.kind, where, whole.body, note)
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """One document with all of them."""
+        ids, current, past = self._history.whole(id, versions)
+        behind = [(self.profile.prev, past)] if past.data != c.EMPTY else []
+        raw = c.document([*ids, *c.fields(current), *behind])
+        check_size(raw)
+        return ((self.ns, raw),)
 
 
 # --- being recognised

@@ -12,33 +12,40 @@ token; one that another edit has replaced since leaves the outcome unknown, as t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from model.collection_profile import CollectionProfile
-from model.layouts.base import Stamp
+from model.layouts.base import Layout, SwapSteps
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.current import CurrentDocument
-from model.layouts.gaps import outlined
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.current_writer import CurrentWriter, WholeGuard
 from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own
-from model.records import Outline, Version
+from model.layouts.stamp import Stamp
+from model.records import Version
 from model.server import guards
-from model.server.guards import Abilities
-from model.server.retry import Port, Write
+from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
 
-class Plain(CurrentDocument):
+class Plain(Layout):
     """Documents without versions."""
 
     name = "plain"
     about = "no versions recognised"
     roles = ("id", "token")
     numbered = False
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        self.own = Own(profile.id, token=profile.token, at=profile.at)
+        current = CurrentDocuments(server, profile, self.own, numbered=False)
+        self._guard = WholeGuard(current)
+        self.reader = current
+        self.writer = self._writer = CurrentWriter(server, current, self._guard)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
@@ -47,43 +54,24 @@ class Plain(CurrentDocument):
         return Proposal(CollectionProfile(sample.ns, token=token), 1.0, "")
 
     @property
-    def own(self) -> Own:
-        """Only the token, and the time where the profile names it."""
-        return Own(self.profile.id, token=self.profile.token, at=self.profile.at)
-
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
-        """The document as it is: its only version."""
-        yield self._made(self._raw(id), contents)
-
-    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """One mark each, for documents that are there; contents are not read."""
-        for id in ids:
-            yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])
-
-    @property
     def check(self) -> SingleDocuments:
         """Each document by itself: whether it can be read."""
         return SingleDocuments(self.server, self.profile, FactReader(self.own, self.profile, self.profile.id))
 
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The one guarded update."""
-        values = self._own_values(base, content, stamp, None)
-        return [self._swap_write(base, content, values, "the swap")]
+        raw, _ = self._check(base)
+        return SwapSteps(self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, None)))
 
     def explain(self, base: Version) -> str:
         """What the swap is guarded by."""
         said = "The swap applies only if every field is still exactly as it was read."
         if base.raw is not None and guards.needs_expressions(base.raw) and base.current:
-            notes = self._whole(base, 0).notes
+            notes = self._guard.whole(base, 0).notes
             if notes:
                 said += f" This server cannot tell 1.0 from 1.00, or 0.0 from -0.0, in {', '.join(notes[:3])}."
         return said
 
-    def _guard(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        return self._whole(base, beside).filter
-
-    def _whole(self, base: Version, beside: int) -> guards.Guard:
-        assert base.raw is not None
-        physical = guards.physical_id(base.raw)
-        able = self._abilities(physical) if guards.needs_expressions(base.raw) else Abilities()
-        return guards.whole(base.raw, able, beside=beside)
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The newest version alone: there is no place for others."""
+        return ((self.ns, self._writer.stored_alone(id, versions[-1])),)

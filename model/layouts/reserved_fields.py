@@ -103,6 +103,11 @@ def place_of(v: Value | None) -> int | None:
     return number_of(v)
 
 
+def same_version(a: Value, b: Value | None) -> bool:
+    """Whether two versions are the same, as values or as the numbers that they count as."""
+    return a == b or (number_of(a) is not None and number_of(a) == number_of(b))
+
+
 def whole_number(number: int, like: Value | None = None) -> Value:
     """A version number as BSON: Int64 where ``like`` is one or Int32 is too small."""
     if abs(number) > INT32_MAX or (like is not None and like.type == c.INT64):

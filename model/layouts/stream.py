@@ -15,30 +15,32 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import ClassVar
 
+from model.collection_profile import CollectionProfile
 from model.layouts import feed_state, numbering
-from model.layouts.archive_reader import WithArchive
-from model.layouts.base import Stamp
+from model.layouts.archive_reader import BEHIND, ArchiveReader
+from model.layouts.base import Layout, SwapSteps
 from model.layouts.checks.chains import Chains
 from model.layouts.checks.rules import DamageDraft
-from model.layouts.gaps import missing, outlined, with_gaps
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
+from model.layouts.gaps import missing
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import number_of, place_of
+from model.layouts.reserved_fields import own_of, place_of
+from model.layouts.stamp import Stamp
 from model.names import version_name
-from model.records import Outline, Version
-from model.server.retry import Port, Write
+from model.records import Version
+from model.server.retry import Port
 from model.values.canonical import Value
 
-_BEHIND = "archive "
 _WAITING = "not in the archive yet"
 _OVERWRITTEN = "lost: overwritten before it could be archived"
 _DELETED = "lost: deleted before it could be archived"
 
 
-class Stream(WithArchive):
+class Stream(Layout):
     """Current documents with an archive that others feed."""
 
     name = "stream"
@@ -48,6 +50,16 @@ class Stream(WithArchive):
     defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_history"}
     lacks = "no second collection with versions of its documents was found."
     holds_current = True
+
+    archive: ArchiveReader
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        self.own = own_of(profile)
+        current = CurrentDocuments(server, profile, self.own)
+        self.reader = self.archive = ArchiveReader(current, self.holds_current)
+        landing = Landing(before=self.archive.landed_before)
+        self.writer = self._writer = CurrentWriter(server, current, VersionGuard(current), landing)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
@@ -59,7 +71,7 @@ class Stream(WithArchive):
     @property
     def standing(self) -> str:
         """How far the archive's feed has come, a sentence; "" where it keeps no place that we know."""
-        place = feed_state.place(self.server, self.ns, self.archive)
+        place = feed_state.place(self.server, self.ns, self.archive.ns)
         if place is None:
             return ""
         way = ", by polling" if place.way == "polling" else ""
@@ -70,13 +82,13 @@ class Stream(WithArchive):
         known: dict[tuple[str, int | None], dt.datetime | None] | None = None
         waiting = lost = False
         top: Version | None = None
-        for version in super().history(id, contents):
-            if version.current and version.detail.startswith(_BEHIND):
-                place = feed_state.place(self.server, self.ns, self.archive)
+        for version in self.archive.history(id, contents):
+            if version.current and version.detail.startswith(BEHIND):
+                place = feed_state.place(self.server, self.ns, self.archive.ns)
                 waiting = True
                 version = replace(version, detail=f"{version.detail}; {place.words}" if place else version.detail)
             elif not version.current and known is None:
-                known = feed_state.notes(self.server, self.ns, self.archive, id)
+                known = feed_state.notes(self.server, self.ns, self.archive.ns, id)
                 if top is None:  # no current version: what was lost at the end is told by nothing else
                     yield from _lost_above(place_of(version.v), known)
             top = top or version
@@ -90,55 +102,39 @@ class Stream(WithArchive):
                     version = replace(version, detail=_what_became(place_of(version.v), known or {}))
             yield version
 
-    def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
-        first = next(rows, None)
-        if current is not None and current.state == "present" and (said := _behind(current, first)):
-            current = replace(current, detail=said)
-        return super()._joined(current, rows if first is None else chain([first], rows))
-
-    def _outlined(self, id: Value, currents: list[Version], rows: list[Version]) -> Outline:
-        made = super()._outlined(id, currents, rows)
-        current, first = next(iter(currents), None), next(iter(rows), None)
-        if current is None or current.state != "present" or not _behind(current, first):
-            return made
-        top = (place_of(first.v) if first is not None else None) or 0
-        versions = with_gaps(self._joined(current, iter(rows)))
-        # What is between the archive and the current version is not missing: it has not come yet.
-        kept = [one for one in versions if one.state != "missing" or (number_of(one.v) or 0) < top]
-        return replace(outlined(id, kept), marks=made.marks)
-
     @property
     def check(self) -> Chains:
         """As of any archive; of a document that is gone it tells when, where its feed saw that."""
-        return replace(super().check, more=self._ended_when)
+        return replace(self.archive.check, more=self._ended_when)
 
     def _ended_when(self, draft: DamageDraft) -> str:
         if draft.code != "A5" or not draft.rests_on or (v := draft.rests_on[0].v) is None:
             return ""
-        at = feed_state.deleted(self.server, self.ns, self.archive, draft.id, v)
+        at = feed_state.deleted(self.server, self.ns, self.archive.ns, draft.id, v)
         return f"deleted {at:%Y-%m-%d %H:%M:%S} UTC as its feed saw" if at is not None else ""
 
     # --- writing
 
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> list[Write]:
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The one guarded update."""
+        raw, _ = self._check(base)
         v = v or numbering.following(base.v, self.profile, stamp.at)
-        return [self._swap_write(base, content, self._own_values(base, content, stamp, v), "the swap")]
+        return SwapSteps(self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, v)))
 
     def explain(self, base: Version) -> str:
         """What the swap is guarded by, and who archives."""
         token = f" and {self.profile.token} is unchanged" if self.profile.token else ""
         return (
             f"The swap applies only if {self.profile.version} is still {version_name(base.v).removeprefix('v')}{token}."
-            f" {self.archive} follows by its own feed."
+            f" {self.archive.ns} follows by its own feed."
         )
 
-    def _next(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
-        proposed = numbering.following(base.v, self.profile, stamp.at)
-        return numbering.draw(self.server, self.profile, id, proposed)
+    def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
+        return numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))
 
-    def _first(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
-        return numbering.draw(self.server, self.profile, id, self.above_archive(id, stamp))
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """The archive's rows first, so that no document is seen without its history."""
+        return self.archive.as_stored(id, versions)
 
 
 def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) -> Iterator[Version]:
@@ -157,15 +153,3 @@ def _what_became(place: int | None, known: Mapping[tuple[str, int | None], dt.da
         at = known[feed_state.DELETED, place]
         words.append("the document was deleted after it" + (f", {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""))
     return "; ".join(words)
-
-
-def _behind(current: Version, newest: Version | None) -> str:
-    """How far the archive is behind, in a few words; "" where it holds the current version, or more."""
-    here, there = place_of(current.v), place_of(newest.v) if newest is not None else None
-    if here is None or (there is not None and there >= here):
-        return ""
-    number = number_of(current.v)
-    if number is None:
-        return f"{_BEHIND}behind"
-    lag = number - (there or 0)
-    return f"{_BEHIND}{lag:,} version{'' if lag == 1 else 's'} behind"

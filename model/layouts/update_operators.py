@@ -15,7 +15,7 @@ from typing import Any
 
 from model.errors import Refused
 from model.server import guards
-from model.server.retry import Terms
+from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.leaves import NUMBERS, addressable
@@ -121,6 +121,14 @@ def _order_is_kept(added: list[str]) -> bool:
     return not any(name.isdigit() for name in added) and plain == [
         name.encode("utf-8", "surrogateescape") for name in added
     ]
+
+
+def is_mongodb(server: Port) -> bool:
+    """Whether the server is MongoDB's own, or the one in this process.
+
+    Others may take 1.0 over 1 for no change at all, and stumble over dots in names.
+    """
+    return "gitVersion" in server.facts().extra
 
 
 def equal_numbers(a: Value, b: Value) -> bool:

@@ -15,21 +15,28 @@ Crash points: before the insert nothing has happened, after it everything has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from model.layouts.inserted import Inserted
-from model.layouts.outlines import outlines
+from model.collection_profile import CollectionProfile
+from model.layouts import numbering
+from model.layouts.base import Layout, SwapSteps
+from model.layouts.checks.chains import Chains, Part
+from model.layouts.checks.facts import FactReader
+from model.layouts.checks.own_documents import own_documents
 from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own, own_of
+from model.layouts.reserved_fields import own_of
+from model.layouts.stamp import Stamp
+from model.layouts.version_documents import VersionDocuments, claim_of
+from model.layouts.version_writer import VersionWriter
 from model.names import version_name
-from model.records import Outline, Version
+from model.records import Version
 from model.server.retry import Port
 from model.values.canonical import Value
 
 
-class Versions(Inserted):
+class Versions(Layout):
     """Documents whose versions stand beside one another."""
 
     name = "versions"
@@ -37,6 +44,13 @@ class Versions(Inserted):
     roles = ("id", "version", "token")
     defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
     lacks = "no field with a whole number and one with an id were found in it."
+    own_documents = True
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        self.own = own_of(profile, claim_of(profile))
+        self.reader = self._documents = VersionDocuments(server, profile, self.own)
+        self.writer = self._writer = VersionWriter(server, self._documents, self._documents)
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
@@ -49,13 +63,17 @@ class Versions(Inserted):
         return find_version_documents.wanted(server, sample, cls.name)
 
     @property
-    def own(self) -> Own:
-        """Id, version, token, hash and time."""
-        return own_of(self.profile, self.claim)
+    def check(self) -> Chains:
+        """The versions of each document, by id."""
+        p = self.profile
+        reader = FactReader(self.own, p, p.id, claim=self._documents.claim)
+        return Chains(self.server, p, (Part(self.ns, reader),), own_documents)
 
-    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The numbers of each document's versions."""
-        return outlines(self.server, self.profile, self.own, ids, self.stored, claim=self.claim)
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
+        """The one insert."""
+        raw, _ = self._check(base)
+        v = v or numbering.following(base.v, self.profile, stamp.at)
+        return SwapSteps(self._writer.insertion(raw, content, self._writer.own_values(stamp, v), v))
 
     def explain(self, base: Version) -> str:
         """What the insert rests on."""
@@ -64,3 +82,7 @@ class Versions(Inserted):
             f"The new version is inserted beside {version_name(base.v)}. The unique index on {p.id} and {p.version} "
             "lets one writer have its number."
         )
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """A document for each version."""
+        return self._writer.as_stored(id, versions)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from typing import TypeAlias
 
 from model.errors import Refused
 from model.layouts import numbering
-from model.layouts.archive_reader import WithArchive
+from model.layouts.archive import Archive
 from model.layouts.base import Layout
 from model.layouts.indexes import is_unique
 from model.layouts.reserved_fields import number_of, place_of, whole_number
+from model.layouts.stream import Stream
 from model.names import id_name, version_name
 from model.repair import quarantine
 from model.repair.plan import Item
@@ -22,18 +24,20 @@ from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, no
 from model.values import canonical as c
 from model.values.canonical import Value
 
+Archived: TypeAlias = Archive | Stream
 
-def _layout(ground: RepairContext, item: Item) -> tuple[WithArchive, Value]:
+
+def _layout(ground: RepairContext, item: Item) -> tuple[Archived, Value]:
     layout, id = ground.layouts(item.finding.ns), item.finding.id
-    if not isinstance(layout, WithArchive):
+    if not isinstance(layout, Archive | Stream):
         raise Refused(f"{layout.ns} is taken for {layout.name} here, which has no archive; state its layout.")
     if id is None:
         raise Refused("The plan does not say which document this is about.")
     return layout, id
 
 
-def _rows(ground: RepairContext, layout: WithArchive, id: Value) -> list[bytes]:
-    return list(ground.having(layout.archive, layout.profile.archive_id, id))
+def _rows(ground: RepairContext, layout: Archived, id: Value) -> list[bytes]:
+    return list(ground.having(layout.archive.ns, layout.profile.archive_id, id))
 
 
 def _v(layout: Layout, raw: bytes) -> Value | None:
@@ -43,7 +47,7 @@ def _v(layout: Layout, raw: bytes) -> Value | None:
 def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
     """Delete what the archive holds above the current version, once it is kept."""
     layout, id = _layout(ground, item)
-    rows = named(item, layout.archive, _rows(ground, layout, id))
+    rows = named(item, layout.archive.ns, _rows(ground, layout, id))
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone, so nothing stands above it.")
@@ -52,26 +56,26 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
         return refused(f"The version of {id_name(id)} is no number; settle that first.")
     above = [row for row in rows if (place := place_of(_v(layout, row))) is not None and place > top]
     if not above:
-        return nothing(f"Nothing in {layout.archive} is above {version_name(_v(layout, current))} any more.")
+        return nothing(f"Nothing in {layout.archive.ns} is above {version_name(_v(layout, current))} any more.")
 
     def step(row: bytes) -> Step:
         v = version_name(_v(layout, row))
-        found = ground.removed(layout.archive, f"{v} in the archive", row, f"{v} is taken out of the archive")
+        found = ground.removed(layout.archive.ns, f"{v} in the archive", row, f"{v} is taken out of the archive")
         return replace(found, last=lambda: _overtaken(ground, layout, id, row), beside=(seen(layout.ns, current),))
 
     above.sort(key=lambda row: -(place_of(_v(layout, row)) or 0))
     said = ", ".join(version_name(_v(layout, row)) for row in above)
     return Prepared(
         "would",
-        f"{said} in {layout.archive}, above the current {version_name(_v(layout, current))}",
-        f"{said} was taken out of {layout.archive}; {kept_in(layout.archive)}.",
+        f"{said} in {layout.archive.ns}, above the current {version_name(_v(layout, current))}",
+        f"{said} was taken out of {layout.archive.ns}; {kept_in(layout.archive.ns)}.",
         tuple(map(step, above)),
         f"First a copy goes to the quarantine, then {said} is deleted if every byte of it is as it was seen. The "
         "document is read again behind it; has it moved on, the row is put back.",
     )
 
 
-def _overtaken(ground: RepairContext, layout: WithArchive, id: Value, row: bytes) -> str:
+def _overtaken(ground: RepairContext, layout: Archived, id: Value, row: bytes) -> str:
     """Whether the document has come as far as the row that was taken out: then it belongs to its history."""
     current = ground.current(layout, id)
     place, gone = place_of(_v(layout, row)), current is None
@@ -90,7 +94,7 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     layout, id = _layout(ground, item)
     steps: list[Step] = []
     for each in item.seen:
-        if each.ns != layout.archive or ground.at(each.ns, each.id) is not None:
+        if each.ns != layout.archive.ns or ground.at(each.ns, each.id) is not None:
             continue
         kept = quarantine.find(ground.server, each.ns, each.id, each.sha256)
         if kept is None:
@@ -103,7 +107,7 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
         if any(place_of(_v(layout, other)) == place for other in _rows(ground, layout, id)):
             continue
         v = version_name(_v(layout, doc))
-        step = ground.inserted(layout.archive, f"{v} in the archive", doc, f"{v} is put back into the archive")
+        step = ground.inserted(layout.archive.ns, f"{v} in the archive", doc, f"{v} is put back into the archive")
         steps.append(replace(step, extra={"second": "yes"}))  # the copy stays: a delete in doubt may land later
     if not steps:
         return None
@@ -116,13 +120,13 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     )
 
 
-def _wanted(layout: WithArchive, item: Item, doc: bytes, current: bytes | None, place: int, now: int | None) -> bool:
+def _wanted(layout: Archived, item: Item, doc: bytes, current: bytes | None, place: int, now: int | None) -> bool:
     """Whether the history lacks a row that was taken out: a copy once the document has gone on.
 
     A phantom only where its own edit has landed after all; behind that nobody knows whether it would be true.
     """
     if item.repair == "remove-phantom":
-        return current is not None and now == place and layout.content(current) == layout.row_own.content(doc)
+        return current is not None and now == place and layout.content(current) == layout.archive.own.content(doc)
     return now is not None and now > place
 
 
@@ -130,28 +134,28 @@ def remove_residue(ground: RepairContext, item: Item) -> Prepared:
     """Delete the archive's copy of the current version, where both have the same content."""
     layout, id = _layout(ground, item)
     if layout.holds_current:
-        return refused(f"{layout.archive} is meant to hold the current version too.")
-    rows = named(item, layout.archive, _rows(ground, layout, id))
+        return refused(f"{layout.archive.ns} is meant to hold the current version too.")
+    rows = named(item, layout.archive.ns, _rows(ground, layout, id))
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone, so its archive is all there is of it.")
     top = place_of(_v(layout, current))
     same = [row for row in rows if top is not None and place_of(_v(layout, row)) == top]
     if not same:
-        return nothing(f"{layout.archive} does not hold the current version any more.")
-    if any(layout.row_own.content(row) != layout.content(current) for row in same):
-        return Prepared("changed", f"The copy of {id_name(id)} in {layout.archive} differs from it now")
+        return nothing(f"{layout.archive.ns} does not hold the current version any more.")
+    if any(layout.archive.own.content(row) != layout.content(current) for row in same):
+        return Prepared("changed", f"The copy of {id_name(id)} in {layout.archive.ns} differs from it now")
 
     def step(row: bytes) -> Step:
         v = version_name(_v(layout, row))
-        found = ground.removed(layout.archive, f"{v} in the archive", row, f"the copy of {v} is taken out")
+        found = ground.removed(layout.archive.ns, f"{v} in the archive", row, f"the copy of {v} is taken out")
         return replace(found, last=lambda: _moved(ground, layout, id, current), beside=(seen(layout.ns, current),))
 
     v = version_name(_v(layout, current))
     return Prepared(
         "would",
-        f"{v} in {layout.archive}, the same as the current one",
-        f"The copy of {v} was taken out of {layout.archive}; {kept_in(layout.archive)}.",
+        f"{v} in {layout.archive.ns}, the same as the current one",
+        f"The copy of {v} was taken out of {layout.archive.ns}; {kept_in(layout.archive.ns)}.",
         tuple(map(step, same)),
         f"First a copy goes to the quarantine, then the archive's {v} is deleted if every byte of it is as it was "
         "seen. The document is read again behind it; has it changed, the row is put back.",
@@ -171,11 +175,11 @@ def save_as_version(ground: RepairContext, item: Item) -> Prepared:
         return nothing(f"{id_name(id)} is gone.")
     v = _v(layout, current)
     same = [row for row in rows if place_of(_v(layout, row)) == place_of(v)]
-    if all(layout.row_own.content(row) == layout.content(current) for row in same):
-        return nothing(f"{layout.archive} holds no other {version_name(v)} of it any more.")
+    if all(layout.archive.own.content(row) == layout.content(current) for row in same):
+        return nothing(f"{layout.archive.ns} holds no other {version_name(v)} of it any more.")
     above = [row for row in rows if (place_of(_v(layout, row)) or 0) > (place_of(v) or 0)]
     if above:
-        return refused(f"{layout.archive} holds a version above {version_name(v)}; settle that first.")
+        return refused(f"{layout.archive.ns} holds a version above {version_name(v)}; settle that first.")
     stamp = ground.stamp()
     following = numbering.following(v, layout.profile, stamp.at)
     steps = [*_counter(ground, layout, id, following), _bumped(ground, layout, current, following, stamp.token)]
@@ -189,7 +193,7 @@ def save_as_version(ground: RepairContext, item: Item) -> Prepared:
     )
 
 
-def _bumped(ground: RepairContext, layout: WithArchive, current: bytes, v: Value, token: object) -> Step:
+def _bumped(ground: RepairContext, layout: Archived, current: bytes, v: Value, token: object) -> Step:
     p, after = layout.profile, c.put(current, (layout.profile.version,), v)
     if p.token:
         after = c.put(after, (p.token,), Value.of(token))
@@ -218,10 +222,10 @@ def restore_document(ground: RepairContext, item: Item) -> Prepared:
     if ground.current(layout, id) is not None:
         return nothing(f"There is a document {id_name(id)} again.")
     if not rows:
-        return nothing(f"{layout.archive} holds nothing of {id_name(id)} any more.")
+        return nothing(f"{layout.archive.ns} holds nothing of {id_name(id)} any more.")
     highest = max(rows, key=lambda row: place_of(_v(layout, row)) or 0)
-    if not named(item, layout.archive, [highest]):
-        return Prepared("changed", f"{layout.archive} got {version_name(_v(layout, highest))} since the scan")
+    if not named(item, layout.archive.ns, [highest]):
+        return Prepared("changed", f"{layout.archive.ns} got {version_name(_v(layout, highest))} since the scan")
     p, stamp, v = layout.profile, ground.stamp(), _v(layout, highest)
     following = numbering.following(v, p, stamp.at)
     own = [("_id", id)] if p.id == "_id" else [("_id", Value.of(stamp.row)), (p.id, id)]
@@ -257,15 +261,15 @@ def archive_current(ground: RepairContext, item: Item) -> Prepared:
     if v is None or place_of(v) is None:
         return refused(f"The version of {id_name(id)} is no number; settle that first.")
     if _copies(ground, layout, id, v):
-        return nothing(f"{layout.archive} holds {version_name(v)} now.")
-    if layout.names_itself(current):
+        return nothing(f"{layout.archive.ns} holds {version_name(v)} now.")
+    if layout.archive.names_itself(current):
         return refused(
-            f"{id_name(id)} has a field {p.archive_id} of its own, in which {layout.archive} keeps the document's id; "
-            "name archive_id otherwise in a profile."
+            f"{id_name(id)} has a field {p.archive_id} of its own, in which {layout.archive.ns} keeps the document's "
+            "id; name archive_id otherwise in a profile."
         )
-    row = layout.row_of(_row_id(layout, current, ground), id, current)
-    step = ground.inserted(layout.archive, f"{version_name(v)} in the archive", row, "the row that is missing")
-    sure = is_unique(ground.server, layout.archive, (p.archive_id, p.version))
+    row = layout.archive.row_of(_row_id(layout, current, ground), id, current)
+    step = ground.inserted(layout.archive.ns, f"{version_name(v)} in the archive", row, "the row that is missing")
+    sure = is_unique(ground.server, layout.archive.ns, (p.archive_id, p.version))
 
     def last() -> str:
         """Without a unique index the feed may have brought its row at the same moment; then ours goes."""
@@ -276,21 +280,21 @@ def archive_current(ground: RepairContext, item: Item) -> Prepared:
     guard = f"the unique index on {p.archive_id} and {p.version}" if sure else "a look before and behind it"
     return Prepared(
         "would",
-        f"{version_name(v)}, in {layout.archive}",
-        f"{version_name(v)} is in {layout.archive} now.",
+        f"{version_name(v)}, in {layout.archive.ns}",
+        f"{version_name(v)} is in {layout.archive.ns} now.",
         (step,),
         f"One insert; {guard} keeps it from standing there twice. Nothing that is there is written over.",
     )
 
 
-def _row_id(layout: WithArchive, current: bytes, ground: RepairContext) -> Value:
+def _row_id(layout: Archived, current: bytes, ground: RepairContext) -> Value:
     """An ``_id`` that two who repair at once both choose, as old as the version's token."""
     token = c.get(current, (layout.profile.token,)) if layout.profile.token else None
     if token is None or token.type != c.OBJECT_ID:
         return Value.of(ground.stamp().row)
-    rest = hashlib.sha256(layout.archive.encode() + b"\x00" + current).digest()[:8]
+    rest = hashlib.sha256(layout.archive.ns.encode() + b"\x00" + current).digest()[:8]
     return Value(c.OBJECT_ID, token.data[:4] + rest)
 
 
-def _copies(ground: RepairContext, layout: WithArchive, id: Value, v: Value) -> list[bytes]:
+def _copies(ground: RepairContext, layout: Archived, id: Value, v: Value) -> list[bytes]:
     return [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) == place_of(v)]

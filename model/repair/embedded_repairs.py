@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from model.errors import Refused
-from model.layouts.archive_reader import WithArchive
 from model.layouts.base import Layout
 from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
@@ -94,8 +93,8 @@ def _hashed(layout: Layout, item: Item, ns: str, raw: bytes) -> list[tuple[Path,
     if isinstance(layout, Embedded):
         inner = [(path, c.get(raw, path)) for path in parts(layout, raw)]
         return [((*path, p.hash), layout.own.content(v.data)) for path, v in inner if v and v.type == c.OBJECT]
-    if isinstance(layout, WithArchive) and ns != layout.ns:
-        return [((p.hash,), layout.row_own.content(raw))]
+    if layout.archive is not None and ns != layout.ns:
+        return [((p.hash,), layout.archive.own.content(raw))]
     if isinstance(layout, Deltas):
         assert item.finding.id is not None
         content = layout.version(item.finding.id, c.get(raw, (p.version,))).content

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from model import text
 from model.errors import Refused, Unreachable
-from model.layouts.base import Stamp
+from model.layouts.stamp import Stamp
 from model.layouts.update_operators import equal_numbers, reordered
 from model.names import id_name
 from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint

@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from model.errors import Refused
 from model.layouts import update_operators
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
+from model.layouts.stamp import Stamp
 from model.repair import quarantine
 from model.repair.plan import Item, Seen, digest
 from model.server import guards

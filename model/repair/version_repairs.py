@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from model import text
 from model.errors import Refused
-from model.layouts.archive_reader import WithArchive
 from model.layouts.base import Layout
 from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
@@ -82,8 +81,8 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
 
 
 def _content(layout: Layout, ns: str, raw: bytes) -> bytes:
-    if isinstance(layout, WithArchive) and ns != layout.ns:
-        return layout.row_own.content(raw)
+    if layout.archive is not None and ns != layout.ns:
+        return layout.archive.own.content(raw)
     if isinstance(layout, Deltas):
         return c.without(raw, [name for name in ("_id", layout.profile.token) if name])
     return layout.content(raw)

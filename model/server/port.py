@@ -97,7 +97,7 @@ class Port(Protocol):
 
 def bson_of(terms: Terms) -> bytes:
     """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
-    return document((name, _value(part)) for name, part in terms.items())
+    return document([(name, _value(part)) for name, part in terms.items()])
 
 
 def _value(part: Any) -> Value:
@@ -106,5 +106,5 @@ def _value(part: Any) -> Value:
     if isinstance(part, Mapping):
         return Value(OBJECT, bson_of(part))
     if isinstance(part, list | tuple):
-        return array(_value(each) for each in part)
+        return array([_value(each) for each in part])
     return Value.of(part)

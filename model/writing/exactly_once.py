@@ -17,8 +17,9 @@ from model import text
 from model.catalogue import Catalogue
 from model.counting import counters, pending, processed
 from model.errors import NotFound, Refused
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
 from model.layouts.reserved_fields import content_hash
+from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.profile import CollectionProfile
 from model.records import Outcome, PendingToken, Version

@@ -17,7 +17,8 @@ from model.catalogue import Catalogue
 from model.counting import pending, processed
 from model.diff import Reorder, diff
 from model.errors import InDoubt, NotFound, Refused
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
+from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.records import Checkpoint, Outcome, PendingToken, Version
 from model.server.retry import Port

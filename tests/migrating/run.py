@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pymongo
 
+from model.layouts.page_query import PageQuery
 from model.migration import Migration
 from model.records import Checkpoint, Outcome, no_checkpoint
 from model.server.retry import Server
@@ -62,7 +63,7 @@ def _gone(here: Place, migration: Migration, client: pymongo.MongoClient) -> lis
     Nothing is deleted in the new place by itself.
     """
     told = {each.id for each in migration.verify() if "and not in" in each.wrong}
-    there = {row.id for row in here.target.page(limit=10**6)} - set(here.known)
+    there = {row.id for row in here.target.page(PageQuery(limit=10**6))} - set(here.known)
     for id in there:
         for ns, name in migration._places.items():
             client[ns.partition(".")[0]][ns.partition(".")[2]].delete_many({name: id.python()})

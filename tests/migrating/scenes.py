@@ -11,6 +11,7 @@ from typing import Any
 
 from model.catalogue import Catalogue
 from model.layouts.base import Layout
+from model.layouts.page_query import PageQuery
 from model.layouts.registry import LAYOUTS, bind, has_archive, stated
 from model.migration import Migration, target_profile
 from model.profile import Profile
@@ -169,7 +170,7 @@ class Place:
             gaps = {int(e.v.python()) for e in found if e.state == "missing" and e.v is not None}
             if self.target.numbered and gaps != set(range(1, max(history) + 1)) - set(history):
                 yield f"{id.python()}: gaps {sorted(gaps)}"
-        extra = {row.id for row in fresh.page(limit=10**6)} - set(self.known)
+        extra = {row.id for row in fresh.page(PageQuery(limit=10**6))} - set(self.known)
         for id in extra:
             yield f"{id.python()} is in the new place and nowhere else"
 

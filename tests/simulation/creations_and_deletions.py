@@ -15,7 +15,8 @@ import bson
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
+from model.layouts.stamp import Stamp
 from model.records import Outcome
 from model.values.canonical import Value
 from tests.simulation.histories import history

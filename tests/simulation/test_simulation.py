@@ -9,10 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from model.layouts import current, newest
+from model.layouts import base, current_writer, version_writer
+from model.layouts.archive import Archive
+from model.layouts.current_writer import CurrentWriter, HashGuard, VersionGuard
 from model.layouts.flagged import Flagged
+from model.layouts.update_operators import Operators
 from model.records import Version
-from model.server import retry
+from model.server import guards, retry
 from model.server.retry import Write
 from model.values import canonical as c
 from tests import support
@@ -67,10 +70,10 @@ def test_the_harness_convicts_a_layout_without_its_guard(
     def unguarded(self: object, *_: object) -> dict[str, object]:
         return {"no such field": {"$exists": False}}
 
-    kind = type(_layout(layout))
-    monkeypatch.setattr(kind, "_guard", unguarded)
-    monkeypatch.setattr(kind, "_guard_whole", unguarded)
-    monkeypatch.setattr(kind, "_replaced", lambda self, edit: {})
+    for guarding in (VersionGuard, HashGuard):
+        monkeypatch.setattr(guarding, "clauses", unguarded)
+    monkeypatch.setattr(CurrentWriter, "whole_guard", unguarded)
+    monkeypatch.setattr(Operators, "guard", lambda *_: {})
     assert _convicted(layout, crew)
 
 
@@ -82,9 +85,8 @@ def test_the_harness_convicts_a_writer_that_takes_doubt_for_failure(
         reply = server.send(write)
         return retry.End("applied" if reply.applied == "yes" else "conflict", reply=reply)
 
-    for module in (newest, current):
+    for module in (base, current_writer, version_writer):
         monkeypatch.setattr(module, "run", hasty)
-    monkeypatch.setattr("model.layouts.inserted.run", hasty)
     assert _convicted(layout, crew)
 
 
@@ -92,13 +94,15 @@ def test_the_harness_convicts_a_writer_that_takes_doubt_for_failure(
 def test_the_harness_convicts_an_edit_that_takes_back_what_was_changed_in_place(
     layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def by_version(self: current.CurrentDocument, base: Version, *_: object) -> dict[str, object]:
-        return current.CurrentDocument._guard(self, base)
+    def by_version(self: CurrentWriter, version: Version, *_: object) -> dict[str, object]:
+        return VersionGuard(self._current).clauses(version)
 
-    kind = type(_layout(layout))
-    monkeypatch.setattr(kind, "_guard", by_version)
-    monkeypatch.setattr(kind, "_guard_whole", by_version)
-    monkeypatch.setattr(kind, "_touched", lambda *_: False, raising=False)
+    monkeypatch.setattr(HashGuard, "clauses", by_version)
+    monkeypatch.setattr(CurrentWriter, "whole_guard", by_version)
+    monkeypatch.setattr(Operators, "guard", lambda *_: {})
+    monkeypatch.setattr(Archive, "_touched", lambda *_: False)
+    too_large = range(guards.LARGEST)  # then the sub-document that is replaced is in no filter
+    monkeypatch.setattr("model.layouts.embedded.bson_of", lambda terms: too_large)
     assert _convicted(layout, crew, 1000)  # one in forty schedules shows it
 
 
@@ -130,9 +134,3 @@ def test_a_write_without_a_guard_stops_the_simulation() -> None:
 
 def _convicted(layout: str, crew: Crew, most: int = 150) -> bool:
     return any(run(layout, seed, crew).wrong for seed in range(FIRST, FIRST + most))
-
-
-def _layout(name: str) -> object:
-    from model.layouts.recognise import LAYOUTS
-
-    return LAYOUTS[name].__new__(LAYOUTS[name])

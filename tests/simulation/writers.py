@@ -13,8 +13,9 @@ import bson
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
 from model.layouts.recognise import bind
+from model.layouts.stamp import Stamp
 from model.profile import CollectionProfile, stated
 from model.records import Outcome, ServerFacts, Version
 from model.server import guards

@@ -9,8 +9,9 @@ import pytest
 
 from model import text
 from model.errors import NotFound
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
 from model.layouts.recognise import LAYOUTS
+from model.layouts.stamp import Stamp
 from model.server.retry import Server
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -158,7 +159,7 @@ def test_an_edit_names_only_what_changed_where_operators_can_say_it(case: dict[s
         layout = layout_of(server, "said", "hashed")
         id, before, after = Value.of(case["name"]), raw_of(case["before"]), raw_of(case["after"])
         layout.create(before, id)
-        (write,) = layout.steps(id, layout.version(id), after, Stamp())
+        (write,) = layout.steps(id, layout.version(id), after, Stamp()).all
         if case["sends"] in ("operators", "retype"):
             assert write.kind == "update"
             assert isinstance(write.body, dict)

@@ -12,6 +12,7 @@ from bson import Decimal128, Int64, ObjectId, Regex
 
 from model.errors import NotFound, Refused
 from model.layouts.gaps import newest_first, with_gaps
+from model.layouts.page_query import PageQuery
 from model.layouts.reserved_fields import number_of, place_of, unreadable
 from model.mql import filters
 from model.records import Version
@@ -212,7 +213,7 @@ def test_flags_are_checked_and_set_right_by_the_next_edit(server: Server, databa
         "An old version is flagged as current",
         "Sound",
     ]
-    assert [number_of(row.version) for row in layout.page(sort={"docId": 1})] == [2, 1, 2, 1]
+    assert [number_of(row.version) for row in layout.page(PageQuery(sort={"docId": 1}))] == [2, 1, 2, 1]
     for id in ids:
         assert layout.swap(id, layout.version(id), doc(a=9)).kind == "applied"
     assert {each[0] for each in health(layout, *ids)} == {"Sound"}
@@ -278,7 +279,7 @@ def test_a_filter_looks_at_the_newest_version_and_at_earlier_ones_only_when_aske
             layout.swap(id, layout.version(id), doc(status="active", n=n, price=Decimal128(f"{n}.50")))
 
     def ids(**how: Any) -> list[str]:
-        return [str(row.id.python()) for row in layout.page(**how)]
+        return [str(row.id.python()) for row in layout.page(PageQuery(**how))]
 
     assert ids() == [f"K-{n}" for n in range(6)]
     assert ids(filter={"status": "draft"}) == ["K-0", "K-2", "K-4"]
@@ -301,9 +302,9 @@ def test_a_filter_looks_at_the_newest_version_and_at_earlier_ones_only_when_aske
     assert layout.count() == 6
     assert layout.count({"status": "draft"}) == 3
     assert layout.count({"status": "draft"}, any_version=True) == len(
-        list(layout.page({"status": "draft"}, limit=100, any_version=True))
+        list(layout.page(PageQuery({"status": "draft"}, limit=100, any_version=True)))
     )
-    (row,) = layout.page(filter={"n": 3}, projection={"n": 1})
+    (row,) = layout.page(PageQuery(filter={"n": 3}, projection={"n": 1}))
     assert row.version == v(2)
     assert b"price" not in row.raw
 
@@ -324,7 +325,7 @@ def test_a_filter_and_an_order_mean_of_states_that_are_folded_what_they_mean_to_
         put(server, folded.ns, document, {**document, "v": 2, "n": n})
 
     def ids(layout: Any, **how: Any) -> list[object]:
-        return [row.id.python() for row in layout.page(**how)]
+        return [row.id.python() for row in layout.page(PageQuery(**how))]
 
     filters: list[dict[str, Any]] = [
         {"a": 1}, {"a": True}, {"a": {"$type": "long"}}, {"a": {"$lte": 1}}, {"sub": {"x": 1, "y": 2}}, {"sub.x": 1},
@@ -372,7 +373,7 @@ def test_a_filter_on_id_and_content_finds_each_document_of_which_some_version_me
             for id, versions in contents.items()
             if any(meets(c.encode({layout.profile.id: id, **content})) for content in versions)
         ]
-        found = [str(row.id.python()) for row in layout.page(terms, any_version=True)]
+        found = [str(row.id.python()) for row in layout.page(PageQuery(terms, any_version=True))]
         assert sorted(found) == expected, terms
 
 
@@ -384,7 +385,7 @@ def test_a_list_leaps_over_long_histories_and_meets_every_type_of_id(server: Ser
     found = [row.id for row in layout.page()]
     assert sorted(map(repr, found)) == sorted(repr(Value.of(id)) for id in ids)
     assert {number_of(row.version) for row in layout.page()} == {24}
-    assert [row.id for row in layout.page(sort={"docId": -1})] == found[::-1]
+    assert [row.id for row in layout.page(PageQuery(sort={"docId": -1}))] == found[::-1]
 
 
 # --- ids

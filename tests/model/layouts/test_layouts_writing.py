@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
 from model.layouts.recognise import LAYOUTS, bind
 from model.layouts.reserved_fields import compose, number_of
+from model.layouts.stamp import Stamp
 from model.layouts.update_operators import differences, operators, reordered
 from model.records import Outcome
 from model.server.retry import Server, Write
@@ -125,7 +126,7 @@ def test_the_preview_is_what_is_sent(name: str, local_uri: str, database_name: s
         id = Value.of(name)
         layout.create(doc(a=1), id)
         base, stamp = layout.version(id), Stamp()
-        steps = layout.steps(id, base, doc(a=2), stamp)
+        steps = layout.steps(id, base, doc(a=2), stamp).all
         port = FaultyServer(server)
         assert bind(port, layout.profile).swap(id, base, doc(a=2), stamp).kind == "applied"
         assert [write for write in port.sent if write in steps] == steps

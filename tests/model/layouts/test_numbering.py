@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from model.findings import Finding
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
 from model.layouts.registry import LAYOUTS, bind, info_of, stated
 from model.layouts.reserved_fields import number_of, place_of
+from model.layouts.stamp import Stamp
 from model.records import Version
 from model.server.retry import Server, Write
 from model.session import Session

@@ -15,8 +15,9 @@ import pytest
 from bson import Decimal128, ObjectId
 
 from model.errors import Refused
-from model.layouts.base import Layout, Stamp
+from model.layouts.base import Layout
 from model.layouts.recognise import LAYOUTS
+from model.layouts.stamp import Stamp
 from model.records import ServerFacts
 from model.server.retry import Reply, Server, Terms, Write
 from model.session import Session

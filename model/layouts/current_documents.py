@@ -1,0 +1,159 @@
+"""Collections with one document for the current version of each: how that document is read, listed and known again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bson import ObjectId
+
+from model.collection_profile import CollectionProfile
+from model.errors import NotFound
+from model.layouts.gaps import outlined
+from model.layouts.page_query import PageQuery, with_own
+from model.layouts.reserved_fields import Own, legible, legible_field, made_version, time_of, unreadable
+from model.names import id_name, version_name
+from model.records import Outline, Row, Stored, Version
+from model.server import guards
+from model.server.guards import Abilities
+from model.server.retry import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+class CurrentDocuments:
+    """The current versions of a collection: the documents themselves, or a sub-document ``inside`` of each.
+
+    ``own`` names what the layout keeps for itself where the current version stands. A layout that keeps no other
+    versions reads its collection by this alone.
+    """
+
+    def __init__(
+        self, server: Port, profile: CollectionProfile, own: Own, inside: str = "", numbered: bool = True
+    ) -> None:
+        self.server, self.profile, self.own, self.inside, self.numbered = server, profile, own, inside, numbered
+        self.ns = profile.ns
+        self._able: Abilities | None = None
+
+    # --- one stored document
+
+    def raw(self, id: Value) -> bytes:
+        """The stored document with exactly this id; raises ``NotFound``."""
+        for raw in self.server.find(self.ns, {self.profile.id: {"$eq": id}}):
+            if c.get(raw, (self.profile.id,)) == id:
+                return raw
+        raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+
+    def part(self, raw: bytes) -> bytes:
+        """The current version in a stored document; an empty one where it has none."""
+        if not self.inside:
+            return raw
+        found = legible_field(raw, self.inside)
+        return found.data if found is not None and found.type == c.OBJECT else c.EMPTY
+
+    def path(self, name: str) -> str:
+        """The path of a field of the current version in the stored document."""
+        return f"{self.inside}.{name}" if self.inside else name
+
+    def content(self, raw: bytes) -> bytes:
+        """What the users put into the current version."""
+        return self.own.content(self.part(raw))
+
+    def made(self, raw: bytes, contents: bool = True) -> Version:
+        """The current version out of its stored document."""
+        version = replace(self.version_of(self.part(raw), "document", contents), current=True)
+        if not self.inside:
+            return version
+        if version.state == "present" and (damage := unreadable(raw)):
+            version = replace(version, state="damaged", detail=damage)
+        elif legible_field(raw, self.inside) is None:
+            version = replace(version, state="damaged", detail=f"has no {self.inside}")
+        return replace(version, raw=raw if contents else None)
+
+    def version_of(self, part: bytes, stored: Stored, contents: bool = True) -> Version:
+        """A version out of the bytes that hold its fields."""
+        times = (self.own.token,)
+        return made_version(part, self.own, self.profile, stored, False, contents, times, counted=self.numbered)
+
+    def token(self, raw: bytes) -> Value | None:
+        """The token of a stored document's current version."""
+        return c.get(self.part(raw), (self.own.token,)) if self.own.token else None
+
+    def bears(self, raw: bytes, token: ObjectId) -> bool:
+        """Whether a stored document's current version carries this token."""
+        return self.token(raw) == Value.of(token)
+
+    def identity(self, version: Version) -> bytes:
+        """Version and token, by which a swap is guarded; the whole document where it carries no token."""
+        raw = version.raw or c.EMPTY
+        if self.token(raw) is None:
+            return raw
+        return c.only(self.part(raw), list(filter(None, ("_id", self.own.version, self.own.token))))
+
+    def abilities(self, physical: Value) -> Abilities:
+        """What this server's expressions can tell apart, found out once over a document that exists."""
+        if self._able is None:
+            self._able = guards.abilities(self.server, self.ns, physical)
+        return self._able
+
+    # --- lists
+
+    def exists(self, id: Value) -> bool:
+        """Whether there is a document with exactly this id."""
+        return self.any(guards.exact(self.profile.id, id))
+
+    def any(self, filter: Terms) -> bool:
+        """Whether a document of the collection matches."""
+        return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
+
+    def page(self, query: PageQuery) -> Iterator[Row]:
+        """The documents that match, straight from the collection."""
+        return self.rows(query.filter, query, with_own(query.projection, self.own))
+
+    def rows(
+        self, filter: Terms | None, query: PageQuery, fields: Terms | None, sort: Terms | None = None
+    ) -> Iterator[Row]:
+        """The rows of a query, with its filter, its fields and its order as the server is to be asked for them."""
+        order = sort or query.sort or {self.profile.id: 1}
+        found = self.server.find(self.ns, filter, order, fields, query.skip, query.limit)
+        return map(self.row, found)
+
+    def row(self, raw: bytes) -> Row:
+        """A stored document, or a part of it, as a line of the list."""
+        own, found = self.own, legible(self.part(raw))
+        id = legible_field(raw, self.profile.id) if self.inside else found.get(own.id)
+        at = time_of(found.get(own.at)) or time_of(found.get(own.token))
+        return Row(id or Value.of(None), found.get(own.version), at, len(raw), raw, not unreadable(raw))
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match; None where counting takes longer."""
+        return self.server.count(self.ns, filter, max_ms)
+
+    # --- as the only versions there are
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The current version; raises ``NotFound`` for any other."""
+        current = self.made(self.raw(id))
+        if v is not None and v != current.v:
+            raise NotFound(f"{id_name(id)} has no version {version_name(v)}; {self.ns} keeps the current one alone.")
+        return current
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The document as it is: its only version."""
+        yield self.made(self.raw(id), contents)
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """One mark each; a hash can only be checked over the content, so only where there is one contents are read."""
+        if not self.own.hash:
+            for id in ids:
+                yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])
+            return
+        found: dict[Value, Version] = {}
+        filter: dict[str, Any] = {self.profile.id: {"$in": list(ids)}}
+        for raw in self.server.find(self.ns, filter) if ids else ():
+            key = c.get(raw, (self.profile.id,))
+            if key is not None:
+                found[key] = self.made(raw, contents=False)
+        for id in ids:
+            yield outlined(id, [found[id]] if id in found else [])

@@ -1,0 +1,324 @@
+"""Writes of the one document that holds a current version: each is guarded by what was read, and operators name only
+what changed. A change that operators cannot say replaces the document, and is guarded by all that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bson import ObjectId
+
+from model.errors import NotFound, Refused
+from model.layouts import numbering, stored_form, update_operators
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.outcomes import Outcomes
+from model.layouts.reserved_fields import compose, content_hash
+from model.layouts.stamp import Stamp
+from model.layouts.update_operators import Whole, check_size
+from model.records import Outcome, Version
+from model.server import guards
+from model.server.guards import Abilities
+from model.server.retry import Port, Write, bson_of, run
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.values.leaves import addressable
+
+# --- guards
+
+
+class Guarding(Protocol):
+    """What makes a write fail where the document is not the version that was read any more."""
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """The clauses of the filter, ``_id`` left out.
+
+        ``beside`` is the size of the write itself in bytes, which shares the room of one command with its guard.
+        """
+
+
+class VersionGuard:
+    """Version and token are what was read, by type."""
+
+    def __init__(self, current: CurrentDocuments) -> None:
+        self._current = current
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """One clause for each; where the current version is a sub-document, that it is one."""
+        assert base.raw is not None
+        here, part = self._current, self._current.part(base.raw)
+        clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
+        for name in filter(None, (here.own.version, here.own.token)):
+            clauses |= guards.exact(here.path(name), c.get(part, (name,)))
+        return clauses
+
+
+class HashGuard:
+    """Hash and token, and every field that the hash covers, are what was read."""
+
+    def __init__(self, current: CurrentDocuments) -> None:
+        self._current, self._version = current, VersionGuard(current)
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """Hash and token alone where the content cannot be said in a filter: they stand for it."""
+        raw, profile = base.raw, self._current.profile
+        assert raw is not None
+        clauses = self._version.clauses(base)
+        hashed = c.without(raw, [*self._current.own.names, *profile.hash_exclude])
+        if profile.hash_include:
+            hashed = c.only(hashed, profile.hash_include)
+        able = needed_abilities(self._current, hashed, raw)
+        if not able.fields and not all(addressable(name) for name, _ in c.fields(hashed)):
+            hashed = raw  # only a comparison of the whole document reaches such names
+        try:
+            return guards.whole(hashed, able, beside=beside).filter | clauses
+        except Refused:
+            return clauses
+
+
+class WholeGuard:
+    """Every field is what was read."""
+
+    def __init__(self, current: CurrentDocuments) -> None:
+        self._current = current
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """The filter of :meth:`whole`."""
+        return self.whole(base, beside).filter
+
+    def whole(self, base: Version, beside: int) -> guards.Guard:
+        """The guard, and notes on what this server cannot tell apart."""
+        assert base.raw is not None
+        return guards.whole(base.raw, needed_abilities(self._current, base.raw, base.raw), beside=beside)
+
+
+def needed_abilities(current: CurrentDocuments, part: bytes, raw: bytes) -> Abilities:
+    """What this server's expressions can tell apart, asked for only where a guard over ``part`` needs them."""
+    return current.abilities(guards.physical_id(raw)) if guards.needs_expressions(part) else Abilities()
+
+
+# --- writes
+
+
+@dataclass(frozen=True)
+class Landing:
+    """What else tells whether a write landed, once the current document says nothing; None where nobody can tell."""
+
+    before: Callable[[Value, ObjectId, Version | None, bytes | None], bool | None] = lambda *_: None
+    """By id, token, base, and the current document as it is now (None: gone)."""
+    follows: Callable[[bytes, Version], bool] = lambda *_: False
+    """Whether a stored document surely is a later version of the base, and no other document under its id."""
+
+
+class CurrentWriter:
+    """The writes of one collection of current versions, and the question whether one of them landed."""
+
+    def __init__(
+        self, server: Port, current: CurrentDocuments, guard: Guarding, landing: Landing | None = None
+    ) -> None:
+        self._server, self._current, self._guard, self._landing = server, current, guard, landing or Landing()
+        self._profile, self._ns = current.profile, current.ns
+        self.outcomes = Outcomes(self._ns, current.version, current.bears)
+
+    # --- numbers
+
+    def missing_index(self) -> str | None:
+        """Nothing is missing: the index on ``_id`` is always there."""
+        return None
+
+    def create_index(self) -> None:
+        """Raise ``Refused``, as there is nothing to create."""
+        raise Refused(f"{self._ns} needs no further index.")
+
+    def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
+        """The number of the version that follows ``base``, drawn from a counter where there is one; None without."""
+        if not self._current.numbered:
+            return None
+        proposed = numbering.following(base.v, self._profile, stamp.at)
+        return numbering.draw(self._server, self._profile, id, proposed)
+
+    def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
+        """The number that the next version would get now, and the write that draws it, where one is drawn."""
+        if not self._current.numbered:
+            return None, []
+        v, write = numbering.drawing(
+            self._server, self._profile, id, numbering.following(base.v, self._profile, stamp.at)
+        )
+        return v, [write] if write is not None else []
+
+    def first_number(self, id: Value, stamp: Stamp) -> Value | None:
+        """The number of a new document; None where there are none."""
+        if not self._current.numbered:
+            return None
+        return numbering.draw(self._server, self._profile, id, numbering.first(self._profile, stamp.at))
+
+    # --- a version to come
+
+    def prepared(self, id: Value, base: Version) -> Outcome | None:
+        """Nothing goes before the write: its filter tells whether the base is still current."""
+        return None
+
+    def own_values(self, base: bytes | None, content: bytes, stamp: Stamp, v: Value | None) -> dict[str, Value | None]:
+        """What the layout sets in its own fields when it writes ``content`` over the current version ``base``."""
+        own = self._current.own
+        values: dict[str, Value | None] = {}
+        if own.version and v is not None:
+            values[own.version] = v
+        stored = c.get(base or c.EMPTY, (own.hash,)) if own.hash else None
+        if own.hash and (own.version == own.hash or stored is not None):
+            values[own.hash] = Value.of(content_hash(content, self._profile, stored))
+        if own.at:
+            values[own.at] = Value.of(stamp.at)
+        if own.token:
+            values[own.token] = Value.of(stamp.token)
+        return values
+
+    def swap(self, base: Version, content: bytes, values: Mapping[str, Value | None], replaced: bool = True) -> Write:
+        """The one write that makes ``content`` current, with these own values.
+
+        ``replaced``: the filter also holds what operators replace, as somebody may change it in place. Raises
+        ``Refused`` where the write cannot be said or guarded.
+        """
+        assert base.raw is not None
+        assert base.content is not None
+        physical = guards.physical_id(base.raw)
+        self.refuse_dots(base.raw, content)
+        new = compose(base.raw, self._current.own.names, content, values)
+        check_size(new)
+        where = guards.by_id(physical)
+        edit = update_operators.operators(base.content, content, update_operators.is_mongodb(self._server))
+        if edit is not None:
+            body = edit.body(values)
+            where |= self._guard.clauses(base, len(bson_of(body))) | (edit.guard() if replaced else {})
+            return Write(self._ns, "update", where, body, "the swap")
+        whole = Whole(new)
+        return Write(self._ns, whole.kind, where | self.whole_guard(base, len(new)), whole.body, "the swap")
+
+    def whole_guard(self, base: Version, beside: int) -> dict[str, Any]:
+        """The guard where all of the document goes: all that was read, and nothing added to it.
+
+        Where that cannot be said, it is version and token alone; without these it raises ``Refused``.
+        """
+        assert base.raw is not None
+        able = self._current.abilities(guards.physical_id(base.raw))
+        versioned = bool(self._current.own.version)
+        try:
+            clauses = guards.whole(base.raw, able, True, beside).filter
+        except Refused:
+            if not versioned:
+                raise
+            clauses = {}
+        return clauses | (self._guard.clauses(base) if versioned else {})
+
+    def refuse_dots(self, raw: bytes, content: bytes) -> None:
+        """Raise ``Refused`` for names with a dot on servers that damage such documents."""
+        # mongo-java-server applies half of an update to such a document, then fails.
+        dots = [name for name, _ in (*c.fields(raw), *c.fields(content)) if "." in name]
+        if dots and not update_operators.is_mongodb(self._server):
+            raise Refused(
+                f"This server is not MongoDB itself, and others damage documents with a dot in a field's name, as in "
+                f"{dots[0]!r}; nothing was written."
+            )
+
+    def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
+        """The stored document of a first version at the root."""
+        own = self._current.own
+        values = self.own_values(None, content, stamp, v)
+        pairs = self.new_ids(id, stamp)
+        leads = own.version and v is not None and own.version != own.hash
+        if leads and v is not None:
+            pairs.append((own.version, v))
+        rest = [(name, value) for name, value in values.items() if value is not None]
+        behind = [(name, value) for name, value in rest if not leads or name != own.version]
+        raw = c.document([*pairs, *c.fields(content), *behind])
+        check_size(raw)
+        return raw
+
+    def new_ids(self, id: Value, stamp: Stamp) -> list[tuple[str, Value]]:
+        """``_id``, and the document's id where that is another field."""
+        name = self._profile.id
+        return [("_id", id)] if name == "_id" else [("_id", Value.of(stamp.token)), (name, id)]
+
+    def stored_alone(self, id: Value, version: Version) -> bytes:
+        """The stored document of a version that is moved here from another layout; the same bytes each time."""
+        own = self._current.own
+        content = stored_form.content_of(version, own.names)
+        pairs = [("_id", id)] if own.id == "_id" else [("_id", stored_form.lasting_key(id)), (own.id, id)]
+        stamps = stored_form.stamps(self._profile, id, version, stored_form.FIRST, numbered=False)
+        if own.hash:
+            stamps.insert(0, (own.hash, Value.of(content_hash(content, self._profile))))
+        raw = c.document([*pairs, *c.fields(content), *stamps])
+        check_size(raw)
+        return raw
+
+    def occupied(self, id: Value) -> bool:
+        """Whether there is a current document with this id."""
+        return self._current.exists(id)
+
+    # --- did mine land?
+
+    def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+        """The question of a write in doubt, whether it landed; None where no token could tell."""
+        if not self._profile.token:
+            return None
+        # Where the base is there as it was read, the first try did not land. Where a second one has not met it, it was
+        # away and put back in between, to the byte, as an undone delete does: then the first may still arrive.
+        answers = iter((False,))
+        return lambda: self._landed(id, stamp.token, base, next(answers, None))
+
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """Whether the current document carries the token, or the history knows of it; None where nobody can tell."""
+        return self._landed(id, token, base, False) if self._profile.token else None
+
+    def _landed(self, id: Value, token: ObjectId, base: Version | None, unchanged: bool | None) -> bool | None:
+        """As :meth:`landed`; ``unchanged`` is the answer where the base is there as it was read."""
+        try:
+            raw = self._current.raw(id)
+        except NotFound:
+            return self._landing.before(id, token, base, None)
+        if self._current.bears(raw, token):
+            return True
+        if base is not None and base.raw is not None and raw == base.raw:
+            return unchanged
+        return self._landing.before(id, token, base, raw)
+
+    # --- deleting
+
+    def deletion(self, base: Version) -> Write:
+        """The one guarded delete of the document."""
+        assert base.raw is not None
+        where = guards.by_id(guards.physical_id(base.raw)) | self._guard.clauses(base)
+        if not self._current.numbered:
+            where |= self.whole_guard(base, 0)
+        return Write(self._ns, "delete", where, None, "the document")
+
+    def delete(
+        self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
+    ) -> Outcome:
+        """One guarded delete of the current document; ``kept`` can hold nothing else."""
+        return self.send_deletion(self.deletion(base), id, base, stamp)
+
+    def send_deletion(self, deletion: Write, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """Send :meth:`deletion`, and say how it ended."""
+        end = run(self._server, deletion, lambda: self.gone(id, base))
+        return self.outcomes.deleted(end, id, base, stamp)
+
+    def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """The (ns, stored document) that a delete removes: the current document."""
+        assert base.raw is not None
+        return ((self._ns, base.raw),)
+
+    def gone(self, id: Value, base: Version) -> bool | None:
+        """Whether a delete in doubt has removed the base; None where another document is there and nobody can tell.
+
+        A document that is gone is what a delete wants, whoever did it. One that is there may be a new one.
+        """
+        here = self._current
+        try:
+            raw = here.raw(id)
+        except NotFound:
+            return True
+        if here.identity(here.made(raw)) == here.identity(base) or self._landing.follows(raw, base):
+            return False
+        return None

@@ -1,0 +1,192 @@
+"""Deltas read as the states that they lead to: folded from the first version on, listed, and told apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from model.errors import NotFound, Refused, Unreadable
+from model.layouts import folded_page
+from model.layouts.delta_folding import Delta, Fold, removed_by
+from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
+from model.layouts.newest_query import NewestQuery
+from model.layouts.outlines import outlines
+from model.layouts.page_query import PageQuery
+from model.layouts.reserved_fields import compose, content_hash, number_of, place_of, same_version
+from model.layouts.version_documents import VersionDocuments
+from model.names import id_name, version_name
+from model.records import Outline, Row, Version
+from model.server.retry import Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+@dataclass(frozen=True)
+class _State:
+    version: Version
+    delta: Delta
+
+
+class DeltaStates:
+    """The states of a collection whose documents each hold what one version changed."""
+
+    def __init__(self, documents: VersionDocuments) -> None:
+        self.documents, self.own = documents, documents.own
+        self.server, self.profile, self.ns = documents.server, documents.profile, documents.ns
+
+    def exists(self, id: Value) -> bool:
+        """Whether there is a version of a document with exactly this id."""
+        return self.documents.exists(id)
+
+    def identity(self, version: Version) -> bytes:
+        """Which version is the newest: whatever is changed in place, the next can be inserted behind it."""
+        return self.documents.identity(version)
+
+    def overtaken(self, id: Value, base: Version) -> bool:
+        """Whether the newest version is not the base any more, or leads to another state."""
+        try:
+            now = self.version(id)
+        except NotFound:
+            return True
+        return now.content != base.content or not self.documents.is_same(now.raw, base.raw)
+
+    def whole(self, version: Version) -> bytes:
+        """A state as it is listed: the layout's own fields of the stored version, and the content."""
+        return compose(version.raw or c.EMPTY, self.own.names, version.content or c.EMPTY, {})
+
+    # --- versions
+
+    def _states(self, id: Value) -> list[_State]:
+        """The versions oldest first, each with what it changed; contents are not folded yet."""
+        found = list(newest_first(self.documents.made(raw) for raw in self.documents.of(id)))
+        states: list[_State] = []
+        before, whole, proven = 0, "", True
+        marks: list[int | None] = []  # what the versions under the number before are marked with as the next
+        for version in reversed(found):
+            number = number_of(version.v)
+            place = place_of(version.v)
+            twice = bool(states) and place is not None and place == place_of(states[-1].version.v)
+            if number is not None and not twice:
+                if after(before, marks, number) != number and not are_times(before, number):
+                    proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
+                before, marks = number, []
+            marks.append(announced(version, self.documents.claim))
+            delta = self._delta(version)
+            if twice:
+                differs = delta != states[-1].delta
+                version = replace(version, state="damaged", detail="stored twice")
+                if differs:
+                    proven, whole = False, "rebuilt over a version stored twice"
+            elif version.state == "present" and not proven:
+                version = replace(version, state="unproven", detail=whole)
+            if version.content is None:
+                proven, whole = False, "rebuilt over a version that cannot be read"
+            states.append(_State(version, delta))
+        return states
+
+    def _delta(self, version: Version) -> Delta:
+        try:
+            raw, name = version.raw or c.EMPTY, self.profile.removed
+            fields = tuple(c.fields(self.own.content(raw)))
+            removed = tuple(removed_by(c.get(raw, (name,)))) if name else ()
+        except Unreadable:
+            return Delta(())
+        return Delta(fields, removed)
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The states by number, and those that are missing."""
+        states = self._states(id)
+        if not states:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+        for version in with_gaps(self._folded(states), loss(self.profile), self.documents.claim):
+            yield version if contents else replace(version, content=None, raw=None)
+
+    def _folded(self, states: Sequence[_State]) -> Iterator[Version]:
+        fold = Fold()
+        for state in states:
+            fold.apply(state.delta)
+        for i, state in enumerate(reversed(states)):
+            yield self._with_state(replace(state.version, current=i == 0), fold.content())
+            fold.take_back()
+
+    def _with_state(self, version: Version, content: bytes) -> Version:
+        """The version with the state it leads to, in place of what it changed."""
+        p = self.profile
+        sealed = c.get(version.raw or c.EMPTY, (p.hash,)) if p.hash and version.content is not None else None
+        damage = version.detail if not version.detail.startswith("hash") else ""
+        if sealed is not None and not damage and sealed != Value.of(content_hash(content, p, sealed)):
+            damage = "hash differs"
+        state = version.state
+        if version.detail.startswith("hash") or damage == "hash differs":
+            state = "damaged" if damage else "present"
+        readable = version.content is not None
+        return replace(
+            version,
+            content=content if readable else None,
+            hash=c.hash_of(content) if readable else None,
+            bytes=len(content) if readable else None,
+            state=state,
+            detail=damage,
+        )
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The newest state, or that of one version."""
+        states = self._states(id)
+        if not states:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        for version in self._folded(states):
+            if v is None or same_version(v, version.v):
+                return version
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The numbers of each document's versions; behind a gap they are unproven."""
+        for outline in outlines(
+            self.server, self.profile, self.own, ids, "delta", checked=False, claim=self.documents.claim
+        ):
+            if all(state == "present" for _, state, _ in outline.marks):
+                yield outline
+                continue
+            try:
+                yield outlined(outline.id, list(self.history(outline.id)))
+            except Refused:
+                yield outline
+
+    # --- lists
+
+    def page(self, query: PageQuery) -> Iterator[Row]:
+        """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
+        states = (raw for raw in self._looked_through(query.filter, query.any_version) if raw is not None)
+        for place, raw in enumerate(folded_page.ordered(states, query.sort, self.profile.id)):
+            if place >= query.skip + query.limit:
+                return
+            if place >= query.skip:
+                yield self.documents.row(folded_page.projected(raw, query.projection, self.own))
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents there are, rebuilt one by one where there is a filter; None where that takes too long."""
+        if not filter:
+            return self.documents.count(max_ms=max_ms)
+        until = time.monotonic() + max_ms / 1000
+        total = 0
+        for raw in self._looked_through(filter, any_version):
+            total += raw is not None
+            if time.monotonic() > until:
+                return None
+        return total
+
+    def _looked_through(self, filter: Terms | None, any_version: bool) -> Iterator[bytes | None]:
+        """Every document's newest state, None where that, or any of its states, does not match."""
+        matches = folded_page.matcher(filter)
+        for key in NewestQuery(self.server, self.profile, self.documents.newest).heads(None):
+            id = c.get(key, (self.profile.id,))
+            if id is None:
+                continue
+            try:
+                versions = [v for v in self.history(id, contents=True) if v.content is not None]
+            except NotFound:
+                continue
+            newest = self.whole(versions[0])
+            others = versions[1:] if any_version else ()
+            yield newest if matches(newest) or any(matches(self.whole(v)) for v in others) else None

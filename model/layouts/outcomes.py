@@ -1,0 +1,121 @@
+"""What the sender of a write is told: applied, refused, conflict or unknown, each in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bson import ObjectId
+
+from model.errors import NotFound, Refused
+from model.layouts import update_operators
+from model.layouts.stamp import Stamp
+from model.names import id_name, version_name
+from model.records import Outcome, Version
+from model.server.retry import End
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+class Outcomes:
+    """The outcomes of one collection's writes; where a write met another state, the document is read to say which."""
+
+    def __init__(self, ns: str, read: Callable[[Value], Version], bears: Callable[[bytes, ObjectId], bool]) -> None:
+        """``read`` gives the current version, ``bears`` tells whether a stored document carries a token."""
+        self._ns, self._read, self._bears = ns, read, bears
+
+    # --- a swap
+
+    def swapped(self, end: End, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> Outcome:
+        """The outcome of the write that decides a swap from ``base`` to ``content``, the new version ``v``."""
+        if end.kind == "applied":
+            said = f"Saved as {version_name(v)}." if v is not None else "Saved."
+            back = self._read_back(id, base, content, stamp)
+            return Outcome("applied", self._ns, id, _joined(said, end.sentence, back), v)
+        if end.kind == "conflict":
+            met = self.conflict(id, base)
+            if met.kind == "conflict" or not end.retried:
+                return met
+            # What was deleted before the second try is put back by now, to the byte: the first try may still arrive.
+            end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the edit may arrive.")
+        if end.kind == "unknown":
+            detail = _joined("It is not known whether the edit was applied.", end.sentence)
+            return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
+        return Outcome("refused", self._ns, id, end.sentence)
+
+    def _read_back(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> str:
+        """What the server made of the content just written, one sentence or none."""
+        try:
+            now = self._read(id)
+        except Refused:
+            return ""
+        if now.raw is None or now.content is None or not self._bears(now.raw, stamp.token):
+            return ""  # overtaken already, which is no matter of this write
+        return update_operators.differences(content, now.content, base.content or c.EMPTY)
+
+    def conflict(self, id: Value, base: Version) -> Outcome:
+        """Why a swap met another state than ``base``: a conflict, or a server that cannot evaluate the guard."""
+        try:
+            now = self._read(id)
+        except NotFound:
+            said = f"{id_name(id)} was deleted since it was opened; nothing was written."
+            return Outcome("conflict", self._ns, id, said)
+        except Refused as error:
+            said = f"{id_name(id)} is not as it was opened; nothing was written. {error}"
+            return Outcome("conflict", self._ns, id, said)
+        if now.raw == base.raw:
+            return self.refused(
+                id,
+                "This server finds the document changed although it is not: it cannot compare all values exactly, so "
+                "this edit cannot be guarded; nothing was written.",
+            )
+        if now.v == base.v:
+            return Outcome("conflict", self._ns, id, f"{id_name(id)} was changed in place since; nothing was written.")
+        moved = f"{id_name(id)} changed since ({version_name(base.v)} → {version_name(now.v)}); nothing was written."
+        return Outcome("conflict", self._ns, id, moved)
+
+    def refused(self, id: Value, sentence: str) -> Outcome:
+        """A write that was not sent, or that the server turned away."""
+        return Outcome("refused", self._ns, id, sentence)
+
+    # --- a new document
+
+    def taken(self, id: Value) -> Outcome:
+        """A creation under an id that exists."""
+        return self.refused(id, f"There is a document {id_name(id)} already; choose another id.")
+
+    def created(self, end: End, id: Value, v: Value | None, stamp: Stamp) -> Outcome:
+        """The outcome of the insert that decides a creation.
+
+        One that found its id taken only when it was tried again may have been there and be deleted by now, or may still
+        arrive once the other document is deleted: that is unknown.
+        """
+        if end.kind == "applied":
+            said = f"Created as {version_name(v)}." if v is not None else "Created."
+            return Outcome("applied", self._ns, id, _joined(said, end.sentence), v)
+        if end.kind == "conflict" and not end.retried:
+            return self.taken(id)
+        if end.kind in ("conflict", "unknown"):
+            other = f"Another document has the id {id_name(id)}; whether yours was there before it nobody can tell."
+            detail = other if end.kind == "conflict" else end.sentence
+            return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
+        return self.refused(id, end.sentence)
+
+    # --- a delete
+
+    def deleted(self, end: End, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """The outcome of the one guarded delete of a document."""
+        if end.kind == "applied":
+            return Outcome("applied", self._ns, id, f"{id_name(id)} is deleted. {end.sentence}".strip())
+        if end.kind == "conflict":
+            met = self.conflict(id, base)
+            if met.kind == "conflict" or not end.retried:
+                return met
+            # Deleted before the second try, and put back by now, to the byte: the first try may still arrive.
+            end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the delete may arrive.")
+        token = str(stamp.token) if end.kind == "unknown" else None
+        return Outcome(end.kind, self._ns, id, end.sentence, token=token)
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

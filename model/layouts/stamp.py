@@ -1,0 +1,22 @@
+"""What a write brings along beside its content."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+
+from bson import ObjectId
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A write's token, its time, and who made it (where the profile names fields for these)."""
+
+    token: ObjectId = field(default_factory=ObjectId)
+    author: str | None = None
+    at: dt.datetime = field(default_factory=_now)
+    row: ObjectId = field(default_factory=ObjectId)  # the `_id` of a further document that the write makes

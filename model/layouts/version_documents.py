@@ -1,0 +1,176 @@
+"""Collections in which every version is a document of its own: how versions are found, listed and told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from model.collection_profile import CollectionProfile
+from model.errors import NotFound, Refused
+from model.layouts.gaps import loss, newest_first, with_gaps
+from model.layouts.newest_query import NewestQuery
+from model.layouts.outlines import outlines
+from model.layouts.page_query import PageQuery, with_own
+from model.layouts.reserved_fields import (
+    Own,
+    legible,
+    made_version,
+    number_of,
+    place_of,
+    same_version,
+    time_of,
+    unreadable,
+)
+from model.names import id_name, version_name
+from model.records import Outline, Row, Stored, Version
+from model.server import guards
+from model.server.retry import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+TOGETHER = 50
+"""Documents of a list that are read in one query."""
+
+
+def claim_of(profile: CollectionProfile) -> str:
+    """The field of a version that tells the number of the next one, where numbers alone do not decide."""
+    return f"{profile.token}_next" if profile.token else ""
+
+
+class VersionDocuments:
+    """The stored versions of a collection; ``flag`` names the field by which applications find the newest."""
+
+    def __init__(
+        self, server: Port, profile: CollectionProfile, own: Own, stored: Stored = "document", flag: str = ""
+    ) -> None:
+        self.server, self.profile, self.own, self.stored, self.flag = server, profile, own, stored, flag
+        self.ns, self.claim = profile.ns, claim_of(profile)
+
+    def of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
+        """The stored versions of exactly this document, the highest number first; only those that meet ``where``."""
+        p = self.profile
+        for raw in self.server.find(self.ns, {p.id: {"$eq": id}, **(where or {})}, sort={p.id: 1, p.version: -1}):
+            if c.get(raw, (p.id,)) == id:
+                yield raw
+
+    def made(self, raw: bytes, current: bool = False, contents: bool = True) -> Version:
+        """A stored version."""
+        times = ("_id", self.profile.token)
+        return made_version(raw, self.own, self.profile, self.stored, current, contents, times)
+
+    def newest(self, id: Value) -> bytes:
+        """The stored newest version; one of a wrong type counts by its number. Raises ``NotFound``."""
+        passed: list[bytes] = []
+        best: bytes | None = None
+        for raw in self.of(id):
+            v = c.get(raw, (self.profile.version,))
+            passed.append(raw)
+            if v is not None and v.type in (c.INT32, c.INT64, c.DATE):
+                break  # all that follow are lower
+        for raw in passed:
+            place = place_of(c.get(raw, (self.profile.version,)))
+            if best is None or (place or 0) > (place_of(c.get(best, (self.profile.version,))) or 0):
+                best = raw
+        if best is None:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        return best
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The versions by number, and those that are missing."""
+        found = False
+        versions = self._marked(newest_first(map(self.made, self.of(id))))
+        for version in with_gaps(versions, loss(self.profile), self.claim):
+            found = True
+            yield version if contents else replace(version, content=None, raw=None)
+        if not found:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+
+    def _marked(self, versions: Iterator[Version]) -> Iterator[Version]:
+        """Which version is current, and which numbers are there twice."""
+        first, before = True, None
+        for version in versions:
+            place = place_of(version.v)
+            if place is not None and place == before:
+                version = replace(version, state="damaged", detail="stored twice")
+            yield replace(version, current=first)
+            first, before = False, place
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The newest version, or one by its number."""
+        newest = self.newest(id)
+        if v is None or same_version(v, c.get(newest, (self.profile.version,))):
+            return self.made(newest, current=True)
+        for raw in self.of(id):
+            if same_version(v, c.get(raw, (self.profile.version,))):
+                return self.made(raw)
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def exists(self, id: Value) -> bool:
+        """Whether there is a version of a document with exactly this id."""
+        return self.any(guards.exact(self.profile.id, id))
+
+    def any(self, filter: Terms) -> bool:
+        """Whether a stored version matches."""
+        return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
+
+    def identity(self, version: Version) -> bytes:
+        """Which version is the newest: whatever is changed in place, the next can be inserted behind it."""
+        return c.only(version.raw or c.EMPTY, list(filter(None, ("_id", self.profile.version, self.profile.token))))
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The numbers of each document's versions, and whether just the newest carries the flag where there is one."""
+        return outlines(self.server, self.profile, self.own, ids, "document", self.flag, claim=self.claim)
+
+    def overtaken(self, id: Value, base: Version) -> bool:
+        """Whether the newest version is not the base any more, or was changed in place."""
+        try:
+            newest = self.newest(id)
+        except NotFound:
+            return True
+        return newest != base.raw and (self.version(id).content != base.content or not self.is_same(newest, base.raw))
+
+    def is_same(self, raw: bytes | None, base: bytes | None) -> bool:
+        """Whether two stored documents are one version, by ``_id``, number and token."""
+        names = filter(None, ("_id", self.profile.version, self.profile.token))
+        return raw is not None and base is not None and all(c.get(raw, (n,)) == c.get(base, (n,)) for n in names)
+
+    # --- lists
+
+    def row(self, raw: bytes) -> Row:
+        """A stored version as a line of the list."""
+        p, readable = self.profile, not unreadable(raw)
+        found = legible(raw)
+        at = time_of(found.get(p.at)) or time_of(found.get("_id")) or time_of(found.get(p.token))
+        return Row(found.get(p.id) or Value.of(None), found.get(p.version), at, len(raw), raw, readable)
+
+    def page(self, query: PageQuery) -> Iterator[Row]:
+        """The newest version of each document that matches; with ``any_version`` of each that ever did."""
+        picked = NewestQuery(self.server, self.profile, self.newest).picked(query.filter, query.sort, query.any_version)
+        keys = islice(picked, query.skip, query.skip + max(0, query.limit))
+        while chunk := [c.get(raw, ("_id",)) for raw in islice(keys, TOGETHER)]:
+            whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=with_own(query.projection, self.own))
+            found = {c.get(raw, ("_id",)): raw for raw in whole}
+            yield from (self.row(found[physical]) for physical in chunk if physical in found)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents; grouped by the server, None where that takes too long."""
+        p = self.profile
+        stages: list[Terms] = []
+        if filter and any_version:
+            stages = [{"$match": filter}, {"$group": {"_id": f"${p.id}"}}]
+        elif filter:
+            stages = [
+                {"$sort": {p.id: 1, p.version: -1}},
+                {"$group": {"_id": f"${p.id}", "newest": {"$first": "$$ROOT"}}},
+                {"$replaceRoot": {"newRoot": "$newest"}},
+                {"$match": filter},
+            ]
+        else:
+            stages = [{"$group": {"_id": f"${p.id}"}}]
+        try:
+            for raw in self.server.aggregate(self.ns, [*stages, {"$count": "n"}], max_ms):
+                return number_of(c.get(raw, ("n",)))
+        except Refused:
+            return None
+        return 0

@@ -1,0 +1,303 @@
+"""Writes where every version is a document of its own: a version is written by inserting it.
+
+The unique index on id and version lets one writer have each number. A version's ``_id`` is the write token, so that the
+write is found again even where the collection must gain no field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from bson import ObjectId
+
+from model.errors import Refused
+from model.layouts import numbering, stored_form
+from model.layouts.indexes import create_unique, is_unique
+from model.layouts.outcomes import Outcomes
+from model.layouts.put_back import put_back
+from model.layouts.reserved_fields import compose, content_hash
+from model.layouts.stamp import Stamp
+from model.layouts.update_operators import check_size
+from model.layouts.version_documents import VersionDocuments
+from model.names import id_name, version_name
+from model.records import Outcome, Version
+from model.server import guards
+from model.server.retry import End, Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
+
+ON_ITS_WAY = "A delete that was in doubt may still arrive; look again in two minutes whether all of them are there."
+
+
+class States(Protocol):
+    """The states that stored versions stand for: the documents themselves, or what deltas lead to."""
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """One version; the newest where ``v`` is None."""
+
+    def overtaken(self, id: Value, base: Version) -> bool:
+        """Whether the newest version is not the base any more, or was changed in place."""
+
+
+class VersionWriter:
+    """How versions of one collection are numbered, begun and deleted, and how an insert is known again.
+
+    ``flag`` is the field that the newest version carries. A delete goes from the oldest version up to the newest, or
+    with ``newest_first`` down from it, where the later ones would mean nothing without the oldest.
+    """
+
+    def __init__(
+        self,
+        server: Port,
+        documents: VersionDocuments,
+        states: States,
+        flag: str = "",
+        newest_first: bool = False,
+    ) -> None:
+        self._server, self._documents, self._states = server, documents, states
+        self._profile, self._ns, self._claim = documents.profile, documents.ns, documents.claim
+        self._flag, self._newest_first = flag, newest_first
+        self.outcomes = Outcomes(self._ns, states.version, self.bears)
+
+    # --- the index that everything rests on
+
+    def missing_index(self) -> str | None:
+        """The unique index on id and version is what lets one writer have a version."""
+        p = self._profile
+        if is_unique(self._server, self._ns, (p.id, p.version)):
+            return None
+        return (
+            f"{self._ns} has no unique index on {p.id} and {p.version}, so two writers could both insert the next "
+            "version; create the index to write here."
+        )
+
+    def create_index(self) -> None:
+        """Create it, once duplicates are ruled out."""
+        create_unique(self._server, self._ns, (self._profile.id, self._profile.version))
+
+    # --- numbers
+
+    def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
+        """The number of the version that follows ``base``; it may be drawn from a counter and marked in the base."""
+        p, proposed = self._profile, numbering.following(base.v, self._profile, stamp.at)
+        if numbering.decides(p, base.v):
+            return proposed
+        if not self._claim:
+            raise Refused(
+                f"Numbers by {p.numbering.partition(':')[0]} do not keep two writers apart unless a version can be "
+                "marked, and this collection must gain no field; number by next, or name a token in the profile."
+            )
+        assert base.raw is not None
+        names = [name for name in (p.id, p.version) if name]
+        return numbering.claimed(
+            self._server, self._ns, base.raw, names, self._claim, lambda: numbering.draw(self._server, p, id, proposed)
+        )
+
+    def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
+        """The number that the next version would get now, and the writes that give it."""
+        p, raw = self._profile, base.raw or c.EMPTY
+        proposed = numbering.following(base.v, p, stamp.at)
+        if numbering.decides(p, base.v) or not self._claim:
+            return proposed, []
+        if (there := c.get(raw, (self._claim,))) is not None:
+            return there, []
+        v, drawing = numbering.drawing(self._server, p, id, proposed)
+        physical = guards.physical_id(raw)
+        where = guards.by_id(physical)
+        for name in filter(None, (p.id, p.version)):
+            where |= guards.exact(name, c.get(raw, (name,)))
+        marking = numbering.marking(self._ns, physical, where, self._claim, v)
+        return v, [*([drawing] if drawing is not None else []), marking]
+
+    def first_number(self, id: Value, stamp: Stamp) -> Value | None:
+        """The number of a new document's first version: not drawn, as the index must turn a second creation away."""
+        return numbering.first(self._profile, stamp.at)
+
+    # --- a version to come
+
+    def prepared(self, id: Value, base: Version) -> Outcome | None:
+        """The conflict where the base is not the newest version any more; None where it is."""
+        return self.outcomes.conflict(id, base) if self._states.overtaken(id, base) else None
+
+    def own_values(self, stamp: Stamp, v: Value) -> dict[str, Value | None]:
+        """What the layout sets in its own fields of a version that follows another."""
+        p = self._profile
+        values: dict[str, Value | None] = {"_id": Value.of(stamp.token), p.version: v}
+        if self._claim:
+            values[self._claim] = None
+        if p.token:
+            values[p.token] = Value.of(stamp.token)
+        if p.at:
+            values[p.at] = Value.of(stamp.at)
+        return values
+
+    def insertion(self, base: bytes, content: bytes, values: Mapping[str, Value | None], v: Value) -> Write:
+        """The insert of the version that follows the stored ``base``: whole, with these own values."""
+        sets, name = dict(values), self._profile.hash
+        if name and (stored := c.get(base, (name,))) is not None:
+            sets[name] = Value.of(content_hash(content, self._profile, stored))
+        new = compose(base, self._documents.own.names, content, sets)
+        check_size(new)
+        return Write(self._ns, "insert", {}, new, f"{version_name(v)} is inserted")
+
+    # --- a new document
+
+    def occupied(self, id: Value) -> bool:
+        """Whether there is a version of a document with this id."""
+        return self._documents.exists(id)
+
+    def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
+        """The stored document of a first version."""
+        p = self._profile
+        begins = _beginning(id) if self._begins() else Value.of(stamp.token)
+        assert v is not None
+        pairs = [("_id", begins), (p.id, id), (p.version, v)]
+        if p.token:
+            pairs.append((p.token, Value.of(stamp.token)))
+        if p.at:
+            pairs.append((p.at, Value.of(stamp.at)))
+        flag = [(self._flag, Value.of(True))] if self._flag else []
+        return c.document([*pairs, *c.fields(content), *flag])
+
+    def _begins(self) -> bool:
+        """Whether a history begins under an ``_id`` of its own: where the number alone keeps no two of them apart."""
+        return self._profile.numbering == "time"
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """A whole document for each version, oldest first, as it is written into another collection."""
+        rows = []
+        for version, v in zip(versions, stored_form.numbers(versions), strict=True):
+            pairs = [("_id", stored_form.key(id, version, v)), (self._profile.id, id)]
+            pairs += stored_form.stamps(self._profile, id, version, v)
+            if self._flag and version is versions[-1]:
+                pairs.append((self._flag, Value.of(True)))
+            content = stored_form.content_of(version, self._documents.own.names)
+            rows.append((self._ns, stored_form.made(pairs, content)))
+        return tuple(rows)
+
+    # --- did mine land?
+
+    def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+        """The question of an insert in doubt, whether it landed."""
+        return lambda: self.landed(id, stamp.token)
+
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """Whether a version of this write is there: it has the token as its ``_id``, or beside the version.
+
+        None, nobody can tell, where a history has begun under an ``_id`` of its own and without a token.
+        """
+        p, any = self._profile, self._documents.any
+        if any({"_id": Value.of(token)}):
+            return True
+        if not self._begins():
+            return False
+        if p.token:
+            return any(guards.exact(p.id, id) | guards.exact(p.token, Value.of(token)))
+        return None if any({"_id": {"$eq": _beginning(id)}}) else False
+
+    def bears(self, raw: bytes, token: ObjectId) -> bool:
+        """Whether a stored version carries this token."""
+        return Value.of(token) in (c.get(raw, ("_id",)), c.get(raw, (self._profile.token or "_id",)))
+
+    # --- deleting
+
+    def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """Every (ns, stored version), oldest first."""
+        return tuple((self._ns, raw) for raw in reversed(list(self._documents.of(id))))
+
+    def delete(
+        self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
+    ) -> Outcome:
+        """Delete the versions one by one, the current one last, each guarded by its ``_id``, version and token.
+
+        Where somebody has written another version by then, what is deleted already is put back, and where somebody
+        else has deleted the rest, nothing is. One that dies on the way leaves the newest versions; deleting again goes
+        on. A delete that was in doubt may still arrive after its version was put back: then the outcome is unknown.
+        """
+        doomed = self.removal(id, base)
+        for _, raw in doomed:
+            guards.physical_id(raw)  # said before anything is deleted, not half-way
+        if kept is not None and set(kept) != set(doomed):
+            said = f"The versions of {id_name(id)} changed while they were being kept; nothing was deleted."
+            return Outcome("conflict", self._ns, id, said)
+        if stopped := self.prepared(id, base):  # after the versions were read, so that none is newer than the base
+            return stopped
+        doomed = doomed[::-1] if self._newest_first else doomed
+        gone: list[tuple[str, bytes]] = []
+        on_its_way = False
+        for row in doomed:
+            try:
+                overtaken = row is doomed[-1] and not self._newest_first and self._states.overtaken(id, base)
+            except Refused as error:
+                return Outcome("unknown", self._ns, id, f"{error} {len(gone)} of {len(doomed)} versions are deleted.")
+            end = End("conflict") if overtaken else self._delete_one(row[1])
+            if end.kind == "applied":
+                gone.append(row)
+                # Gone, but perhaps by somebody else's delete, or by the second of two tries.
+                on_its_way = on_its_way or end.retried or end.reply is None or end.reply.applied != "yes"
+                continue
+            if gone and end.kind == "conflict" and self._all_gone(id):  # what is put back now would stand alone
+                said = f"{id_name(id)} is deleted; somebody else deleted it at the same time."
+                return Outcome("applied", self._ns, id, said)
+            back = self._restored(gone)
+            if back is not None and back.kind != "applied":
+                return Outcome("unknown", self._ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
+            if gone and end.kind == "conflict" and self._alone(id, gone):
+                said = f"Somebody deleted {id_name(id)} meanwhile, and only a part of it is there; delete it once more."
+                return Outcome("unknown", self._ns, id, said)
+            if on_its_way:
+                return Outcome("unknown", self._ns, id, f"The versions of {id_name(id)} were put back. {ON_ITS_WAY}")
+            return (
+                self.outcomes.conflict(id, base)
+                if end.kind == "conflict"
+                else Outcome(end.kind, self._ns, id, end.sentence)
+            )
+        if self._still_there(id):
+            back = self._restored(gone)
+            said = f"Somebody wrote {id_name(id)} meanwhile; its versions were put back."
+            if back is not None and back.kind != "applied":
+                said = f"Somebody wrote {id_name(id)} meanwhile; {len(gone)} versions of it are deleted. {back.detail}"
+            elif not on_its_way:
+                return Outcome("conflict", self._ns, id, said)
+            return Outcome("unknown", self._ns, id, f"{said} {ON_ITS_WAY}" if on_its_way else said)
+        return Outcome("applied", self._ns, id, f"{id_name(id)} is deleted, all {len(doomed)} versions of it.")
+
+    def _restored(self, gone: list[tuple[str, bytes]]) -> Outcome | None:
+        if not gone:
+            return None
+        return put_back(self._server, self._profile, gone[::-1] if self._newest_first else gone)
+
+    def _all_gone(self, id: Value) -> bool:
+        try:
+            return not self._documents.exists(id)
+        except Refused:
+            return False
+
+    def _alone(self, id: Value, back: list[tuple[str, bytes]]) -> bool:
+        """Whether of a document only what was put back is there."""
+        ours = [guards.physical_id(raw) for _, raw in back]
+        try:
+            return all(guards.physical_id(raw) in ours for raw in self._documents.of(id))
+        except Refused:
+            return True  # nobody knows
+
+    def _still_there(self, id: Value) -> bool:
+        try:
+            return self._documents.exists(id)
+        except Refused:
+            return False
+
+    def _delete_one(self, raw: bytes) -> End:
+        physical = guards.physical_id(raw)
+        where = guards.by_id(physical)
+        for name in filter(None, (self._profile.id, self._profile.version, self._profile.token)):
+            where |= guards.exact(name, c.get(raw, (name,)))
+        note = f"{version_name(c.get(raw, (self._profile.version,)))} is deleted"
+        # Its ``_id`` alone says nothing: where that is the beginning's, another history may have begun under it.
+        return run(self._server, Write(self._ns, "delete", where, None, note), lambda: not self._documents.any(where))
+
+
+def _beginning(id: Value) -> Value:
+    """The ``_id`` of the version that begins a history, of which there is one whatever its number is."""
+    return Value.document(c.document([("first", id)]))
