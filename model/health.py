@@ -20,7 +20,7 @@ from pathlib import Path
 
 from model import text
 from model.errors import Refused
-from model.findings import CLASSES
+from model.repair.damage_classes import CLASSES
 from model.scan import Summary
 from model.userdata import folders as homes
 from model.values.canonical import Value

@@ -25,7 +25,7 @@ from model.layouts.registry import bind, has_archive, info_of, stated
 from model.layouts.reserved_fields import place_of
 from model.names import id_name, version_name
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
-from model.repair.plan import digest as _digest
+from model.repair.items import digest as _digest
 from model.repair.steps import RepairContext, Step, physical
 from model.server import guards
 from model.server.retry import run

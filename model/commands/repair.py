@@ -14,7 +14,8 @@ from model.findings import Finding, Unchecked
 from model.names import id_name
 from model.records import Kind, Outcome
 from model.repair import DryItem, profile_of
-from model.repair.plan import Item, Plan
+from model.repair.items import Item
+from model.repair.plan import Plan
 from model.session import Session
 from model.sources import with_kept_password
 from model.userdata import folders

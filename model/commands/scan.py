@@ -11,9 +11,10 @@ from model.commands.output import Progress, json_row, moment, table
 from model.commands.read import open_session
 from model.commands.repair import keep_plan
 from model.errors import Refused
-from model.findings import CLASSES, Finding, Unchecked
+from model.findings import Finding, Unchecked
 from model.health import counted
 from model.names import id_name
+from model.repair.damage_classes import CLASSES, waits
 from model.repair.plan import slim
 from model.scan import Summary
 from model.session import Session
@@ -83,14 +84,14 @@ def _classes(findings: Iterator[Finding], progress: Progress) -> int:
     for code, told in CLASSES.items():
         rows = by_class.get(code)
         if rows:
-            print(f"{code}  {told.name}: {len(rows):,}\n{told.meaning} {told.today}")
+            print(f"{code}  {told.title}: {len(rows):,}\n{told.meaning} {told.today}")
             table(("Collection", "Document", "Found", "Written", "Repair"), rows)
             print()
     return sum(map(len, by_class.values()))
 
 
 def _cells(each: Finding) -> tuple[str, ...]:
-    repair = each.repair or ("none yet: too young" if each.young and each.code in ("T1", "T3", "A1") else "none")
+    repair = each.repair or ("none yet: too young" if waits(each) else "none")
     id = "(unreadable)" if each.id is None else id_name(each.id)
     return each.ns, id, each.detail, moment(each.at), repair
 

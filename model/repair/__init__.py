@@ -19,9 +19,11 @@ from model.findings import Finding, Unchecked
 from model.names import version_name
 from model.profile import Profile, table
 from model.records import Checkpoint, Kind, Outcome, no_checkpoint
-from model.remedies import LEAVE, REPAIRS, Choice
 from model.repair import quarantine, reports, running, undoing
-from model.repair.plan import Item, Plan, planned
+from model.repair.damage_classes import REPAIRS
+from model.repair.items import Item
+from model.repair.plan import Plan, planned
+from model.repair.questions import LEAVE, Choice
 from model.repair.running import DryItem, Running
 from model.repair.steps import DocumentChange, RepairContext, Verdict
 from model.userdata import folders

@@ -19,7 +19,7 @@ from model.layouts.reserved_fields import number_of, place_of, whole_number
 from model.layouts.stream import Stream
 from model.names import id_name, version_name
 from model.repair import quarantine
-from model.repair.plan import Item
+from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -17,7 +17,7 @@ from model.layouts.checks.rules import listed
 from model.layouts.reserved_fields import INT64_MAX, number_of, whole_number
 from model.names import id_name
 from model.records import PendingToken
-from model.repair.plan import Item
+from model.repair.items import Item
 from model.repair.steps import DocumentChange, Prepared, RepairContext, Step, nothing, refused
 from model.scan import sequences
 from model.scan.sequences import Sequences, Target

@@ -11,7 +11,7 @@ from model.layouts.embedded import Embedded
 from model.layouts.reserved_fields import content_hash, place_of
 from model.names import id_name, version_name
 from model.repair.field_repairs import holding, parts, put_right
-from model.repair.plan import Item
+from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused
 from model.values import canonical as c
 from model.values.canonical import Path, Value

@@ -17,7 +17,7 @@ from model.layouts.indexes import is_unique
 from model.layouts.reserved_fields import number_of, version_damage
 from model.names import id_name, version_name
 from model.repair.field_repairs import holding
-from model.repair.plan import Item
+from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused, seen
 from model.server.guards import LARGEST
 from model.values import canonical as c

@@ -8,19 +8,19 @@ two troubles come right in one run. Values are canonical Extended JSON; the sour
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.findings import CLASSES, Evidence, Finding, Unchecked
-from model.remedies import GRACE, REPAIRS, Choice, asking, no_repair
+from model.findings import Evidence, Finding, Unchecked
+from model.repair.damage_classes import CLASSES, asking, no_repair, repair_of, waits
+from model.repair.items import Do, Item, Seen, digest
 from model.userdata import folders
 from model.values import canonical
 from model.values.canonical import Value
@@ -28,48 +28,7 @@ from model.values.canonical import Value
 FORM = 1
 WHEN_ANSWERED = "when answered"
 
-Do: TypeAlias = Literal["yes", "no", "when answered"]
 _DO: dict[Do, object] = {"yes": True, "no": False, "when answered": WHEN_ANSWERED}
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A stored document as the scan saw it."""
-
-    ns: str
-    id: Value  # its `_id`
-    sha256: str  # of its bytes
-
-
-@dataclass(frozen=True)
-class Item:
-    """One finding and what to do about it."""
-
-    no: int  # from 1, in the order in which items are done
-    finding: Finding  # without evidence where the plan was read from a file
-    repair: str | None  # a name in REPAIRS; None where a person has to act, see `advice`
-    do: Do  # "when answered": it is done as soon as `answer` says how
-    seen: tuple[Seen, ...] = ()
-    question: str = ""  # what a person must say first, else ""
-    choices: tuple[Choice, ...] = ()
-    wants: Literal["", "number", "whole number"] = ""  # what an answer may be beside the choices
-    answer: str | None = None  # the name of a choice, or Extended JSON of what is wanted
-    advice: str = ""  # what a person can do where there is no repair, one sentence
-
-    @property
-    def ticked(self) -> bool:
-        """Whether it is going to be done."""
-        return self.repair is not None and (self.do == "yes" or (self.do == "when answered" and not self.asks))
-
-    @property
-    def asks(self) -> bool:
-        """Whether it still waits for an answer."""
-        return bool(self.question) and self.answer is None
-
-    @property
-    def waits(self) -> bool:
-        """Whether it is left alone for its youth: whoever wrote it may still be at work."""
-        return self.repair is None and self.finding.young and self.finding.code in GRACE
 
 
 @dataclass(frozen=True)
@@ -156,7 +115,7 @@ def planned(
 
 
 def _order(finding: Finding) -> tuple[int, int]:
-    repair = REPAIRS.get(finding.repair or "")
+    repair = repair_of(finding)
     classes = list(CLASSES)
     known = classes.index(finding.code) if finding.code in CLASSES else len(classes)
     return (repair.rank if repair is not None else 1000), known
@@ -164,8 +123,7 @@ def _order(finding: Finding) -> tuple[int, int]:
 
 def _item(no: int, finding: Finding) -> Item:
     seen = tuple(dict.fromkeys(map(_seen, finding.evidence)))
-    waits = finding.young and finding.code in GRACE
-    repair = finding.repair if finding.repair in REPAIRS and not waits else None
+    repair = finding.repair if repair_of(finding) is not None and not waits(finding) else None
     if repair is None:
         return Item(no, finding, None, "no", seen, advice=no_repair(finding))
     ask = asking(finding)
@@ -191,11 +149,6 @@ def slim(finding: Finding) -> Finding:
     return replace(finding, evidence=tuple(evidence))
 
 
-def digest(raw: bytes) -> str:
-    """The SHA-256 of a stored document's bytes, in hex."""
-    return hashlib.sha256(raw).hexdigest()
-
-
 # --- the file
 
 
@@ -207,7 +160,7 @@ def written(plan: Plan) -> str:
         "plan": plan.id,
         "source": plan.source,
         "made": plan.made.isoformat(timespec="milliseconds"),
-        "summary": {code: f"{count:,} × {CLASSES[code].name}" for code, count in plan.counts.items()},
+        "summary": {code: f"{count:,} × {CLASSES[code].title}" for code, count in plan.counts.items()},
         "layouts": {ns: dict(of) for ns, of in plan.layouts.items()},
         "not checked": [_unchecked_to(each) for each in plan.unchecked],
         "items": [_item_to(item) for item in plan.items],
@@ -291,10 +244,9 @@ def _item_from(no: int, row: _Fields) -> Item:
     code, repair = row.text("class"), row.data.get("repair")
     if code not in CLASSES:
         raise Unreadable(f"{row.where}: there is no class {code!r}; the classes are {', '.join(CLASSES)}.")
-    known = REPAIRS.get(repair) if isinstance(repair, str) else None
-    if repair is not None and (known is None or code not in known.codes):
-        fitting = [name for name, each in REPAIRS.items() if code in each.codes]
-        others = f"is {fitting[0]} or null" if fitting else "must be null"
+    own = CLASSES[code].repair
+    if repair is not None and (own is None or repair != own.name):
+        others = f"is {own.name} or null" if own is not None else "must be null"
         raise Unreadable(f"{row.where}: the repair for {code} {others}, not {json.dumps(repair)}.")
     finding = Finding(
         code,

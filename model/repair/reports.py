@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from model import text
-from model.findings import CLASSES
 from model.names import id_name
-from model.repair.plan import Item, Plan
+from model.repair.damage_classes import CLASSES
+from model.repair.items import Item
+from model.repair.plan import Plan
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1d22; --soft: #62656f; --paper: #ffffff; --card: #f5f5f7; --line: #dfe0e5;
@@ -92,7 +93,7 @@ def _section(code: str, plan: Plan, said: dict[int, tuple[str, str]]) -> str:
                 f'<td class="how {how}">{_WORDS.get(how, how)}</td><td>{_e(detail)}</td></tr>'
             )
     return (
-        f'<h2>{code} · {_e(of.name)}</h2><p class="soft">{_e(of.meaning)} {_e(of.today)}</p>'
+        f'<h2>{code} · {_e(of.title)}</h2><p class="soft">{_e(of.meaning)} {_e(of.today)}</p>'
         f"<table><tr><th>Item<th>Document<th>Found<th>Outcome<th></tr>{''.join(rows)}</table>"
     )
 

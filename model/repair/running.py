@@ -20,11 +20,12 @@ from model.layouts.stamp import Stamp
 from model.layouts.update_operators import equal_numbers, reordered
 from model.names import id_name
 from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
-from model.remedies import LEAVE, REPAIRS
 from model.repair import quarantine
-from model.repair.catalogue import PREPARES, SECOND_LOOKS
+from model.repair.damage_classes import REPAIRS, waits
+from model.repair.items import Item, digest
 from model.repair.outgrown_documents import index_offer
-from model.repair.plan import Item, Plan, digest
+from model.repair.plan import Plan
+from model.repair.questions import LEAVE
 from model.repair.steps import GONE, DocumentChange, Prepared, RepairContext, Step, Verdict
 from model.server.code_preview import sending
 from model.server.retry import End, Write, run
@@ -58,7 +59,7 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
     """
     finding = item.finding
     if item.repair is None:
-        if item.waits:
+        if waits(item.finding):
             return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
         return Prepared("refused", item.advice or "There is no repair for it.")
     if item.asks:
@@ -68,7 +69,8 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
     if not item.seen:
         return Prepared("refused", "The plan does not say which documents it rests on; scan again")
     try:
-        second = SECOND_LOOKS.get(item.repair)
+        repair = REPAIRS[item.repair]
+        second = repair.second_look
         if second is not None and (wanted := second(ground, item)) is not None:
             return wanted
         if not begun and (seen := ground.stale(item)) is not None:
@@ -78,7 +80,7 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
             if gone and (where or ground.layouts(finding.ns).own_documents):  # others of it may well be there
                 who = f"A stored document that belongs to {who}"
             return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
-        return PREPARES[item.repair](ground, item)
+        return repair.prepare(ground, item)
     except Refused as error:
         return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
 
@@ -162,14 +164,15 @@ class Running:
             self.checkpoint(done, len(items))
             yield item.no, self.do(item)
         for item in items:
-            if item.repair in SECOND_LOOKS and item.no in self._wrote and (outcome := self._second_look(item)):
+            if item.no in self._wrote and (outcome := self._second_look(item)):
                 yield item.no, outcome  # once more, as it is another now
         self.checkpoint(len(items), len(items))
 
     def _second_look(self, item: Item) -> Outcome | None:
         """Put back what turns out to be wanted; where that cannot be known now, the next run of the plan looks."""
+        repair = REPAIRS[item.repair or ""]
         try:
-            wanted = SECOND_LOOKS[item.repair or ""](self.ground, item)
+            wanted = repair.second_look(self.ground, item) if repair.second_look is not None else None
         except Refused:
             return None
         if wanted is None:

@@ -16,7 +16,7 @@ from model.layouts import update_operators
 from model.layouts.base import Layout
 from model.layouts.stamp import Stamp
 from model.repair import quarantine
-from model.repair.plan import Item, Seen, digest
+from model.repair.items import Item, Seen, digest
 from model.server import guards
 from model.server.retry import Port, Write, bson_of
 from model.values import canonical as c

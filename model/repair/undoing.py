@@ -12,7 +12,7 @@ from model.errors import Refused
 from model.findings import Finding
 from model.names import id_name
 from model.repair import quarantine
-from model.repair.plan import Item, Seen
+from model.repair.items import Item, Seen
 from model.repair.steps import DocumentChange, Prepared, RepairContext, Step, nothing, physical
 from model.server.retry import Port, Write
 from model.userdata.journal import Record

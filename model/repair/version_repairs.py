@@ -15,7 +15,7 @@ from model.layouts.reserved_fields import number_of, place_of, version_damage, w
 from model.names import id_name, version_name
 from model.repair import quarantine
 from model.repair.field_repairs import parts, put_right
-from model.repair.plan import Item
+from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
 from model.values import canonical as c
 from model.values.canonical import Value

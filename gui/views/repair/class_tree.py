@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui.style import theme, wording
 from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span
-from gui.views.repair.repair_words import badge, class_of
-from model.findings import CLASSES, GROUPS
+from gui.views.repair.repair_words import badge
+from model.repair.damage_classes import CLASSES, GROUPS, class_of
 
 
 @dataclass
@@ -49,7 +49,7 @@ class ClassModel(CellModel):
             for group, codes in wanted:
                 above = _Node(tuple(codes), group, 0, self._root)
                 self._root.children.append(above)
-                above.children = [_Node((code,), CLASSES[code].name, 0, above) for code in codes]
+                above.children = [_Node((code,), CLASSES[code].title, 0, above) for code in codes]
             self._count(counts)
             self.endResetModel()
             del old

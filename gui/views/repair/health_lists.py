@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, plain, value
-from gui.views.repair.repair_words import badge, class_of
+from gui.views.repair.repair_words import badge
 from model.health import Counted, Course, step_text, steps, told
+from model.repair.damage_classes import class_of
 
 CLASS, BARS, FIRST, BEFORE, LAST, CHANGE = range(6)
 SHOWN = 24
@@ -35,11 +36,11 @@ class CoursesModel(RowsModel[Course]):
         ink, ground = badge(found)
         match index.column():
             case 0:
-                said = f"{row.code}, {found.name}: {spoken(row)}"
+                said = f"{row.code}, {found.title}: {spoken(row)}"
                 tip = f"{found.meaning} {found.today}".strip()
                 mark = Badge(row.code, ink, ground)
                 return Cell(
-                    spans=(Span(found.name),), badges=(mark,), badges_left=True, accessible=said, tip=tip, indent=8
+                    spans=(Span(found.title),), badges=(mark,), badges_left=True, accessible=said, tip=tip, indent=8
                 )
             case 1:
                 return Cell(accessible=spoken(row), tip=spoken(row))

@@ -13,10 +13,12 @@ from PySide6.QtWidgets import QHeaderView
 from gui.paging import RowsModel
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
-from gui.views.repair.repair_words import ENDS, VERBS, VERDICTS, badge, class_of, done_word
+from gui.views.repair.repair_words import ENDS, VERDICTS, badge, done_word
 from model.records import Kind, Outcome
 from model.repair import DryItem
-from model.repair.plan import Item, Plan
+from model.repair.damage_classes import REPAIRS, class_of, waits
+from model.repair.items import Item
+from model.repair.plan import Plan
 
 TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
 WIDTHS = (40, 112, 250, 150, 90)
@@ -81,15 +83,17 @@ class ItemsModel(RowsModel[Item]):
 
     def left_out(self, row: Item) -> bool:
         """Whether it is left alone for its youth, and no person has said otherwise."""
-        return row.waits or (row.repair is not None and row.do == "no" and row.finding.young)
+        if row.repair is None:
+            return waits(row.finding)
+        return row.do == "no" and row.finding.young
 
     def said(self, row: Item) -> tuple[str, str, str]:
         """Icon, colour and words for what would happen to an item, or did."""
         end = self.ends.get(row.no)
         if end is not None:
             # In one word what was done; the sentence is in the tooltip and in the preview.
-            known = VERBS.get(row.repair or "") if end.kind == "applied" else None
-            return (*ENDS[end.kind], known[2].capitalize() if known is not None else end.detail)
+            known = REPAIRS.get(row.repair or "") if end.kind == "applied" else None
+            return (*ENDS[end.kind], known.done.capitalize() if known is not None else end.detail)
         dry = self.dry.get(row.no)
         if self.left_out(row):
             return (*VERDICTS["young"], "Younger than the grace period: left out")
@@ -121,7 +125,7 @@ class ItemsModel(RowsModel[Item]):
         left_out = {row.no for row in self.rows if self.left_out(row)}
         verdicts = Counter(dry.verdict for no, dry in self.dry.items() if no in numbers - left_out)
         young = len(left_out)
-        person = sum(1 for row in self.rows if row.repair is None and not row.waits)
+        person = sum(1 for row in self.rows if row.repair is None and not waits(row.finding))
         parts = [
             f"{wording.count(verdicts['would'])} would be {done}" if repairs else "",
             f"{wording.count(young)} left out, too young" if young else "",

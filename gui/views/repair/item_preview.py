@@ -22,7 +22,7 @@ from model.diff import diff
 from model.errors import Unreadable
 from model.records import Outcome
 from model.repair import DryItem
-from model.repair.plan import Item
+from model.repair.items import Item
 from model.values.canonical import without
 
 
@@ -80,7 +80,7 @@ class ItemPreview(QWidget):
         self.copy = button("Copy as PyMongo", self._copy_pymongo, "small", icon="copy")
         self.copy_shell = button("Copy as mongosh", self._copy_shell, "small", "quiet")
         head = boxes.row(y=6)
-        head.addWidget(words("ItemPreview", "head"))
+        head.addWidget(words("Preview", "head"))
         head.addWidget(self._which, 1)
         for part in (self._of, self.up, self.down, self.writes, self.copy_shell, self.copy):
             head.addWidget(part)

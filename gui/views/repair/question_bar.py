@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, 
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, button, words
 from model.errors import Refused
-from model.repair.plan import Item
+from model.repair.items import Item
 
 
 class QuestionBar(QWidget):

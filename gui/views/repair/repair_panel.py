@@ -20,12 +20,14 @@ from gui.views.repair.item_list import ItemList, ItemsModel
 from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.question_bar import QuestionBar
 from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
-from gui.views.repair.repair_words import REMOVING, badge, class_of, verb
+from gui.views.repair.repair_words import badge, removes, verb
 from gui.views.repair.scanner import Scanner
 from model.errors import Refused
 from model.records import Outcome
 from model.repair import DryItem
-from model.repair.plan import Item, Plan
+from model.repair.damage_classes import class_of
+from model.repair.items import Item
+from model.repair.plan import Plan
 from model.session import Session
 from model.values.canonical import Value
 
@@ -213,7 +215,7 @@ class RepairPanel(QWidget):
         self._codes = codes
         first = class_of(codes[0])
         one = len(codes) == 1
-        self._title.setText(first.name if one else first.group)
+        self._title.setText(first.title if one else first.group)
         self._tag.put(first.code if one else "", *badge(first))
         self._meaning.setText(
             f"{first.meaning} {first.today}" if one else f"{wording.many(len(codes), 'class', 'classes')} of findings."
@@ -342,10 +344,10 @@ class RepairPanel(QWidget):
         self._all.setEnabled(bool(able))
         self._all.setToolTip("Tick all that can be repaired" if len(ticked) < len(able) else "Untick all")
         repairs = [str(row.repair) for row in ticked]
-        removes = bool(repairs) and set(repairs) <= REMOVING
+        removing = removes(repairs)
         self._guard.setText(
             "Each is copied to quarantine, then removed only if it is still exactly what the scan saw."
-            if removes
+            if removing
             else "Each is one guarded write: only if everything is still exactly what the scan saw."
             if repairs
             else ""
@@ -357,12 +359,12 @@ class RepairPanel(QWidget):
         self.save.setEnabled(bool(rows))
         why = self._why_not(ticked)
         self.go.setText(verb(repairs) if repairs else "Repair")
-        if self.go.property("danger") != removes:
-            self.go.setProperty("danger", removes)
-            self.go.setProperty("main", not removes)
+        if self.go.property("danger") != removing:
+            self.go.setProperty("danger", removing)
+            self.go.setProperty("main", not removing)
             self.go.style().unpolish(self.go)
             self.go.style().polish(self.go)
-        self.go.setIcon(icons.icon("trash", "accText") if removes else QIcon())
+        self.go.setIcon(icons.icon("trash", "accText") if removing else QIcon())
         self.go.setEnabled(not why and not self.busy)
         self.go.setToolTip(why)
         self.again.setEnabled(bool(rows) and not self.busy)

@@ -8,29 +8,9 @@ from collections.abc import Sequence
 from gui.style import wording
 from model import text
 from model.errors import Unreadable
-from model.findings import BLOCKS, CLASSES, DOUBT, FindingClass, Unchecked
+from model.findings import Unchecked
+from model.repair.damage_classes import BLOCKS, DOUBT, REPAIRS, DamageClass, Repair
 from model.values.canonical import Value, fields
-
-VERBS = {
-    "remove-phantom": ("Remove", "phantom version", "removed"),
-    "remove-duplicate": ("Remove", "duplicate version", "removed"),
-    "remove-residue": ("Remove", "archived copy", "removed"),
-    "save-as-version": ("Save", "archived copy", "saved"),
-    "set-current-flag": ("Set", "current flag", "set"),
-    "rebuild-prev": ("Rebuild", "prev array", "rebuilt"),
-    "move-to-archive": ("Move", "history", "moved"),
-    "convert-version": ("Convert", "version", "converted"),
-    "restore-document": ("Restore", "document", "restored"),
-    "archive-current": ("Archive", "current version", "archived"),
-    "rebuild-hash": ("Rebuild", "hash", "rebuilt"),
-    "raise-counter": ("Raise", "counter", "raised"),
-    "remove-repeats": ("Shorten", "list", "shortened"),
-    "finish-token": ("Finish", "token", "finished"),
-    "take-out-token": ("Take out", "token", "taken out"),
-    "set-counter": ("Set", "counter", "set"),
-}
-_PLURALS = {"copy": "copies", "history": "histories", "hash": "hashes"}
-REMOVING = frozenset(("remove-phantom", "remove-duplicate", "remove-residue"))
 
 VERDICTS = {
     "would": ("check", "acc"),
@@ -52,23 +32,30 @@ ENDS = {
 def verb(repairs: Sequence[str]) -> str:
     """The words on the last button: ``Remove 14 phantom versions``, ``Repair 3 findings`` where kinds are mixed."""
     count = len(repairs)
-    kinds = set(repairs)
-    if len(kinds) == 1 and (known := VERBS.get(next(iter(kinds)))) is not None:
-        first, noun, _ = known
-        head, _, last = noun.rpartition(" ")
-        many = f"{head} {_PLURALS.get(last, last + 's')}".strip()
-        return f"{first} {wording.many(count, noun, many)}"
-    return f"Repair {wording.many(count, 'finding')}"
+    repair = _alone(repairs)
+    if repair is None:
+        return f"Repair {wording.many(count, 'finding')}"
+    return f"{repair.verb} {wording.many(count, repair.noun, repair.nouns or f'{repair.noun}s')}"
 
 
 def done_word(repairs: Sequence[str]) -> str:
     """``removed``, or ``repaired`` where kinds are mixed."""
+    repair = _alone(repairs)
+    return repair.done if repair is not None else "repaired"
+
+
+def removes(repairs: Sequence[str]) -> bool:
+    """Whether all that these repairs do is to remove documents."""
+    return bool(repairs) and all(name in REPAIRS and REPAIRS[name].removes for name in repairs)
+
+
+def _alone(repairs: Sequence[str]) -> Repair | None:
+    """The one kind of repair among these; None where there are several, or none."""
     kinds = set(repairs)
-    known = VERBS.get(next(iter(kinds))) if len(kinds) == 1 else None
-    return known[2] if known is not None else "repaired"
+    return REPAIRS.get(next(iter(kinds))) if len(kinds) == 1 else None
 
 
-def badge(found: FindingClass) -> tuple[str, str]:
+def badge(found: DamageClass) -> tuple[str, str]:
     """Ink and ground of a class's badge, by what it does to people."""
     if found.group == BLOCKS:
         return "err", "errT"
@@ -102,8 +89,3 @@ def digest(raw: bytes | None) -> str:
     name, value = named
     more = f", … {wording.many(len(found), 'field')}" if len(found) > 1 else ""
     return f"{{ {name}: {text.shown(value, limit=24)}{more} }}"
-
-
-def class_of(code: str) -> FindingClass:
-    """The class of a code; an unknown one, from a newer plan, has its code for a name."""
-    return CLASSES.get(code) or FindingClass(code, code, "", "", "")

@@ -18,7 +18,7 @@ from bson import Decimal128, Int64, ObjectId
 from model.commands import command_line
 from model.errors import NotFound, Refused, Unreadable
 from model.findings import Evidence, Finding, Unchecked
-from model.remedies import REPAIRS
+from model.repair.damage_classes import CLASSES
 from model.repair.plan import Plan, planned, read, written
 from model.session import Session
 from model.values.canonical import Value
@@ -35,7 +35,7 @@ def finding(code: str, repair: str | None, id: object = "K-1", *versions: object
 
 
 def everything() -> Plan:
-    found = [finding(kind.codes[0], name, f"K-{kind.rank}", "3") for name, kind in REPAIRS.items()]
+    found = [finding(of.code, of.repair.name, f"K-{of.repair.rank}", "3") for of in CLASSES.values() if of.repair]
     found += [finding("A4", None), finding("T1", None, young=True), finding("B1", None, ObjectId())]
     found += [finding("V1", "remove-duplicate", id) for id in (Int64(7), 1.5, Decimal128("1.50"), {"$oid": "x"}, None)]
     unchecked = [Unchecked("shop.odd", "It may not be read."), Unchecked("shop.odd", "It moved.", Value.of(7))]

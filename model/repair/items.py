@@ -1,0 +1,53 @@
+"""One finding and what to do about it: the lines of a plan."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from model.findings import Finding
+from model.repair.questions import Choice
+from model.values.canonical import Value
+
+Do: TypeAlias = Literal["yes", "no", "when answered"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A stored document as the scan saw it."""
+
+    ns: str
+    id: Value  # its `_id`
+    sha256: str  # of its bytes
+
+
+@dataclass(frozen=True)
+class Item:
+    """One finding and what to do about it."""
+
+    no: int  # from 1, in the order in which items are done
+    finding: Finding  # without evidence where the plan was read from a file
+    repair: str | None  # a name in REPAIRS; None where a person has to act, see `advice`
+    do: Do  # "when answered": it is done as soon as `answer` says how
+    seen: tuple[Seen, ...] = ()
+    question: str = ""  # what a person must say first, else ""
+    choices: tuple[Choice, ...] = ()
+    wants: Literal["", "number", "whole number"] = ""  # what an answer may be beside the choices
+    answer: str | None = None  # the name of a choice, or Extended JSON of what is wanted
+    advice: str = ""  # what a person can do where there is no repair, one sentence
+
+    @property
+    def ticked(self) -> bool:
+        """Whether it is going to be done."""
+        return self.repair is not None and (self.do == "yes" or (self.do == "when answered" and not self.asks))
+
+    @property
+    def asks(self) -> bool:
+        """Whether it still waits for an answer."""
+        return bool(self.question) and self.answer is None
+
+
+def digest(raw: bytes) -> str:
+    """The SHA-256 of a stored document's bytes, in hex."""
+    return hashlib.sha256(raw).hexdigest()
