@@ -1,17 +1,17 @@
-"""What stands behind a tab. A page composes panels and wires their signals; panels never know of each other."""
+"""The page of a collection: its documents, the history of the one chosen, and two versions of it compared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShortcut
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
+from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
+from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import boxes, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
@@ -20,102 +20,10 @@ from gui.views.browse.list_export import ListExport
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
-from model.records import Draft, Outcome, Row, Version
+from model.records import Outcome, Row, Version
 from model.session import Conflict, Session, totals
 from model.values import canonical
 from model.values.canonical import Path, Value
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a page asks of the window.
-
-    ``document``, ``history``, ``compare``, ``versions`` (two named ones), ``map``, ``blame``, ``merge``, ``merged``,
-    ``discarded``, ``draft``, ``draft-discarded``, ``health``, ``repairs`` or ``close``.
-    """
-
-    kind: str
-    ns: str = ""
-    id: Value | None = None
-    conflict: Conflict | None = None
-    draft: Draft | None = None
-    versions: tuple[Value | None, Value | None] = (None, None)
-
-
-def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:
-    """Silence a panel's own shortcuts: the window's actions have these keys, and two owners would silence both."""
-    for shortcut in panel.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
-        if shortcut.key().toString() not in kept:
-            shortcut.setEnabled(False)
-
-
-class Page(QWidget):
-    """Base of the pages. ``do_…`` methods are what the actions' table names."""
-
-    changed = Signal()  # title, unsaved, facts or status are others now
-    asked = Signal(object)  # Request
-    written = Signal(object)  # Outcome
-
-    kind = ""
-    wants_rail = False
-    icon = ""
-
-    def __init__(self, session: Session, ns: str = "", id: Value | None = None, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.session, self.ns, self.id = session, ns, id
-        boxes.ground(self, "surface")
-
-    def _put(self, panel: QWidget) -> None:
-        """Fill the page with a panel, which takes the focus for it."""
-        boxes.column(self).addWidget(panel)
-        self.setFocusProxy(panel)
-
-    @property
-    def title(self) -> str:
-        """The tab's words."""
-        return self.ns.partition(".")[2]
-
-    @property
-    def tip(self) -> str:
-        """The tab's tooltip."""
-        return self.ns if self.id is None else f"{self.ns} / {wording.plain(self.id)}"
-
-    @property
-    def dirty(self) -> bool:
-        """Whether something is not saved."""
-        return False
-
-    def facts(self) -> set[str]:
-        """What is the case, for the actions' table."""
-        return {"page"}
-
-    def reasons(self) -> dict[str, str]:
-        """Why a fact is not the case, one sentence each."""
-        return {}
-
-    def status(self) -> tuple[list[str], list[str], bool]:
-        """Words for the left and the right of the status line, and whether tasks are shown there."""
-        return [], [preferences.zone()], True
-
-    def panes(self) -> Sequence[QWidget]:
-        """Where F6 goes, in order."""
-        return [self]
-
-    def do_refresh(self) -> None:
-        """Read again."""
-
-    def after_write(self, outcome: Outcome) -> None:
-        """Something was written through another page of the same connection."""
-
-    def writes_changed(self) -> None:
-        """Writing was allowed, or is not any more: offer what can be done now."""
-
-    def leave(self) -> None:
-        """The tab closes: keep what must not be lost."""
-
-    def memory(self) -> dict[str, str]:
-        """What brings this page back in a later run."""
-        return {"kind": self.kind, "ns": self.ns, "id": "" if self.id is None else text.value_text(self.id)}
 
 
 class CollectionPage(Page):
@@ -124,7 +32,7 @@ class CollectionPage(Page):
     kind = "collection"
     icon = "table"
 
-    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, ns: str, production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
         self._chosen_row: Row | None = None
         self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
@@ -134,7 +42,7 @@ class CollectionPage(Page):
         self.browser = BrowserPanel(session, ns)
         self.timeline = TimelinePanel(session, ns)
         self.diff = DiffPanel(session, ns)
-        self.writes = DocumentWrites(session, ns, self)
+        self.writes = DocumentWrites(session, ns, self, production)
         self.exporter = ListExport(session, ns, self)
         self.split = boxes.split()
         self.split.setHandleWidth(1)
@@ -165,6 +73,7 @@ class CollectionPage(Page):
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.restore_asked.connect(self._restore)
         self.diff.showing.connect(self.changed)
+        self.writes.written.connect(self.after_write)
         self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
@@ -229,10 +138,10 @@ class CollectionPage(Page):
         self.writes.restore(id, v, paths, shown.b.v if shown is not None and shown.b.current else None)
 
     def _merge(self, id: Value, conflict: Conflict) -> None:
-        self.asked.emit(Request("merge", self.ns, id, conflict))
+        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
 
     def _open(self, id: Value) -> None:
-        self.asked.emit(Request("document", self.ns, id))
+        self.asked.emit(PageRequest("document", self.ns, id))
 
     def _fill_menu(self, menu: QMenu, row: Row) -> None:
         if not row.readable or "writable" not in self.facts():
@@ -264,6 +173,17 @@ class CollectionPage(Page):
         preferences.keep_shape("split/collection", self.split.saveState())
 
     # --- what the window asks
+
+    def answer(self, request: PageRequest, again: bool) -> None:
+        start = request.start if isinstance(request.start, CollectionStart) else CollectionStart()
+        if start.filter:
+            self.browser.bar.set_filter(start.filter)
+        if request.id is not None:
+            self.show_document(request.id, start.a, start.b)
+        if start.pane == "history":
+            self.do_history()
+        elif start.pane == "compare":
+            self.do_compare()
 
     def show_document(self, id: Value, a: Value | None = None, b: Value | None = None) -> None:
         """Choose a document, and two of its versions where they are named."""
@@ -334,12 +254,15 @@ class CollectionPage(Page):
         if outcome.ns == self.ns or (info is not None and info.belongs_to == outcome.ns):
             self.browser.refresh()
 
+    def layout_changed(self) -> None:
+        self.browser.reread_info()
+
     def writes_changed(self) -> None:
         self.diff.say_writable()
         self._loaded(None)  # whether an index that writing needs is missing was not asked so far
 
-    def memory(self) -> dict[str, str]:
-        return {"kind": self.kind, "ns": self.ns, "filter": self.browser.bar.query.filter}
+    def memory(self) -> PageRequest:
+        return PageRequest(self.kind, self.ns, start=CollectionStart(self.browser.bar.query.filter))
 
     # --- actions
 
@@ -420,7 +343,7 @@ class CollectionPage(Page):
 
     def _follow(self, kind: str) -> None:
         if self._chosen_row is not None and self._chosen_row.readable:
-            self.asked.emit(Request(kind, self.ns, self._chosen_row.id))
+            self.asked.emit(PageRequest(kind, self.ns, self._chosen_row.id))
 
     def do_swap(self) -> None:
         self.diff.swap.click()

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
-from gui.pages.collection_page import Page, Request, hand_over_keys
+from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
+from gui.pages.page_request import CollectionStart, PageRequest
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
 from gui.style.layout_words import layout_sentence
@@ -22,6 +25,13 @@ from model.session import Conflict, Session
 from model.values.canonical import Path, Value
 
 
+def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:
+    """Silence a panel's own shortcuts: the window's actions have these keys, and two owners would silence both."""
+    for shortcut in panel.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        if shortcut.key().toString() not in kept:
+            shortcut.setEnabled(False)
+
+
 class DocumentPage(Page):
     """A document in the editor. A failed swap becomes the prompt, and from there a merge."""
 
@@ -29,7 +39,13 @@ class DocumentPage(Page):
     icon = "file-text"
 
     def __init__(
-        self, session: Session, ns: str, id: Value, draft: Draft | None = None, parent: QWidget | None = None
+        self,
+        session: Session,
+        ns: str,
+        id: Value,
+        draft: Draft | None = None,
+        production: bool = False,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(session, ns, id, parent)
         self._id: Value = id
@@ -38,7 +54,7 @@ class DocumentPage(Page):
         self.prompt: ConflictPrompt | None = None
         self.editor = EditorPanel(session, ns, id, draft)
         hand_over_keys(self.editor, kept=("Ctrl+B", "Ctrl+L"))
-        self.writes = DocumentWrites(session, ns, self)
+        self.writes = DocumentWrites(session, ns, self, production)
         self.value = ValuePane()
         self.value.hide()
         self.value.closed.connect(self._hide_value)
@@ -54,8 +70,8 @@ class DocumentPage(Page):
         self.editor.loaded.connect(self._loaded)
         self.editor.saved.connect(self._saved)
         self.editor.conflict_found.connect(self.ask_conflict)
-        self.editor.history_asked.connect(partial(self._ask, "history"))
-        self.editor.compare_asked.connect(partial(self._ask, "compare"))
+        self.editor.history_asked.connect(self.do_history)
+        self.editor.compare_asked.connect(self.do_compare)
         self.editor.whole_asked.connect(self._show_value)
         self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
@@ -81,7 +97,7 @@ class DocumentPage(Page):
         self.writes.ended(outcome)
         self.changed.emit()
         if outcome.id is not None and outcome.id != self._id:
-            self.asked.emit(Request("document", self.ns, outcome.id))
+            self.asked.emit(PageRequest("document", self.ns, outcome.id))
 
     def ask_conflict(self, conflict: Conflict) -> None:
         """Say that somebody was faster, and ask what to do."""
@@ -100,10 +116,7 @@ class DocumentPage(Page):
             self.editor.act_on(conflict, choice)
 
     def _merge(self, id: Value, conflict: Conflict) -> None:
-        self.asked.emit(Request("merge", self.ns, id, conflict))
-
-    def _ask(self, kind: str) -> None:
-        self.asked.emit(Request(kind, self.ns, self._id))
+        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
 
     def _show_value(self, value: Value, path: Path) -> None:
         if self.value.isVisible():
@@ -164,6 +177,10 @@ class DocumentPage(Page):
     def writes_changed(self) -> None:
         self.editor.say_writable()
 
+    def after_discard(self, draft: Draft) -> None:
+        if draft.ns == self.ns and draft.id == self._id:
+            self.editor.discard()
+
     def leave(self) -> None:
         self.editor.keep_now()
 
@@ -194,16 +211,10 @@ class DocumentPage(Page):
         self.editor.find_previous()
 
     def do_history(self) -> None:
-        self._ask("history")
+        self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(pane="history")))
 
     def do_compare(self) -> None:
-        self._ask("compare")
-
-    def do_change_map(self) -> None:
-        self._ask("map")
-
-    def do_blame(self) -> None:
-        self._ask("blame")
+        self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(pane="compare")))
 
     def do_copy_id(self) -> None:
         copying.put(wording.copied(self._id))
@@ -241,12 +252,12 @@ class MergePage(Page):
         self.resolver.saved.connect(self._saved)
         self.resolver.changed.connect(self.changed)
         self.resolver.moved.connect(self._moved)
-        self.resolver.discarded.connect(self._discarded)
+        self.resolver.discarded.connect(self._back_to_the_editor)
         self.writes.written.connect(self.written)
 
     def _saved(self, outcome: Outcome) -> None:
         self.writes.ended(outcome)
-        self.asked.emit(Request("merged", self.ns, self._id))
+        self._back_to_the_editor()
 
     def _moved(self, conflict: Conflict) -> None:
         """It is gone, or has my edit already; what can still be merged, the panel merges again by itself."""
@@ -254,8 +265,8 @@ class MergePage(Page):
         prompt.chosen.connect(partial(self.resolver.act_on, conflict))
         prompt.open()
 
-    def _discarded(self) -> None:
-        self.asked.emit(Request("discarded", self.ns, self._id))
+    def _back_to_the_editor(self) -> None:
+        self.asked.emit(PageRequest("document", self.ns, self._id, way="instead"))
 
     @property
     def title(self) -> str:
@@ -282,9 +293,9 @@ class MergePage(Page):
     def writes_changed(self) -> None:
         self.resolver.say_writable()
 
-    def memory(self) -> dict[str, str]:
+    def memory(self) -> PageRequest:
         # The draft is what survives; it opens in the editor, and meets the conflict again on saving.
-        return {"kind": "document", "ns": self.ns, "id": text.value_text(self._id)}
+        return PageRequest("document", self.ns, self._id)
 
     # --- actions
 

@@ -46,14 +46,10 @@ class DocumentWrites(QObject):
     written = Signal(object)  # Outcome
     merge_asked = Signal(object, object)  # id, Conflict
 
-    def __init__(self, session: Session, ns: str, page: QWidget) -> None:
+    def __init__(self, session: Session, ns: str, page: QWidget, production: bool = False) -> None:
         super().__init__(page)
         self._session, self._ns, self._page = session, ns, page
-        self._production = False
-
-    def set_production(self, production: bool) -> None:
-        """Ask for the name to be typed before anything is deleted."""
-        self._production = production
+        self._production = production  # then the name is typed before anything is deleted
 
     # --- restore
 

@@ -8,8 +8,9 @@ from functools import partial
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
-from gui.pages.collection_page import Page, Request
+from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
+from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import wording
 from gui.style.layout_words import layout_sentence
 from gui.views.history.blame_panel import BlamePanel
@@ -44,10 +45,10 @@ class _ChainPage(Page):
         pass  # the panel says the same of its own reading
 
     def _merge(self, id: Value, conflict: Conflict) -> None:
-        self.asked.emit(Request("merge", self.ns, id, conflict))
+        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
 
     def _compare(self, a: Version, b: Version) -> None:
-        self.asked.emit(Request("versions", self.ns, self._id, versions=(a.v, b.v)))
+        self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(a=a.v, b=b.v)))
 
     @property
     def title(self) -> str:
@@ -68,13 +69,7 @@ class _ChainPage(Page):
     # --- actions
 
     def do_history(self) -> None:
-        self.asked.emit(Request("history", self.ns, self._id))
-
-    def do_change_map(self) -> None:
-        self.asked.emit(Request("map", self.ns, self._id))
-
-    def do_blame(self) -> None:
-        self.asked.emit(Request("blame", self.ns, self._id))
+        self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(pane="history")))
 
     def do_copy_id(self) -> None:
         copying.put(wording.copied(self._id))
@@ -152,8 +147,11 @@ class BlamePage(_ChainPage):
         self.panel.map_asked.connect(self.do_change_map)
         self.panel.loaded.connect(self.changed)
 
+    def do_change_map(self) -> None:
+        self.asked.emit(PageRequest("map", self.ns, self._id))
+
     def do_blame(self) -> None:
-        self.do_change_map()
+        self.do_change_map()  # its keys lead to and fro
 
     def leave(self) -> None:
         self.panel.stop()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
-from gui.pages.collection_page import Page, Request
+from gui.pages.base import Page
+from gui.pages.page_request import PageRequest
 from gui.style import wording
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
@@ -44,7 +45,7 @@ class RepairPage(_PlacePage):
         self.panel = RepairPanel(session, [place] if place else [], [id] if id is not None else None, production)
         self._put(self.panel)
         self.panel.repaired.connect(self._repaired)
-        self.panel.closed.connect(self._closed)
+        self.panel.closed.connect(self.closed)
         self.panel.changed.connect(self.changed)
         self.panel.pane.health_asked.connect(self.do_health)
 
@@ -58,7 +59,6 @@ class RepairPage(_PlacePage):
 
     @property
     def waiting(self) -> int:
-        """How many findings of the last scan are not repaired."""
         repaired = sum(end.kind == "applied" for end in self.panel.model.ends.values())
         return max(0, self.panel.pane.total - repaired)
 
@@ -74,14 +74,11 @@ class RepairPage(_PlacePage):
 
     def do_health(self) -> None:
         """Show how this place went over time."""
-        self.asked.emit(Request("health", self.ns, self.id))
+        self.asked.emit(PageRequest("health", self.ns, self.id))
 
     def _repaired(self, collections: object) -> None:
         for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
             self.written.emit(Outcome("applied", str(ns), None, "Findings were repaired"))
-
-    def _closed(self) -> None:
-        self.asked.emit(Request("close"))
 
     def after_write(self, outcome: Outcome) -> None:
         pass  # a plan stays as it is: applying it looks again at what the scan saw
@@ -125,4 +122,4 @@ class HealthPage(_PlacePage):
         self.changed.emit()
 
     def _repairs(self) -> None:
-        self.asked.emit(Request("repairs", self.ns, self.id))
+        self.asked.emit(PageRequest("repair", self.ns, self.id))

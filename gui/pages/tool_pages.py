@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
-from gui.pages.collection_page import Page, Request
+from gui import messages
+from gui.pages.base import Page
+from gui.pages.page_request import PageRequest
 from gui.views.tools.check_panel import CheckPanel
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
@@ -36,6 +38,10 @@ class _ToolPage(Page):
     def panes(self) -> Sequence[QWidget]:
         return [self.focusProxy() or self]
 
+    def answer(self, request: PageRequest, again: bool) -> None:
+        if again:
+            self.do_refresh()
+
 
 class PendingPage(_ToolPage):
     """Tokens between step one and step two of a counter."""
@@ -44,23 +50,17 @@ class PendingPage(_ToolPage):
     icon = "hourglass"
     words = "Pending tokens"
 
-    def __init__(self, session: Session, ns: str = "", parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, ns: str = "", production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
         self.panel = PendingPanel(session, ns or None)
+        self.panel.set_production(production)
         self._put(self.panel)
         self.panel.finished.connect(self._finished)
-        self.panel.closed.connect(self._closed)
-
-    def set_production(self, production: bool) -> None:
-        """Ask for a name or number to be typed before tokens are written."""
-        self.panel.set_production(production)
+        self.panel.closed.connect(self.closed)
 
     def _finished(self, collections: object) -> None:
         for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
             self.written.emit(Outcome("applied", str(ns), None, "Tokens were finished"))
-
-    def _closed(self) -> None:
-        self.asked.emit(Request("close"))
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
@@ -92,7 +92,7 @@ class JournalPage(_ToolPage):
             id = text.value_from_text(entry.document)
         except Refused:
             return
-        self.asked.emit(Request("merge", entry.ns, id, conflict))
+        self.asked.emit(PageRequest("merge", entry.ns, id, conflict, "instead"))
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
@@ -116,13 +116,13 @@ class DraftsPage(_ToolPage):
         self.panel = DraftsPanel(session)
         self._put(self.panel)
         self.panel.open_asked.connect(self._open)
-        self.panel.discarded.connect(self._discarded)
+        self.panel.discarded.connect(self.discarded)
 
     def _open(self, draft: Draft) -> None:
-        self.asked.emit(Request("draft", draft.ns, draft.id, draft=draft))
-
-    def _discarded(self, draft: Draft) -> None:
-        self.asked.emit(Request("draft-discarded", draft.ns, draft.id, draft=draft))
+        if draft.source != self.session.source:
+            messages.note(self, f"This draft belongs to {draft.source}. Connect to it, then open the draft again.")
+            return
+        self.asked.emit(PageRequest("document", draft.ns, draft.id, draft))
 
     def do_refresh(self) -> None:
         self.panel.refresh()
@@ -143,6 +143,9 @@ class CheckPage(_ToolPage):
         self.panel = CheckPanel(session)
         self._put(self.panel)
         self.panel.measured.connect(self.changed)
+
+    def after_silence(self) -> None:
+        pass  # measuring writes to the server: that is done on request only
 
     def do_refresh(self) -> None:
         self.panel.refresh()

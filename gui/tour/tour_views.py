@@ -13,6 +13,7 @@ from gui.messages import MessageLine
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import ChangeMapPage
+from gui.pages.page_request import PageRequest
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.tour.gallery import Gallery
@@ -102,25 +103,25 @@ class TourViews:
         """Each view's name and the widget that shows it now."""
         window = self.window
         window.resize(*self._size)
-        window.welcome.set_recent(self._saved)
-        window.show_welcome()
+        window.workspace.welcome.set_recent(self._saved)
+        window.workspace.show_welcome()
         settle()
         yield "welcome", window
         window.connecting.ask(Opening("mongodb+srv://claims.db.example/", "production", True, True))
         settle()
         yield "connect", window
         self._close_sheets()
-        window.open_sample()
-        settle(lambda: bool(window.sessions) and isinstance(window.desk.page, CollectionPage))
+        window.connecting.open_sample()
+        settle(lambda: bool(window.sessions) and isinstance(window.workspace.tab_area.page, CollectionPage))
         yield "main", window
         yield from self._browsing()
         yield from self._editing()
         yield from self._following()
         yield from self._tools()
-        window.do.do_settings()
+        window.commands.do_settings()
         yield "settings", self._still()
         self._close_sheets()
-        window.do.do_palette()
+        window.commands.do_palette()
         yield "palette", self._still()
         self._close_sheets()
         self._gallery = Gallery()
@@ -131,7 +132,7 @@ class TourViews:
         self._gallery.hide()
 
     def _browsing(self) -> Iterator[tuple[str, QWidget]]:
-        page = self.window.desk.page
+        page = self.window.workspace.tab_area.page
         assert isinstance(page, CollectionPage)
         page.timeline.as_list.click()
         yield "history", self._still()
@@ -167,17 +168,17 @@ class TourViews:
         page.editor.show_json(True)
         yield "editor-json", self._still()
         page.editor.show_json(False)
-        window.desk.tool(session, "drafts")
+        window.workspace.open(session, PageRequest("drafts"))
         yield "drafts", self._still()
-        window.do.do_close_tab()
-        window.desk.close_page(page)
+        window.commands.do_close_tab()
+        window.workspace.tab_area.close_page(page)
         page = self._edit(id, BASE)
         page.do_save()
         settle(lambda: page.prompt is not None)
         yield "prompt", window
         assert page.prompt is not None
         page.prompt.buttons["review"].click()
-        settle(lambda: isinstance(window.desk.page, MergePage))
+        settle(lambda: isinstance(window.workspace.tab_area.page, MergePage))
         yield "resolver", window
 
     def _edit(self, id: Value, base: str) -> DocumentPage:
@@ -190,7 +191,7 @@ class TourViews:
         for path, value in EDITS.items():
             edited = canonical.put(edited, path, text.value_from_text(value))
         session.drafts.keep(Draft(session.source, NS, id, began.v, content, edited, dt.datetime.now(dt.UTC)))
-        page = window.desk.document(session, NS, id)
+        page = window.workspace.open(session, PageRequest("document", NS, id))
         assert isinstance(page, DocumentPage)
         settle(lambda: page.editor.is_loaded)
         for line in list(window.messages.lines):
@@ -200,7 +201,7 @@ class TourViews:
     def _following(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
         id = session.find_id(NS, LONG)
-        page = window.desk.chain(session, "map", NS, id)
+        page = window.workspace.open(session, PageRequest("map", NS, id))
         assert isinstance(page, ChangeMapPage)
         panel = page.panel
         settle(lambda: panel.model.chain.complete)
@@ -208,7 +209,7 @@ class TourViews:
         row = next(at for at, one in enumerate(panel.model.rows) if one.name == CROSSHAIR[0])
         panel.grid.go(row, CROSSHAIR[1] - 1)
         yield "change-map", self._still()
-        window.desk.chain(session, "blame", NS, id)
+        window.workspace.open(session, PageRequest("blame", NS, id))
         yield "blame", self._still()
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
@@ -217,7 +218,7 @@ class TourViews:
         outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})
         if outcome.entry is not None:
             session.undo(outcome.entry)
-        page = window.desk.tool(session, "pending")
+        page = window.workspace.open(session, PageRequest("pending"))
         yield "pending", self._still()
         assert isinstance(page, PendingPage)
         page.panel.preview.dropping.click()
@@ -225,32 +226,33 @@ class TourViews:
         page.panel.drop.click()
         yield "pending-drop", self._still()
         self._close_sheets()
-        counted = window.desk.collection(session, "reporting.campaigns")
+        counted = window.workspace.open(session, PageRequest("collection", "reporting.campaigns"))
+        assert isinstance(counted, CollectionPage)
         settle(lambda: counted.id is not None)
         counted.do_process_entry()
         yield "process-entry", self._still()
         self._close_sheets()
-        window.desk.tool(session, "journal")
+        window.workspace.open(session, PageRequest("journal"))
         yield "journal", self._still()
-        moving = window.desk.tool(session, "migrate", "insurance.claims")
+        moving = window.workspace.open(session, PageRequest("migrate", "insurance.claims"))
         assert isinstance(moving, MigratePage)
         moving.panel.layout_choice.setCurrentIndex(moving.panel.layout_choice.findData("archive"))
         moving.panel.try_it()
         yield "migrate", self._still()
-        for each in list(window.desk.pages):
+        for each in list(window.workspace.tab_area.pages):
             if each.kind in ("blame", "pending", "journal", "migrate") or each is counted:
-                window.desk.close_page(each)  # as many tabs as a person has open, not as many as a tour
-        window.do.do_repairs()
+                window.workspace.tab_area.close_page(each)  # as many tabs as a person has open, not as many as a tour
+        window.actions_.trigger("repairs")
         yield "repair", self._still()
         yield from self._healing()
-        page = window.desk.tool(session, "check")
+        page = window.workspace.open(session, PageRequest("check"))
         page.do_refresh()
         yield "check", self._still()
 
     def _healing(self) -> Iterator[tuple[str, QWidget]]:
         """What a scan finds is repaired class by class, and the health page shows how the next scans went."""
         session, window = self._session, self.window
-        page = window.desk.page
+        page = window.workspace.tab_area.page
         assert isinstance(page, RepairPage)
         panel = page.panel
         for code in ("A3", "A1"):
@@ -262,7 +264,7 @@ class TourViews:
             settle(lambda: panel.plan is not None)
         for line in window.findChildren(MessageLine):
             line.leave()
-        window.desk.health(session, page.ns)
+        window.workspace.open(session, PageRequest("health", page.ns))
         yield "health", self._still()
 
     def _still(self) -> QWidget:

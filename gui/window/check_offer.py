@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from gui import messages, tasks
+from gui.pages.page_request import PageRequest
 from gui.style import preferences
+from gui.window.workspace import Workspace
 from model.session import Guarantee, Session
-
-if TYPE_CHECKING:
-    from gui.window.window import Window
 
 
 class CheckOffer(QObject):
-    """Acts on the window."""
+    """Says what is known of a connection's server, and opens the page of the check; ``changed`` follows a verdict."""
 
-    def __init__(self, window: Window) -> None:
-        super().__init__(window)
-        self._window = window
+    changed = Signal()
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
 
     def begin(self, session: Session) -> None:
         """Say what is known of a server that was just connected to; offer to measure it where nothing is."""
@@ -34,7 +34,7 @@ class CheckOffer(QObject):
         if session.read_only or preferences.remembered(f"unmeasured/{session.source}", False):
             return
         messages.hint(
-            self._window,
+            self._workspace,
             f"Nobody has measured yet whether {session.name} keeps two writers apart. It takes a second, in a scratch "
             "database that is dropped again.",
             [("Measure", partial(self.measure, session)), ("Not now", partial(self._leave, session))],
@@ -59,21 +59,21 @@ class CheckOffer(QObject):
         )
 
     def _failed(self, error: BaseException) -> None:
-        messages.fail(self._window, error)
+        messages.fail(self._workspace, error)
 
     def _measured(self, session: Session, found: list[Guarantee]) -> None:
         if any(each.verdict == "unsafe" for each in found):
             self.warn(session)
         elif doubt := [each.detail for each in found if each.verdict == "unknown"]:
-            messages.note(self._window, f"{session.name} could not be measured. {doubt[0]}")
+            messages.note(self._workspace, f"{session.name} could not be measured. {doubt[0]}")
         else:
             messages.tell(
-                self._window,
+                self._workspace,
                 f"{session.name} keeps writers apart: one swap is won once, and its unique indexes hold",
                 None,
                 [("All checks", partial(self.show, session))],
             )
-        self._window.update_state()
+        self.changed.emit()
 
     def warn(self, session: Session) -> None:
         """Say that a server is unsafe, and what that means here."""
@@ -83,24 +83,23 @@ class CheckOffer(QObject):
         details = ("Details", partial(self.show, session))
         if known.allowed:
             text = f"{session.name} is unsafe to write to, and editing is allowed here all the same. {known.unsafe[0]}"
-            messages.note(self._window, text, [details, ("Refuse editing", partial(self.allow, session, False))])
+            messages.note(self._workspace, text, [details, ("Refuse editing", partial(self.allow, session, False))])
             return
         messages.note(
-            self._window,
+            self._workspace,
             f"{session.name} is unsafe to write to, so editing is refused. {known.unsafe[0]}",
             [details, ("Allow editing…", partial(self.ask, session))],
         )
 
     def show(self, session: Session) -> None:
         """Open the page with everything that a check measures."""
-        self._window.show_work()
-        self._window.desk.tool(session, "check")
+        self._workspace.open(session, PageRequest("check"))
 
     def ask(self, session: Session) -> None:
         """Ask before editing is allowed on an unsafe server."""
         known = session.measured
         messages.confirm(
-            self._window,
+            self._workspace,
             f"Allow editing on {session.name}?",
             f"{known.unsafe[0] if known and known.unsafe else ''} An edit of yours, or of somebody else, can be lost "
             "without a word. The guard of a write means nothing where the server does not hold to it.".strip(),
@@ -114,7 +113,7 @@ class CheckOffer(QObject):
         """Override the refusal for this connection, or take that back."""
         session.allow_unsafe(allowed)
         how = "allowed" if allowed else "refused"
-        messages.tell(self._window, f"Editing on {session.name} is {how} now")
-        for page in self._window.desk.pages_of(session):
+        messages.tell(self._workspace, f"Editing on {session.name} is {how} now")
+        for page in self._workspace.tab_area.pages_of(session):
             page.do_refresh()
-        self._window.update_state()
+        self.changed.emit()

@@ -5,34 +5,42 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from gui import messages, tasks
 from gui.style import wording
-from gui.window import tab_area
+from gui.window.check_offer import CheckOffer
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.connection_watch import ConnectionWatch
-from gui.window.opening import Opened, Opener, Opening
+from gui.window.open_sessions import OpenSessions
+from gui.window.opening import SAMPLE, Opened, Opener, Opening
+from gui.window.sample_guide import SampleGuide
+from gui.window.startup_recovery import StartupRecovery
+from gui.window.workspace import Workspace
 from model.errors import Refused
 from model.session import Connections, SavedConnection, Session
 
 if TYPE_CHECKING:
-    from gui.window.window import Window
     from model.session import Thing
-
-SAMPLE = "sample:"
 
 
 class Connecting(QObject):
-    """The window's open connections, oldest first in :attr:`sessions`; acts on its sidebar, pages and messages."""
+    """Fills ``sessions``, and shows in the workspace what becomes of each; ``changed`` follows."""
 
-    def __init__(self, window: Window) -> None:
-        super().__init__(window)
-        self._window = window
-        self.sessions: list[Session] = []
-        self._openings: dict[int, Opening] = {}
-        self._watches: dict[int, ConnectionWatch] = {}
+    changed = Signal()
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        sessions: OpenSessions,
+        guide: SampleGuide,
+        check_offer: CheckOffer,
+        recovery: StartupRecovery,
+    ) -> None:
+        super().__init__(workspace)
+        self._workspace, self._sessions = workspace, sessions
+        self._guide, self._check_offer, self._recovery = guide, check_offer, recovery
         self._fresh: list[Session] = []  # open, and their collections are not read yet
         self._dialog: ConnectDialog | None = None
         self._waiting_thing: Thing | None = None
@@ -47,17 +55,17 @@ class Connecting(QObject):
 
     def open(self, opening: Opening) -> None:
         """Open a source; where it is open already, bring it to the front."""
-        for session in self.sessions:
+        for session in self._sessions.all:
             if session.source == opening.shown:
                 self._bring(session)
                 return
         self.opener.open(opening)
 
     def _bring(self, session: Session) -> None:
-        self._window.show_work()
-        page = next(self._window.desk.pages_of(session), None)
+        self._workspace.show_work()
+        page = next(self._workspace.tab_area.pages_of(session), None)
         if page is not None:
-            self._window.desk.show_page(page)
+            self._workspace.tab_area.show_page(page)
 
     def open_saved(self, saved: SavedConnection) -> None:
         """Open one of the saved connections."""
@@ -68,25 +76,29 @@ class Connecting(QObject):
         saved = next((one for one in Connections().all() if Opening.of(one).shown == source), None)
         self.open(Opening.of(saved) if saved is not None else Opening(source))
 
+    def open_sample(self) -> None:
+        """Open the sample."""
+        self.open(Opening(SAMPLE, SAMPLE))
+
     def reopen_into_memory(self, session: Session) -> None:
         """Open a dump again so that edits can be tried."""
-        opening = self._openings.get(id(session), Opening(session.source))
+        opening = self._sessions.opening(session)
         self.disconnect_session(session)
         self.open(Opening(opening.source, opening.name, into_memory=True))
 
     def try_thing(self, thing: Thing) -> None:
         """Begin one of the five things, in the sample."""
-        session = next((s for s in self.sessions if s.is_sample), None)
+        session = next((s for s in self._sessions.all if s.is_sample), None)
         if session is not None and session not in self._fresh:
-            self._window.trying.begin(session, thing)
+            self._guide.begin(session, thing)
             return
         self._waiting_thing = thing
         if session is None:
-            self.open(Opening(SAMPLE, SAMPLE))
+            self.open_sample()
 
     def ask(self, opening: Opening | None = None) -> None:
         """Show the connection dialog."""
-        self._dialog = ConnectDialog(self._window, opening)
+        self._dialog = ConnectDialog(self._workspace, opening)
         self._dialog.agreed.connect(self.open)
         self._dialog.stop_asked.connect(self.opener.stop)
         self._dialog.finished.connect(self._dialog_gone)
@@ -97,14 +109,14 @@ class Connecting(QObject):
 
     def pick_folder(self, into_memory: bool = False) -> None:
         """Choose a dump's folder and open it."""
-        path = QFileDialog.getExistingDirectory(self._window, "Open a dump's folder")
+        path = QFileDialog.getExistingDirectory(self._workspace.window(), "Open a dump's folder")
         if path:
             self.open(Opening(path, into_memory=into_memory))
 
     def pick_file(self, into_memory: bool = False) -> None:
         """Choose a dump's file and open it."""
         kinds = "Dumps (*.bson *.bson.gz *.json *.jsonl *.ndjson *.json.gz);;All files (*)"
-        path, _ = QFileDialog.getOpenFileName(self._window, "Open a dump file", "", kinds)
+        path, _ = QFileDialog.getOpenFileName(self._workspace.window(), "Open a dump file", "", kinds)
         if path:
             self.open(Opening(path, into_memory=into_memory))
 
@@ -112,74 +124,77 @@ class Connecting(QObject):
 
     def _began(self, opening: Opening) -> None:
         verb = "Connecting to" if "://" in opening.source else "Opening"
-        if self._window.at_welcome and self._dialog is None:
-            self._window.welcome.begin(opening, f"{verb} {opening.title}")
-        self._window.update_state()
+        if self._workspace.at_welcome and self._dialog is None:
+            self._workspace.welcome.begin(opening, f"{verb} {opening.title}")
+        self.changed.emit()
 
     def _opened(self, opened: Opened) -> None:
-        session, window = opened.session, self._window
-        window.welcome.end()
-        window.welcome.clear()
+        session, workspace = opened.session, self._workspace
+        workspace.welcome.end()
+        workspace.welcome.clear()
         if self._dialog is not None:
             self._dialog.accept()
-        self.sessions.append(session)
-        self._openings[id(session)] = opened.opening
+        self._sessions.add(session, opened.opening, self._watch(session))
         self.refresh_saved()
-        window.sidebar.add_session(session)
-        window.show_work()
+        workspace.sidebar.add_session(session)
+        workspace.show_work()
         if opened.note:
-            messages.note(window, opened.note)
-        window.unsettled.opened(session)
-        if not session.is_local:
-            watch = self._watches[id(session)] = ConnectionWatch(session, self)
-            watch.changed.connect(window.update_state)
-            watch.found.connect(self._found_again)
-        window.checking.begin(session)
+            messages.note(workspace, opened.note)
+        self._recovery.opened(session)
+        self._check_offer.begin(session)
         # Pages follow once the collections are known: each of them would recognise the layouts anew.
         self._fresh.append(session)
-        window.desk.say_reading(session.name)
-        window.update_state()
+        workspace.tab_area.say_reading(session.name)
+        self.changed.emit()
+
+    def _watch(self, session: Session) -> ConnectionWatch | None:
+        if session.is_local:
+            return None
+        watch = ConnectionWatch(session, self)
+        watch.changed.connect(self.changed)
+        watch.found.connect(self._found_again)
+        return watch
 
     def collections_read(self, session: Session) -> None:
         """Show the pages of a connection whose collections are known now."""
-        if session not in self._fresh or session not in self.sessions:
+        if session not in self._fresh or session not in self._sessions.all:
             return
-        window = self._window
+        workspace = self._workspace
         self._fresh.remove(session)
-        window.desk.say_empty()
-        restored = window.desk.restore(session, tab_area.remembered(session))
+        workspace.tab_area.say_empty()
+        restored = workspace.tab_area.bring_back(session)
         if self._waiting_thing is not None and session.is_sample:
-            window.trying.begin(session, self._waiting_thing)
+            self._guide.begin(session, self._waiting_thing)
         elif not restored and session.is_sample:
-            window.trying.first(session)
+            self._guide.first(session)
         elif not restored:
-            window.sidebar.search.setFocus()
+            workspace.sidebar.search.setFocus()
         self._waiting_thing = None
-        window.update_state()
+        self.changed.emit()
 
     def _failed(self, opening: Opening, error: BaseException) -> None:
         self._waiting_thing = None
         if self._dialog is not None:
             self._dialog.fail(error)
-        elif self._window.at_welcome:
-            self._window.welcome.end(error)
+        elif self._workspace.at_welcome:
+            self._workspace.welcome.end(error)
         else:
-            messages.fail(self._window, error, [("Try again", partial(self.open, opening))])
-        self._window.update_state()
+            messages.fail(self._workspace, error, [("Try again", partial(self.open, opening))])
+        self.changed.emit()
 
     def _stopped(self, _: Opening) -> None:
-        self._window.welcome.end()
+        self._workspace.welcome.end()
         if self._dialog is not None:
             self._dialog.idle()
-        self._window.update_state()
+        self.changed.emit()
 
     def _ask_password(self, opening: Opening) -> None:
-        self._window.welcome.end()
+        self._workspace.welcome.end()
         if self._dialog is not None:
             self._dialog.fail(Refused(f"{opening.shown} names a user; type the password."))
             self._dialog.password.setFocus()
             return
-        prompt = PasswordPrompt(self._window, opening)
+        prompt = PasswordPrompt(self._workspace, opening)
         prompt.agreed.connect(partial(self._with_password, opening))
         prompt.open()
 
@@ -188,77 +203,62 @@ class Connecting(QObject):
 
     # --- while it is open
 
-    def production(self, session: Session) -> bool:
-        """Whether a connection is marked as one where mistakes are dear."""
-        opening = self._openings.get(id(session))
-        return opening is not None and opening.production
-
-    def watch(self, session: Session | None) -> ConnectionWatch | None:
-        """What watches a connection's server; None for what lives in this process."""
-        return self._watches.get(id(session))
-
-    @property
-    def silent(self) -> list[Session]:
-        """The connections whose server does not answer."""
-        return [watch.session for watch in self._watches.values() if watch.lost is not None]
-
     def _found_again(self, session: Session) -> None:
-        window = self._window
-        for line in [each for each in window.messages.lines if each.passing]:
+        workspace = self._workspace
+        for line in [each for each in messages.area(workspace).lines if each.passing]:
             line.leave()
-        messages.tell(window, f"{session.name} is connected again")
-        for page in window.desk.pages_of(session):
-            if not page.dirty and page.kind != "check":
-                page.do_refresh()
-        if not window.sidebar.ns_known(session):
-            window.sidebar.read(session)
+        messages.tell(workspace, f"{session.name} is connected again")
+        for page in workspace.tab_area.pages_of(session):
+            page.after_silence()
+        if not workspace.sidebar.ns_known(session):
+            workspace.sidebar.read(session)
 
     # --- its end, and what is kept of it
 
     def disconnect_session(self, session: Session) -> None:
         """Close a connection and its tabs; edits in them are kept as drafts."""
-        window = self._window
-        unsaved = [page for page in window.desk.pages_of(session) if page.dirty]
-        tab_area.remember(window.desk, session)
-        window.desk.close_session(session)
-        self.sessions.remove(session)
-        self._openings.pop(id(session), None)
-        if (watch := self._watches.pop(id(session), None)) is not None:
-            watch.deleteLater()
-        window.sidebar.remove_session(session)
-        tasks.run(lambda _: session.close(), done=_nothing, failed=window.show_error, owner=self)
+        workspace = self._workspace
+        unsaved = [page for page in workspace.tab_area.pages_of(session) if page.dirty]
+        workspace.tab_area.keep(session)
+        workspace.tab_area.close_session(session)
+        self._sessions.remove(session)
+        workspace.sidebar.remove_session(session)
+        tasks.run(lambda _: session.close(), done=_nothing, failed=self._not_closed, owner=self)
         if unsaved:
             kept = wording.many(len(unsaved), "edit is", "edits are")
-            messages.tell(window, f"{session.name} is closed; {kept} kept as drafts")
-        if not self.sessions:
+            messages.tell(workspace, f"{session.name} is closed; {kept} kept as drafts")
+        if not self._sessions.all:
             self.refresh_saved()
-            window.show_welcome()
-        window.update_state()
+            workspace.show_welcome()
+        self.changed.emit()
+
+    def _not_closed(self, error: BaseException) -> None:
+        messages.fail(self._workspace, error)
 
     def close_all(self) -> None:
         """The window closes: let go of every connection."""
-        for session in self.sessions:
-            tab_area.remember(self._window.desk, session)
+        for session in self._sessions.all:
+            self._workspace.tab_area.keep(session)
         tasks.tasks.stop_all()
-        for session in self.sessions:
+        for session in self._sessions.all:
             session.close()
-        self.sessions.clear()
+        self._sessions.all.clear()
 
     def refresh_saved(self) -> None:
         """Read the saved connections again."""
         try:
             saved = Connections().all()
         except Refused as refusal:
-            messages.fail(self._window, refusal)
+            messages.fail(self._workspace, refusal)
             saved = []
-        self._window.sidebar.set_saved(saved)
-        self._window.welcome.set_recent(saved)
+        self._workspace.sidebar.set_saved(saved)
+        self._workspace.welcome.set_recent(saved)
 
     def forget(self, saved: SavedConnection) -> None:
         """Take a connection, and its password, out of those that are saved."""
         Connections().remove(saved.name)
         self.refresh_saved()
-        messages.tell(self._window, f"{saved.name} is forgotten, its password too")
+        messages.tell(self._workspace, f"{saved.name} is forgotten, its password too")
 
 
 def _nothing(_: object) -> None:

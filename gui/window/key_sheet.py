@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
-from gui.actions import MENUS, TABLE, keys_text
+from gui.actions import MENUS, Item, keys_text
 from gui.style import boxes, theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -52,7 +52,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
 class KeySheet(Sheet):
     """See the module's docstring. Arrows and pages scroll it where it is higher than the window."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, table: Sequence[Item]) -> None:
         super().__init__(parent, 840)
         self.setAccessibleName("Keyboard")
         column = QVBoxLayout(self)
@@ -67,7 +67,7 @@ class KeySheet(Sheet):
         for at in (0, 2):
             self._grid.setColumnStretch(at, 1)
         for menu in MENUS:
-            self._add(menu, [(item.text.rstrip("…"), keys_text(item)) for item in TABLE if item.menu == menu])
+            self._add(menu, [(item.text.rstrip("…"), keys_text(item)) for item in table if item.menu == menu])
         for name, lines in VIEWS:
             self._add(name, lines)
         self.area = QScrollArea()

@@ -11,6 +11,7 @@ from gui import tasks
 from model.errors import Refused
 from model.session import Connections, SavedConnection, Session, label, needs_password, without_password
 
+SAMPLE = "sample:"
 SCHEMES = ("mongodb://", "mongodb+srv://")
 
 
@@ -27,7 +28,7 @@ def trouble_with(source: str) -> str:
 def completed(typed: str) -> str:
     """What was typed as a URI: a bare host gets its scheme."""
     source = typed.strip()
-    if "://" in source or source == "sample:" or "/" in source or "\\" in source:
+    if "://" in source or source == SAMPLE or "/" in source or "\\" in source:
         return source
     return f"mongodb://{source}"
 
@@ -178,7 +179,7 @@ def _lacks_password(opening: Opening) -> bool:
 
 def keep(opening: Opening) -> str:
     """Remember a source that was opened; returns what could not be kept, one sentence, or ""."""
-    if opening.source == "sample:":
+    if opening.source == SAMPLE:
         return ""
     connections = Connections()
     try:

@@ -10,12 +10,13 @@ from PySide6.QtCore import QObject
 
 from gui import messages, tasks
 from gui.pages.document_pages import DocumentPage
+from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import wording
+from gui.window.workspace import Workspace
 from model.session import Session, things
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
-    from gui.window.window import Window
     from model.session import Thing
 
 HINTS = {
@@ -40,9 +41,9 @@ class _Found:
 class SampleGuide(QObject):
     """Leads to a thing's place in the window."""
 
-    def __init__(self, window: Window) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
 
     def first(self, session: Session) -> None:
         """What is open when the sample is opened for the first time: the first thing's document."""
@@ -50,11 +51,11 @@ class SampleGuide(QObject):
 
     def begin(self, session: Session, thing: Thing) -> None:
         """Go to a thing's place."""
-        self._window.show_work()
         if thing.action == "repair":
-            self._window.desk.repairs(session, thing.ns)
-            messages.hint(self._window, HINTS["repair"])
+            self._workspace.open(session, PageRequest("repair", thing.ns))
+            messages.hint(self._workspace, HINTS["repair"])
             return
+        self._workspace.show_work()
         self._find(session, thing, say=True)
 
     def _find(self, session: Session, thing: Thing, say: bool) -> None:
@@ -76,20 +77,19 @@ class SampleGuide(QObject):
         if place.id is None:
             return
         if thing.action == "race":
-            page = self._window.desk.document(session, thing.ns, place.id)
+            page = self._workspace.open(session, PageRequest("document", thing.ns, place.id))
             if isinstance(page, DocumentPage):
                 self._race(page, place.id)
             return
         if thing.action == "map":
-            self._window.show_work()
-            self._window.desk.chain(session, "map", thing.ns, place.id)
-            messages.hint(self._window, HINTS["map"])
+            self._workspace.open(session, PageRequest("map", thing.ns, place.id))
+            messages.hint(self._workspace, HINTS["map"])
             return
         a = place.versions[0] if place.versions else None
         b = place.versions[1] if len(place.versions) > 1 else None
-        self._window.show_document(session, thing.ns, place.id, a, b)
+        self._workspace.open(session, PageRequest("collection", thing.ns, place.id, CollectionStart(a=a, b=b)))
         if say:
-            messages.hint(self._window, HINTS[thing.action])
+            messages.hint(self._workspace, HINTS[thing.action])
 
     def _race(self, page: DocumentPage, id: Value) -> None:
         session, ns = page.session, page.ns
@@ -114,7 +114,7 @@ class SampleGuide(QObject):
         )
 
     def _overtaken(self, _: object) -> None:
-        messages.hint(self._window, HINTS["race"])
+        messages.hint(self._workspace, HINTS["race"])
 
     def _failed(self, error: BaseException) -> None:
-        messages.fail(self._window, error)
+        messages.fail(self._workspace, error)

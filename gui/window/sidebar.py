@@ -30,9 +30,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, messages, tasks
+from gui.pages.page_registry import PAGES
 from gui.style import boxes, icons, preferences, theme
 from gui.style.states import hair, tool, words
-from gui.window.sidebar_parts import ENTRIES, EntryButton, SidebarTree
+from gui.window.sidebar_parts import EntryButton, SidebarTree
 from gui.window.source_model import SourceModel, SourceNode, plan
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
@@ -40,6 +41,7 @@ from model.session import SavedConnection, Session
 WIDTH = 273  # with the line at its right
 RAIL = 48
 FOLD = 120  # milliseconds
+ENTRIES = {row.kind: row.entry for row in PAGES.values() if row.entry is not None}
 
 
 class Sidebar(QWidget):
@@ -52,7 +54,7 @@ class Sidebar(QWidget):
     forget_asked = Signal(object)  # SavedConnection
     layout_changed = Signal(object, str)  # session, ns
     read_ended = Signal(object)  # session: its collections are known, or it was said why they are not
-    entry_asked = Signal(str)
+    entry_asked = Signal(str)  # the kind of a page
     fold_changed = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -116,10 +118,10 @@ class Sidebar(QWidget):
         foot = QVBoxLayout()
         foot.setContentsMargins(0, theme.px(4), 0, theme.px(4))
         foot.setSpacing(0)
-        for entry in ENTRIES:
-            made = EntryButton(entry)
-            made.clicked.connect(partial(self.entry_asked.emit, entry.id))
-            self.entries[entry.id] = made
+        for kind, entry in ENTRIES.items():
+            made = EntryButton(entry, _icon(kind))
+            made.clicked.connect(partial(self.entry_asked.emit, kind))
+            self.entries[kind] = made
             foot.addWidget(made)
         column.addLayout(foot)
         return page
@@ -134,7 +136,8 @@ class Sidebar(QWidget):
         self.rail_here = tool("table", "Show collections", self.unfold, 32, token="acc")
         column.addWidget(self.rail_here)
         self._rail_entries = {
-            entry.id: tool(entry.icon, entry.text, partial(self.entry_asked.emit, entry.id), 32) for entry in ENTRIES
+            kind: tool(_icon(kind), entry.text, partial(self.entry_asked.emit, kind), 32)
+            for kind, entry in ENTRIES.items()
         }
         for made in self._rail_entries.values():
             column.addWidget(made)
@@ -186,15 +189,14 @@ class Sidebar(QWidget):
 
     def set_tool(self, kind: str) -> None:
         """Mark on the rail what kind of page is in front: one of the entries, else the collections."""
-        kind = "repair" if kind == "health" else kind  # the repair centre's own page
-        icons_of = {entry.id: entry.icon for entry in ENTRIES}
+        entry = (PAGES[kind].entry_of if kind in PAGES else "") or kind
         for name, made in self._rail_entries.items():
-            made.setIcon(icons.icon(icons_of[name], "acc" if name == kind else "text2"))
-        self.rail_here.setIcon(icons.icon("table", "text2" if kind in icons_of else "acc"))
+            made.setIcon(icons.icon(_icon(name), "acc" if name == entry else "text2"))
+        self.rail_here.setIcon(icons.icon("table", "text2" if entry in ENTRIES else "acc"))
 
-    def set_count(self, entry: str, count: int) -> None:
-        """Show a number beside Drafts, Repair centre or Pending tokens."""
-        self.entries[entry].set_count(count)
+    def set_count(self, kind: str, count: int) -> None:
+        """Show a number beside the entry that leads to pages of a kind."""
+        self.entries[kind].set_count(count)
 
     def _root(self, session: Session) -> SourceNode | None:
         return next((root for root in self.model.roots if root.session is session), None)
@@ -429,3 +431,7 @@ class Sidebar(QWidget):
 
     def _restyle(self) -> None:
         self.setFixedWidth(theme.px(RAIL if self.folded else WIDTH))
+
+
+def _icon(kind: str) -> str:
+    return PAGES[kind].page.icon

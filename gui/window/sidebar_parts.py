@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
+from gui.pages.page_registry import SidebarEntry
 from gui.style import icons, symbols, theme
 from gui.style.cells import CellTree, Index
 from gui.window.source_model import SourceModel
@@ -72,31 +71,12 @@ class SidebarTree(CellTree):
             self.entered_anew.emit(index, anew)
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A line at the foot of the sidebar."""
-
-    id: str
-    text: str
-    icon: str
-    ink: str
-    ground: str
-
-
-ENTRIES = (
-    Entry("drafts", "Drafts", "note-pencil", "acc", "accTint"),
-    Entry("repair", "Repair centre", "wrench", "warn", "warnT"),
-    Entry("pending", "Pending tokens", "hourglass", "warn", "warnT"),
-    Entry("journal", "Journal", "notebook", "typ", "typT"),
-)
-
-
 class EntryButton(QAbstractButton):
     """A line of 30 with icon, words and a count."""
 
-    def __init__(self, entry: Entry, parent: QWidget | None = None) -> None:
+    def __init__(self, entry: SidebarEntry, icon: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._entry = entry
+        self._entry, self._icon = entry, icon
         self._count = 0
         self.setText(entry.text)
         self.setAccessibleName(entry.text)
@@ -128,7 +108,7 @@ class EntryButton(QAbstractButton):
         middle = self.height() / 2
         side = theme.px(16)
         ink = "text2" if self.isEnabled() else "text3"
-        icons.paint(painter, QRectF(theme.px(15), middle - side / 2, side, side), self._entry.icon, ink)
+        icons.paint(painter, QRectF(theme.px(15), middle - side / 2, side, side), self._icon, ink)
         painter.setFont(theme.font(13))
         painter.setPen(theme.colour(ink))
         box = QRectF(theme.px(39), 0, self.width() - theme.px(90), self.height())

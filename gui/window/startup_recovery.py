@@ -26,9 +26,9 @@ class StartupRecovery(QObject):
     show_asked = Signal(object)
     connect_asked = Signal(str)
 
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(self, workspace: QWidget) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
         self._lines: dict[str, MessageLine] = {}
 
     def look(self) -> None:
@@ -64,7 +64,7 @@ class StartupRecovery(QObject):
             self._say(session.source, f"{said(entries)}.", [("Look again", again), ("Show", show)])
 
     def _say(self, source: str, words: str, choices: Sequence[Choice]) -> None:
-        self._lines[source] = line = messages.note(self._window, words, choices)
+        self._lines[source] = line = messages.note(self._workspace, words, choices)
         line.gone.connect(partial(self._gone, source))
 
     def _gone(self, source: str, line: object) -> None:
@@ -95,12 +95,12 @@ class StartupRecovery(QObject):
         told = ", ".join(f"{number} {words}" for number, words in parts if number)
         show: Choice = ("Show", partial(self.show_asked.emit, session))
         if open_:
-            messages.note(self._window, f"Looked for {many(len(outcomes), 'write')}: {told}.", [show])
+            messages.note(self._workspace, f"Looked for {many(len(outcomes), 'write')}: {told}.", [show])
         else:
-            messages.tell(self._window, f"Looked for {many(len(outcomes), 'write')}: {told}", None, [show])
+            messages.tell(self._workspace, f"Looked for {many(len(outcomes), 'write')}: {told}", None, [show])
 
     def _failed(self, error: BaseException) -> None:
-        messages.fail(self._window, error)
+        messages.fail(self._workspace, error)
 
 
 def said(entries: Sequence[Entry]) -> str:

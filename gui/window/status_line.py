@@ -87,11 +87,6 @@ class StatusLine(QWidget):
         self.with_tasks = with_tasks
         self._count()
 
-    @property
-    def text(self) -> str:
-        """Everything at the left, for tests."""
-        return " | ".join(part._whole for part in self._left if not part.isHidden())
-
     def _count(self) -> None:
         running = [task for task in tasks.tasks.running if task.title]
         if not running:

@@ -1,43 +1,41 @@
-"""The tabs and their pages: opening, replacing, closing, bringing back; and what pages ask of one another."""
+"""The tabs and their pages: opening, replacing, closing, bringing back; and what pages tell one another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui import messages
-from gui.pages.collection_page import CollectionPage, Page, Request
-from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.history_pages import BlamePage, ChangeMapPage
-from gui.pages.repair_pages import HealthPage, RepairPage
-from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
+from gui.pages import page_registry
+from gui.pages.base import Page
+from gui.pages.page_request import PageRequest
 from gui.style import boxes, preferences, wording
 from gui.style.states import StateView
 from gui.window.tabs import Tabs
-from model import text
-from model.errors import Refused
 from model.records import Draft, Outcome
-from model.session import Conflict, Session
-from model.values.canonical import Value
+from model.session import Session
 
 MOST_RESTORED = 12
 
 
 class TabArea(QWidget):
-    """Everything right of the sidebar. ``written`` follows a write through any page."""
+    """Everything right of the sidebar. ``written`` follows a write through any page.
+
+    ``production`` tells of a connection whether it is marked as one where mistakes are dear.
+    """
 
     current_changed = Signal()  # another page is in front
     page_changed = Signal()  # the page in front is another now
     written = Signal(object, object)  # Session, Outcome
-    tended = Signal(object, object)  # Session, Request: the window knows which connections are production
     new_asked = Signal()
     drafts_touched = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, production: Callable[[Session], bool], parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._production = production
         self.pages: list[Page] = []
         self.tabs = Tabs()
         self.tabs.chosen.connect(self._tab_chosen)
@@ -99,6 +97,8 @@ class TabArea(QWidget):
         page.changed.connect(partial(self._page_changed, page))
         page.asked.connect(partial(self._asked, page))
         page.written.connect(partial(self._written, page))
+        page.discarded.connect(partial(self._discarded, page))
+        page.closed.connect(partial(self.close_page, page))
         self.tabs.insert(at, page.title, page.icon)
         self._page_changed(page)
         self.show_page(page)
@@ -116,138 +116,41 @@ class TabArea(QWidget):
 
     # --- opening
 
-    def collection(self, session: Session, ns: str, anew: bool = False) -> CollectionPage:
-        """The page of a collection, a new one where there is none or one is wanted."""
-        if not anew:
-            for page in self.pages_of(session):
-                if isinstance(page, CollectionPage) and page.ns == ns:
-                    self.show_page(page)
-                    return page
-        made = CollectionPage(session, ns)
-        self._insert(made)
-        return made
-
-    def document(self, session: Session, ns: str, id: Value, draft: Draft | None = None) -> Page:
-        """The page of a document: its editor, or its merge where one is going on."""
-        for page in self.pages_of(session):
-            if isinstance(page, DocumentPage | MergePage) and page.ns == ns and page.id == id:
-                self.show_page(page)
-                return page
-        made = DocumentPage(session, ns, id, draft)
-        self._insert(made)
-        return made
-
-    def tool(self, session: Session, kind: str, ns: str = "") -> Page:
-        """The page of pending tokens, journal, drafts or the server's check."""
-        for page in self.pages_of(session):
-            if page.kind == kind and page.ns == ns:
-                self.show_page(page)
-                page.do_refresh()
-                return page
-        made: Page
-        if kind == "pending":
-            made = PendingPage(session, ns)
-        elif kind == "journal":
-            made = JournalPage(session)
-        elif kind == "check":
-            made = CheckPage(session)
-        elif kind == "migrate":
-            made = MigratePage(session, ns)
-        else:
-            made = DraftsPage(session)
-        self._insert(made)
-        return made
-
-    def repairs(self, session: Session, place: str, id: Value | None = None, production: bool = False) -> RepairPage:
-        """The repair centre for a database, a collection or a document; for everything where ``place`` is empty."""
-        for page in self.pages_of(session):
-            if isinstance(page, RepairPage) and page.ns == place and page.id == id:
-                self.show_page(page)
-                return page
-        made = RepairPage(session, place, id, production)
-        self._insert(made)
-        return made
-
-    def health(self, session: Session, place: str, id: Value | None = None, production: bool = False) -> HealthPage:
-        """How the findings of a place went over time."""
-        for page in self.pages_of(session):
-            if isinstance(page, HealthPage) and page.ns == place and page.id == id:
-                self.show_page(page)
-                return page
-        made = HealthPage(session, place, id, production)
-        self._insert(made)
-        return made
-
-    def chain(self, session: Session, kind: str, ns: str, id: Value) -> Page:
-        """The page that follows a document through its versions: its change map or its blame."""
-        for page in self.pages_of(session):
-            if page.kind == kind and page.ns == ns and page.id == id:
-                self.show_page(page)
-                return page
-        made = ChangeMapPage(session, ns, id) if kind == "map" else BlamePage(session, ns, id)
-        self._insert(made)
-        return made
-
-    def merge(self, session: Session, ns: str, id: Value, conflict: Conflict) -> MergePage:
-        """The merge of a document, in place of its editor."""
+    def open(self, session: Session, request: PageRequest) -> Page:
+        """Bring the page that is asked for to the front, a new one where there is none; this opens every page."""
+        there = [page for page in self.pages_of(session) if page_registry.is_about(page, request)]
+        if there and request.way == "show":
+            self.show_page(there[0])
+            there[0].answer(request, again=True)
+            return there[0]
         at = -1
-        for page in self.pages_of(session):
-            if isinstance(page, DocumentPage | MergePage) and page.ns == ns and page.id == id:
+        if request.way == "instead":
+            for page in there:
                 at = self.pages.index(page)
                 self._drop(page)
-        made = MergePage(session, ns, id, conflict)
+        made = page_registry.PAGES[request.kind].make(session, request, self._production(session))
         self._insert(made, at)
+        made.answer(request, again=False)
+        if request.way == "instead":
+            self.drafts_touched.emit()
         return made
 
-    # --- what pages ask
+    # --- what pages tell
 
-    def _asked(self, page: Page, request: Request) -> None:
-        session, id = page.session, request.id
-        if request.kind == "close":
-            self.close_page(page)
-        elif request.kind in ("health", "repairs"):
-            self.tended.emit(session, request)
-        elif id is None:
-            return
-        elif request.kind == "document":
-            self.document(session, request.ns, id)
-        elif request.kind in ("history", "compare"):
-            shown = self.collection(session, request.ns)
-            shown.show_document(id)
-            shown.do_history() if request.kind == "history" else shown.do_compare()
-        elif request.kind == "versions":
-            self.collection(session, request.ns).show_document(id, *request.versions)
-        elif request.kind in ("map", "blame"):
-            self.chain(session, request.kind, request.ns, id)
-        elif request.kind == "merge" and request.conflict is not None:
-            self.merge(session, request.ns, id, request.conflict)
-        elif request.kind in ("merged", "discarded"):
-            at = self.pages.index(page)
-            self._drop(page)
-            self._insert(DocumentPage(session, request.ns, id), at)
-            self.drafts_touched.emit()
-        elif request.kind == "draft" and request.draft is not None:
-            self._open_draft(page, request.draft)
-        elif request.kind == "draft-discarded":
-            self._draft_discarded(session, request)
-
-    def _open_draft(self, page: Page, draft: Draft) -> None:
-        if draft.source != page.session.source:
-            messages.note(page, f"This draft belongs to {draft.source}. Connect to it, then open the draft again.")
-            return
-        self.document(page.session, draft.ns, draft.id, draft)
-
-    def _draft_discarded(self, session: Session, request: Request) -> None:
-        for page in self.pages_of(session):
-            if isinstance(page, DocumentPage) and page.ns == request.ns and page.id == request.id:
-                page.editor.discard()
-        self.drafts_touched.emit()
+    def _asked(self, page: Page, request: PageRequest) -> None:
+        self.open(page.session, request)
 
     def _written(self, page: Page, outcome: Outcome) -> None:
         for other in self.pages_of(page.session):
-            if other is not page or isinstance(other, CollectionPage):
+            if other is not page:
                 other.after_write(outcome)
         self.written.emit(page.session, outcome)
+        self.drafts_touched.emit()
+
+    def _discarded(self, page: Page, draft: Draft) -> None:
+        for other in self.pages_of(page.session):
+            if other is not page:
+                other.after_discard(draft)
         self.drafts_touched.emit()
 
     # --- closing
@@ -263,7 +166,7 @@ class TabArea(QWidget):
         session, ns, id = page.session, page.ns, page.id
         self._drop(page)
         if unsaved and id is not None:
-            again = partial(self.document, session, ns, id)
+            again = partial(self.open, session, PageRequest("document", ns, id))
             messages.tell(self, f"Your edit of {wording.plain(id)} is kept as a draft", None, [("Open again", again)])
             self.drafts_touched.emit()
 
@@ -293,43 +196,22 @@ class TabArea(QWidget):
 
     # --- across runs
 
+    def keep(self, session: Session) -> None:
+        """Remember a connection's tabs for the next run."""
+        preferences.remember(f"tabs/{session.source}", self.memory(session))
+
+    def bring_back(self, session: Session) -> int:
+        """Open the tabs that a connection had in an earlier run; returns how many."""
+        return self.restore(session, preferences.remembered(f"tabs/{session.source}", []))
+
     def memory(self, session: Session) -> list[dict[str, str]]:
         """What brings a connection's tabs back."""
-        return [page.memory() for page in self.pages_of(session)]
+        return [page_registry.kept(page.memory()) for page in self.pages_of(session)]
 
     def restore(self, session: Session, memory: object) -> int:
-        """Open the tabs of an earlier run again; returns how many."""
-        opened = 0
-        for one in memory if isinstance(memory, list) else []:
-            if not isinstance(one, dict) or opened >= MOST_RESTORED:
-                continue
-            kind, ns = str(one.get("kind", "")), str(one.get("ns", ""))
-            if kind == "collection" and ns:
-                page = self.collection(session, ns, anew=True)
-                if one.get("filter"):
-                    page.browser.bar.set_filter(str(one["filter"]))
-            elif kind in ("document", "map", "blame") and ns:
-                try:
-                    id = text.value_from_text(str(one.get("id", "")))
-                except Refused:
-                    continue
-                if kind == "document":
-                    self.document(session, ns, id)
-                else:
-                    self.chain(session, kind, ns, id)
-            elif kind in ("pending", "journal", "drafts"):
-                self.tool(session, kind, ns)
-            else:
-                continue
-            opened += 1
-        return opened
-
-
-def remember(desk: TabArea, session: Session) -> None:
-    """Keep a connection's tabs for the next run."""
-    preferences.remember(f"tabs/{session.source}", desk.memory(session))
-
-
-def remembered(session: Session) -> object:
-    """What :func:`remember` kept."""
-    return preferences.remembered(f"tabs/{session.source}", [])
+        """Open tabs by what :meth:`memory` gave; returns how many."""
+        known = [page_registry.remembered(one) for one in (memory if isinstance(memory, list) else [])]
+        wanted = [request for request in known if request is not None][:MOST_RESTORED]
+        for request in wanted:
+            self.open(session, request)
+        return len(wanted)

@@ -20,6 +20,7 @@ from pytestqt.qtbot import QtBot
 from gui.messages import Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
+from gui.pages.page_request import PageRequest
 from gui.pages.tool_pages import JournalPage, PendingPage
 from gui.parts.fields.field_model import VALUE
 from gui.window.window import Window
@@ -64,8 +65,8 @@ def window(
     made.resize(1440, 900)
     made.show()
     qtbot.waitExposed(made)
-    QTest.keyClicks(made.welcome.uri, server_uri)
-    QTest.keyClick(made.welcome.uri, Qt.Key.Key_Return)
+    QTest.keyClicks(made.workspace.welcome.uri, server_uri)
+    QTest.keyClick(made.workspace.welcome.uri, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: bool(made.sessions), timeout=30_000)
     idle()
     yield made
@@ -115,9 +116,9 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
     session = window.sessions[0]
 
     # Browse: the collection, its documents with their histories, one document's timeline.
-    window.desk.collection(session, ns)
+    window.workspace.open(session, PageRequest("collection", ns))
     idle()
-    page = window.desk.page
+    page = window.workspace.tab_area.page
     assert isinstance(page, CollectionPage)
     assert page.browser.info is not None
     assert page.browser.info.layout == "archive"
@@ -145,9 +146,9 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
     assert {str(op.path[0]) for op in shown.changes} - {"changedBy"} == differing
 
     # Edit three fields, and be overtaken by a second client in two of them.
-    window.desk.document(session, ns, Value.of(ID))
+    window.workspace.open(session, PageRequest("document", ns, Value.of(ID)))
     idle()
-    document = window.desk.page
+    document = window.workspace.tab_area.page
     assert isinstance(document, DocumentPage)
     qtbot.waitUntil(lambda: document.editor.is_loaded)
     type_into(document, ("billing", "interval"), '"quarterly"')
@@ -165,7 +166,7 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
     idle()
 
     # Resolve field by field; saving is held until nothing is open.
-    merge = window.desk.page
+    merge = window.workspace.tab_area.page
     assert isinstance(merge, MergePage)
     assert merge.resolver.unresolved == 2
     assert not merge.resolver.head.save.isEnabled()
@@ -189,7 +190,7 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
     assert story.contracts_history.count_documents({"docId": ID, "v": 15}) == 1
 
     # Undo from the journal: a new version with the old content.
-    journal = window.desk.tool(session, "journal")
+    journal = window.workspace.open(session, PageRequest("journal"))
     idle()
     assert isinstance(journal, JournalPage)
     entry = journal.panel.entry
@@ -207,7 +208,7 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
 
     # Finish the stale tokens: each counter goes up by what its tokens stand for, a young one stays.
     before = {d["_id"]: d for d in story.stats.find()}
-    pending = window.desk.tool(session, "pending", f"{database_name}.stats")
+    pending = window.workspace.open(session, PageRequest("pending", f"{database_name}.stats"))
     idle()
     assert isinstance(pending, PendingPage)
     ticked = pending.panel.model.ticked()

@@ -11,10 +11,11 @@ from PySide6.QtGui import QAccessible, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.actions import TABLE
 from gui.messages import area
 from gui.pages.collection_page import CollectionPage
 from gui.pages.history_pages import BlamePage, ChangeMapPage, restorable
+from gui.pages.page_registry import ACTIONS
+from gui.pages.page_request import PageRequest
 from gui.style import preferences, theme
 from gui.views.history import map_painter, map_sizes
 from gui.views.history.blame_panel import BlamePanel, set_in
@@ -397,35 +398,35 @@ def test_an_element_that_stands_elsewhere_now_is_not_restored_onto_another() -> 
 def test_the_timeline_leads_to_the_map_and_the_map_back_to_two_versions(
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:
-    desk = TabArea()
-    qtbot.addWidget(desk)
-    desk.resize(1300, 800)
-    desk.show()
-    page = desk.collection(session, NS)
+    tabs = TabArea(lambda _: False)
+    qtbot.addWidget(tabs)
+    tabs.resize(1300, 800)
+    tabs.show()
+    page = tabs.open(session, PageRequest("collection", NS))
+    assert isinstance(page, CollectionPage)
     idle()
     page.show_document(ID)
     idle()
     page.do_change_map()
-    shown = desk.page
+    shown = tabs.page
     assert isinstance(shown, ChangeMapPage)
     assert shown.title == "Change map: K-118240"
     idle()
     go(shown.panel, "premium.gross", 43)
     shown.do_compare()
     idle()
-    assert isinstance(desk.page, CollectionPage)
+    assert isinstance(tabs.page, CollectionPage)
     qtbot.waitUntil(lambda: page.diff.comparison is not None and page.diff.comparison.a.v == Value.of(42))
-    desk.show_page(shown)
-    shown.do_blame()
-    blame = desk.page
+    tabs.show_page(shown)
+    blame = tabs.open(session, PageRequest("blame", NS, ID))
     assert isinstance(blame, BlamePage)
     idle()
     blame.do_blame()
-    assert desk.page is shown
-    assert [one["kind"] for one in desk.memory(session)] == ["collection", "map", "blame"]
-    kept = desk.memory(session)
-    desk.close_session(session)
-    assert desk.restore(session, kept) == 3
+    assert tabs.page is shown
+    assert [one["kind"] for one in tabs.memory(session)] == ["collection", "map", "blame"]
+    kept = tabs.memory(session)
+    tabs.close_session(session)
+    assert tabs.restore(session, kept) == 3
     idle()
 
 
@@ -465,7 +466,7 @@ def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot,
 
 
 def test_the_menu_and_the_welcome_page_know_the_way() -> None:
-    items = {item.id: item for item in TABLE}
+    items = {item.id: item for item in ACTIONS}
     assert items["blame"].keys == ("Ctrl+Shift+B",)
     assert items["change-map"].menu == "Compare"
     second = things()[1]

@@ -164,19 +164,19 @@ def test_the_menus_and_the_repair_centre_lead_to_it_and_it_leads_back(qtbot: QtB
     window = new_window(qtbot)
     open_sample(qtbot, window)
     window.actions_.trigger("health")
-    page = window.desk.page
+    page = window.workspace.tab_area.page
     assert isinstance(page, HealthPage)
     assert page.title == "Health: insurance"
     wait_idle(qtbot)
     assert page.panel.states.kind == "empty"
     page.panel.repairs_asked.emit()
-    centre = window.desk.page
+    centre = window.workspace.tab_area.page
     assert isinstance(centre, RepairPage)
     qtbot.waitUntil(lambda: centre.panel.plan is not None, timeout=PATIENCE)
     wait_idle(qtbot)
     (entry,) = [action for action in centre.panel.pane.menu().actions() if action.text().startswith("Health")]
     entry.trigger()
-    assert window.desk.page is page
+    assert window.workspace.tab_area.page is page
     wait_idle(qtbot)
     qtbot.waitUntil(lambda: page.panel.scans.rowCount() == 1, timeout=PATIENCE)
     wait_idle(qtbot)

@@ -299,10 +299,10 @@ def test_the_window_hands_on_that_a_connection_is_production(session: Session, q
     window = new_window(qtbot)
     session.close = lambda: None  # type: ignore[method-assign]
     window.connecting.opener.opened.emit(Opened(session, Opening(session.source, session.name, production=True)))
-    wait_idle(qtbot, lambda: window.desk.page is not None)
-    window.open_tool("pending")
+    wait_idle(qtbot, lambda: window.workspace.tab_area.page is not None)
+    window.workspace.sidebar.entry_asked.emit("pending")
     wait_idle(qtbot)
-    page = window.desk.page
+    page = window.workspace.tab_area.page
     assert isinstance(page, PendingPage)
     page.panel.go.click()
     assert question(page.panel).field is not None

@@ -309,14 +309,15 @@ def test_a_scan_is_held_stopped_and_gone_on_with(qtbot: QtBot, session: Session)
 def test_the_window_leads_to_the_repairs_of_the_database_in_front(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     open_sample(qtbot, window)
-    window.open_tool("repair")
-    page = window.desk.page
+    window.workspace.sidebar.entry_asked.emit("repair")
+    page = window.workspace.tab_area.page
     assert isinstance(page, RepairPage)
     assert page.title == "Repairs: insurance"
     qtbot.waitUntil(lambda: page.panel.plan is not None, timeout=PATIENCE)
     wait_idle(qtbot)
-    assert window.sidebar.entries["repair"].accessibleName() == f"Repair centre, {len(page.panel.scanner.findings)}"
-    window.desk.close_page(page)
-    assert window.sidebar.entries["repair"].accessibleName() == "Repair centre"
-    window.open_tool("repair")
-    assert window.sidebar.folded
+    entry = window.workspace.sidebar.entries["repair"]
+    assert entry.accessibleName() == f"Repair centre, {len(page.panel.scanner.findings)}"
+    window.workspace.tab_area.close_page(page)
+    assert entry.accessibleName() == "Repair centre"
+    window.workspace.sidebar.entry_asked.emit("repair")
+    assert window.workspace.sidebar.folded

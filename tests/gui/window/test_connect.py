@@ -11,7 +11,7 @@ import keyring.backend
 import keyring.backends.fail
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.tasks import tasks
@@ -68,7 +68,7 @@ def test_a_server_that_does_not_answer_is_said_in_the_dialog(
     assert dialog.isVisible()
     assert dialog.go.isEnabled()
     assert "127.0.0.1:9" in dialog.trouble.text()
-    assert window.at_welcome
+    assert window.workspace.at_welcome
 
 
 def test_options_become_part_of_the_address(dialog: ConnectDialog) -> None:
@@ -111,7 +111,7 @@ def test_a_password_without_a_user_is_refused(dialog: ConnectDialog) -> None:
 def test_escape_closes_the_dialog_and_opens_nothing(dialog: ConnectDialog, window: Window, qtbot: QtBot) -> None:
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-    assert window.at_welcome
+    assert window.workspace.at_welcome
 
 
 def test_a_password_goes_to_the_keyring_and_into_no_file(ring: Memory, home: Path) -> None:
@@ -154,25 +154,25 @@ def test_a_user_without_password_is_asked_for_it(window: Window, qtbot: QtBot) -
     assert any("anna@127.0.0.1:9" in label.text() for label in prompt.findChildren(QLabel))
     prompt.password.setText(SECRET)
     qtbot.keyClick(prompt.password, Qt.Key.Key_Return)
-    wait_idle(qtbot, window.welcome.trouble.isVisible)
-    assert SECRET not in window.welcome.trouble.text()
+    wait_idle(qtbot, window.workspace.welcome.trouble.isVisible)
+    assert SECRET not in window.workspace.welcome.trouble.text()
 
 
 def test_an_address_on_the_welcome_page_that_fails_stays_with_its_reason(window: Window, qtbot: QtBot) -> None:
     typed = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200&connectTimeoutMS=200"
-    window.welcome.uri.setText(typed)
-    window.welcome.connect_button.click()
-    wait_idle(qtbot, window.welcome.trouble.isVisible)
-    assert window.welcome.uri.text() == typed
+    window.workspace.welcome.uri.setText(typed)
+    window.workspace.welcome.connect_button.click()
+    wait_idle(qtbot, window.workspace.welcome.trouble.isVisible)
+    assert window.workspace.welcome.uri.text() == typed
     assert not window.sessions
 
 
 def test_a_dump_that_is_none_is_refused_in_one_sentence(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
     (tmp_path / "broken.bson").write_bytes(b"this is no BSON at all")
     window.open(Opening(str(tmp_path / "broken.bson")))
-    wait_idle(qtbot, window.welcome.trouble.isVisible)
-    assert "broken.bson" in window.welcome.trouble.text()
-    assert "Traceback" not in window.welcome.trouble.text()
+    wait_idle(qtbot, window.workspace.welcome.trouble.isVisible)
+    assert "broken.bson" in window.workspace.welcome.trouble.text()
+    assert "Traceback" not in window.workspace.welcome.trouble.text()
 
 
 def test_a_dump_opens_read_only_and_says_so(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
@@ -225,7 +225,9 @@ def test_a_try_that_was_given_up_says_nothing_more_and_ends_no_other(
         raise Unreachable(f"{source} did not answer.")
 
     monkeypatch.setattr(Session, "open", slowly)
-    opener, said = Opener(), []
+    owner = QWidget()  # a signal source that nobody owns may go while its answers are on their way
+    qtbot.addWidget(owner)
+    opener, said = Opener(owner), []
     for name in ("began", "opened", "failed", "stopped"):
         getattr(opener, name).connect(lambda *_, name=name: said.append(name))
     opener.open(dump)
@@ -245,6 +247,6 @@ def test_a_try_that_was_given_up_says_nothing_more_and_ends_no_other(
 @pytest.mark.deep
 def test_the_sample_is_not_listed_among_saved_connections_twice(window: Window, qtbot: QtBot) -> None:
     open_sample(qtbot, window)
-    assert [root.name for root in window.sidebar.model.roots] == ["sample:"]
+    assert [root.name for root in window.workspace.sidebar.model.roots] == ["sample:"]
     assert Connections().all() == []
     assert not told(window)

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.messages import MessageLine, Question
 from gui.pages.collection_page import CollectionPage
+from gui.pages.page_request import PageRequest
 from gui.pages.tool_pages import CheckPage
 from gui.window import connection_watch
 from gui.window.opening import Opening
@@ -47,9 +48,9 @@ def lines(window: Window, words: str) -> list[MessageLine]:
 
 def badge_of(window: Window, session: Session) -> str:
     """What the sidebar says of a connection."""
-    root = window.sidebar._root(session)
+    root = window.workspace.sidebar._root(session)
     assert root is not None
-    (badge,) = window.sidebar.model.cell(window.sidebar.model.index_of(root)).badges
+    (badge,) = window.workspace.sidebar.model.cell(window.workspace.sidebar.model.index_of(root)).badges
     return badge.text
 
 
@@ -60,8 +61,8 @@ def press(qtbot: QtBot, line: MessageLine, name: str) -> None:
 
 def opened(qtbot: QtBot, window: Window, uri: str) -> tuple[Session, CollectionPage]:
     session = open_source(qtbot, window, Opening(uri, "staging"))
-    wait_idle(qtbot, lambda: bool(window.sidebar.ns_known(session)))
-    page = window.desk.collection(session, NS)
+    wait_idle(qtbot, lambda: bool(window.workspace.sidebar.ns_known(session)))
+    page = window.workspace.open(session, PageRequest("collection", NS))
     qtbot.waitUntil(lambda: len(page.browser.model.rows) == 3, timeout=10_000)
     return session, page
 
@@ -71,9 +72,9 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
 ) -> None:
     session, page = opened(qtbot, window, door.uri)
     door.shut()
-    qtbot.waitUntil(lambda: window.lost.isVisible(), timeout=10_000)
-    assert "staging is not connected" in window.lost.text
-    assert "as of" in window.lost.text
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible(), timeout=10_000)
+    assert "staging is not connected" in window.workspace.lost.text
+    assert "as of" in window.workspace.lost.text
     assert "not connected" in window.title._all_facts
     assert badge_of(window, session) == "not connected"
     page.do_refresh()
@@ -83,7 +84,7 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     with pymongo.MongoClient(door._target) as client:
         client.shop.things.insert_one({"_id": "b", "v": 1, "n": 9})
     door.open()
-    qtbot.waitUntil(lambda: not window.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible(), timeout=10_000)
     assert lines(window, "staging is connected again")
     assert badge_of(window, session) == "connected"
     qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4, timeout=10_000)
@@ -96,11 +97,11 @@ def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
 ) -> None:
     session, _ = opened(qtbot, window, door.uri)
     session.set_layout(NS, "plain")
-    window.desk.document(session, NS, session.find_id(NS, "a1"))
+    window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, "a1")))
     page = document(window)
     qtbot.waitUntil(lambda: page.editor.is_loaded, timeout=10_000)
     door.shut()
-    qtbot.waitUntil(lambda: window.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible(), timeout=10_000)
     tree = page.editor.tree
     assert tree.edit_cell(page.editor.model.find(("n",)))
     field = tree.editor.widget
@@ -114,7 +115,7 @@ def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
     assert page.dirty
     qtbot.waitUntil(lambda: bool(session.drafts.all()), timeout=10_000)
     door.open()
-    qtbot.waitUntil(lambda: not window.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible(), timeout=10_000)
     assert page.dirty  # coming back does not take the edit away
     page.do_save()
     qtbot.waitUntil(lambda: not page.dirty, timeout=10_000)
@@ -128,20 +129,20 @@ def test_trying_now_does_not_wait_for_the_pause(
     opened(qtbot, window, door.uri)
     monkeypatch.setattr(connection_watch, "PAUSES", (100_000,))
     door.shut()
-    qtbot.waitUntil(lambda: window.lost.isVisible() and window.lost.now.isEnabled(), timeout=10_000)
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible() and window.workspace.lost.now.isEnabled(), timeout=10_000)
     door.open()
-    qtbot.mouseClick(window.lost.now, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not window.lost.isVisible(), timeout=10_000)
+    qtbot.mouseClick(window.workspace.lost.now, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible(), timeout=10_000)
 
 
 def test_disconnecting_from_a_lost_server_ends_the_watch(qtbot: QtBot, window: Window, door: Door) -> None:
     session, _ = opened(qtbot, window, door.uri)
     door.shut()
-    qtbot.waitUntil(lambda: window.lost.isVisible(), timeout=10_000)
-    leave = [each for each in window.lost.findChildren(QPushButton) if each.text() == "Disconnect"]
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible(), timeout=10_000)
+    leave = [each for each in window.workspace.lost.findChildren(QPushButton) if each.text() == "Disconnect"]
     qtbot.mouseClick(leave[0], Qt.MouseButton.LeftButton)
     assert session not in window.sessions
-    assert window.at_welcome
+    assert window.workspace.at_welcome
 
 
 @pytest.mark.deep
@@ -188,8 +189,8 @@ def test_an_unsafe_server_is_warned_of_and_edited_only_after_its_name_is_typed(
 @pytest.mark.deep
 def test_the_page_shows_every_promise_with_what_to_do(qtbot: QtBot, window: Window, door: Door) -> None:
     opened(qtbot, window, door.uri)
-    window.do.do_check()
-    page = window.desk.page
+    window.actions_.trigger("check")
+    page = window.workspace.tab_area.page
     assert isinstance(page, CheckPage)
     assert page.panel.found == []
     page.panel.run.click()

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from pytestqt.qtbot import QtBot
 
+from gui.pages.page_request import PageRequest
 from gui.style.cells import CELL
 from gui.window.sidebar import RAIL, WIDTH, Sidebar
 from gui.window.source_model import SourceModel, SourceNode, plan
@@ -69,7 +70,7 @@ def test_an_archive_whose_owner_is_not_there_is_listed_by_itself() -> None:
 
 @pytest.mark.deep
 def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window: Window) -> None:
-    sidebar = window.sidebar
+    sidebar = window.workspace.sidebar
     node = sidebar.model.roots[0].find(NS)
     assert node is not None
     cell = sidebar.model.index_of(node).data(CELL)
@@ -82,7 +83,7 @@ def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window
 
 @pytest.mark.deep
 def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window: Window, qtbot: QtBot) -> None:
-    sidebar = window.sidebar
+    sidebar = window.workspace.sidebar
 
     def opened() -> list[bool]:
         return [sidebar.tree.isExpanded(sidebar.model.index_of(child)) for child in sidebar.model.roots[0].children]
@@ -99,7 +100,7 @@ def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window
 
 @pytest.mark.deep
 def test_searching_shows_only_what_matches_and_enter_opens_it(window: Window, qtbot: QtBot) -> None:
-    sidebar = window.sidebar
+    sidebar = window.workspace.sidebar
     qtbot.keyClicks(sidebar.search, "claim")
     shown = str(names(sidebar.model))
     assert "claims" in shown
@@ -113,35 +114,35 @@ def test_searching_shows_only_what_matches_and_enter_opens_it(window: Window, qt
 
 
 def test_a_click_opens_a_collection_and_a_second_one_finds_its_tab_again(window: Window, qtbot: QtBot) -> None:
-    sidebar = window.sidebar
+    sidebar = window.workspace.sidebar
     node = sidebar.model.roots[0].find("insurance.agents")
     assert node is not None
     for _ in range(2):
         where = sidebar.tree.visualRect(sidebar.model.index_of(node)).center()
         qtbot.mouseClick(sidebar.tree.viewport(), Qt.MouseButton.LeftButton, pos=where)
         wait_idle(qtbot)
-    assert [page.ns for page in window.desk.pages] == [NS, "insurance.agents"]
+    assert [page.ns for page in window.workspace.tab_area.pages] == [NS, "insurance.agents"]
 
 
 @pytest.mark.deep
 def test_with_control_a_click_opens_another_tab(window: Window, qtbot: QtBot) -> None:
-    sidebar = window.sidebar
+    sidebar = window.workspace.sidebar
     node = sidebar.model.roots[0].find(NS)
     assert node is not None
     where = sidebar.tree.visualRect(sidebar.model.index_of(node)).center()
     control = Qt.KeyboardModifier.ControlModifier
     qtbot.mouseClick(sidebar.tree.viewport(), Qt.MouseButton.LeftButton, control, where)
     wait_idle(qtbot)
-    assert [page.ns for page in window.desk.pages] == [NS, NS]
+    assert [page.ns for page in window.workspace.tab_area.pages] == [NS, NS]
 
 
 @pytest.mark.deep
 def test_the_collection_in_front_is_the_one_marked(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
-    assert window.sidebar.model.current == (session, NS)
-    window.desk.collection(session, "insurance.agents")
+    assert window.workspace.sidebar.model.current == (session, NS)
+    window.workspace.open(session, PageRequest("collection", "insurance.agents"))
     wait_idle(qtbot)
-    assert window.sidebar.model.current == (session, "insurance.agents")
+    assert window.workspace.sidebar.model.current == (session, "insurance.agents")
 
 
 def test_saved_connections_are_listed_with_what_they_are(qtbot: QtBot) -> None:
@@ -169,31 +170,31 @@ def test_unfolding_a_saved_connection_connects(qtbot: QtBot) -> None:
 
 @pytest.mark.deep
 def test_it_folds_to_a_rail_and_back(window: Window) -> None:
-    window.toggle_sidebar()
-    assert window.sidebar.width() == RAIL
-    assert window.sidebar.rail_open.isVisible()
-    window.sidebar.rail_open.click()
-    assert window.sidebar.width() == WIDTH
+    window.workspace.toggle_sidebar()
+    assert window.workspace.sidebar.width() == RAIL
+    assert window.workspace.sidebar.rail_open.isVisible()
+    window.workspace.sidebar.rail_open.click()
+    assert window.workspace.sidebar.width() == WIDTH
 
 
 @pytest.mark.deep
 def test_another_layout_can_be_chosen_and_one_that_does_not_fit_is_refused(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     session = open_sample(qtbot, window)
-    window.sidebar.set_layout(session, "insurance.agents", "hashed")
+    window.workspace.sidebar.set_layout(session, "insurance.agents", "hashed")
     wait_idle(qtbot)
     assert any("cannot be read as hashed" in text for text in told(window))
-    window.sidebar.set_layout(session, "insurance.claims", "plain")
+    window.workspace.sidebar.set_layout(session, "insurance.claims", "plain")
     wait_idle(qtbot)
-    found = [window.sidebar.model.roots[0].find(ns) for ns in ("insurance.agents", "insurance.claims")]
+    found = [window.workspace.sidebar.model.roots[0].find(ns) for ns in ("insurance.agents", "insurance.claims")]
     assert [node.info.layout for node in found if node is not None and node.info is not None] == ["plain", "plain"]
 
 
 @pytest.mark.deep
 def test_the_menu_of_a_collection_offers_every_layout(window: Window) -> None:
-    node = window.sidebar.model.roots[0].find(NS)
+    node = window.workspace.sidebar.model.roots[0].find(NS)
     assert node is not None
-    menu = window.sidebar.menu_for(node)
+    menu = window.workspace.sidebar.menu_for(node)
     layouts = next(action.menu() for action in menu.actions() if action.text() == "Layout")
     said = [action.text().partition(":")[0] for action in layouts.actions() if action.text()]
     assert said[0] == "archive"

@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from gui import messages
-from gui.actions import resolve
 from gui.messages import Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
+from gui.pages.page_request import PageRequest
 from gui.parts.fields.field_model import LAST_SET
 from gui.style import focus_ring, preferences, theme
 from gui.views.browse.query_bar import Query
@@ -96,7 +96,7 @@ def edit(window: Window, qtbot: QtBot, id: str = "K-204109") -> None:
     assert base.content is not None
     content = canonical.put(base.content, ("status",), Value.of("lapsed"))
     session.drafts.keep(Draft(session.source, NS, found, base.v, base.content, content, dt.datetime.now(dt.UTC)))
-    page = window.desk.document(session, NS, found)
+    page = window.workspace.open(session, PageRequest("document", NS, found))
     wait_idle(qtbot, lambda: page.dirty)
 
 
@@ -119,7 +119,7 @@ def test_the_title_row_says_which_connection_and_whether_it_may_write(window: Wi
 
 
 def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -> None:
-    assert window.status.text.split(" | ") == [
+    assert [part._whole for part in window.status._left if not part.isHidden()] == [
         "insurance.contracts",
         "Archive layout: earlier versions in contracts_history",
         "Every write is guarded by v and _w",
@@ -130,8 +130,8 @@ def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -
 
 @pytest.mark.deep
 def test_a_tab_s_text_stays_where_it_is_when_it_is_chosen_or_unsaved(window: Window, qtbot: QtBot) -> None:
-    bar = window.desk.tabs.bar
-    window.desk.collection(window.sessions[0], "insurance.agents")
+    bar = window.workspace.tab_area.tabs.bar
+    window.workspace.open(window.sessions[0], PageRequest("collection", "insurance.agents"))
     wait_idle(qtbot)
     before = [bar.tabRect(at) for at in range(bar.count())]
     bar.setCurrentIndex(0)
@@ -196,46 +196,46 @@ def test_tab_goes_to_every_control_of_a_page_in_the_order_they_stand(window: Win
 
 def test_tab_stops_only_where_the_focus_is_seen_on_the_first_page(qtbot: QtBot) -> None:
     made = new_window(qtbot)
-    made.show_welcome()
+    made.workspace.show_welcome()
     stops: list[QWidget] = []
     while made.focusWidget() not in stops:
         stops.append(made.focusWidget())
         qtbot.keyClick(made.focusWidget(), Qt.Key.Key_Tab)
-    assert made.welcome.sample in stops
-    assert made.welcome.uri in stops
+    assert made.workspace.welcome.sample in stops
+    assert made.workspace.welcome.uri in stops
     assert not [one for one in stops if isinstance(one, QScrollArea)]
 
 
 @pytest.mark.deep
 def test_tabs_are_gone_through_and_closed_by_key(window: Window, qtbot: QtBot) -> None:
-    window.desk.collection(window.sessions[0], "insurance.agents")
+    window.workspace.open(window.sessions[0], PageRequest("collection", "insurance.agents"))
     wait_idle(qtbot)
     press(window, "Ctrl+Tab")
     assert collection(window).ns == NS
     press(window, "Ctrl+Shift+Tab")
     assert collection(window).ns == "insurance.agents"
     press(window, "Ctrl+W")
-    assert [page.ns for page in window.desk.pages] == [NS]
+    assert [page.ns for page in window.workspace.tab_area.pages] == [NS]
     press(window, "Ctrl+W")
-    assert window.desk.page is None
-    assert window.desk.empty.title == "No collection is open"
+    assert window.workspace.tab_area.page is None
+    assert window.workspace.tab_area.empty.title == "No collection is open"
 
 
 @pytest.mark.deep
 def test_a_cross_closes_its_own_tab(window: Window, qtbot: QtBot) -> None:
-    window.desk.collection(window.sessions[0], "insurance.agents")
+    window.workspace.open(window.sessions[0], PageRequest("collection", "insurance.agents"))
     wait_idle(qtbot)
-    bar = window.desk.tabs.bar
+    bar = window.workspace.tab_area.tabs.bar
     qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.cross(0).center())
-    assert [page.ns for page in window.desk.pages] == ["insurance.agents"]
+    assert [page.ns for page in window.workspace.tab_area.pages] == ["insurance.agents"]
 
 
 @pytest.mark.deep
 def test_f6_goes_from_pane_to_pane_and_back(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
-    panes = [window.sidebar.tree, *page.panes()]
+    panes = [window.workspace.sidebar.tree, *page.panes()]
     window.activateWindow()
-    window.sidebar.tree.setFocus()
+    window.workspace.sidebar.tree.setFocus()
 
     def here() -> int:
         now = window.focusWidget()
@@ -252,7 +252,7 @@ def test_f6_goes_from_pane_to_pane_and_back(window: Window, qtbot: QtBot) -> Non
 
 @pytest.mark.deep
 def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, qtbot: QtBot) -> None:
-    page = window.desk.page
+    page = window.workspace.tab_area.page
     assert isinstance(page, CollectionPage)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
     page.diff.only.setFocus()  # a tick, from which Ctrl+Down would go to the next button
@@ -265,7 +265,7 @@ def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, 
 
 @pytest.mark.deep
 def test_room_that_is_given_away_above_the_strip_goes_to_the_comparison(window: Window, qtbot: QtBot) -> None:
-    page = window.desk.page
+    page = window.workspace.tab_area.page
     assert isinstance(page, CollectionPage)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
     own, below = page.timeline.height(), page.diff.height()
@@ -292,7 +292,7 @@ def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot
     assert isinstance(palette, Palette)
     qtbot.keyClicks(palette.input, "close tab")
     qtbot.keyClick(palette.input, Qt.Key.Key_Return)
-    assert [page.ns for page in window.desk.pages] == [NS]
+    assert [page.ns for page in window.workspace.tab_area.pages] == [NS]
 
 
 @pytest.mark.deep
@@ -308,13 +308,13 @@ def test_a_command_that_cannot_be_done_is_not_found(window: Window) -> None:
 @pytest.mark.deep
 def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
-    window.desk.document(session, NS, session.find_id(NS, ID))
+    window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
     for kind in ("pending", "journal", "drafts"):
-        window.desk.tool(session, kind)
+        window.workspace.open(session, PageRequest(kind))
     wait_idle(qtbot)
-    for page in window.desk.pages:
-        window.desk.show_page(page)
-        idle = [item.id for item, _ in window.actions_.enabled() if resolve(item, [page, window.do]) is None]
+    for page in window.workspace.tab_area.pages:
+        window.workspace.tab_area.show_page(page)
+        idle = [item.id for item, _ in window.actions_.enabled() if window.commands.call_for(item) is None]
         assert (page.kind, idle) == (page.kind, [])
 
 
@@ -347,8 +347,8 @@ def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, s
     QApplication.instance().installEventFilter(watch)
     window = new_window(qtbot)
     adopt(qtbot, window, shared)
-    window.desk.document(shared, NS, shared.find_id(NS, ID))
-    window.desk.tool(shared, "pending")
+    window.workspace.open(shared, PageRequest("document", NS, shared.find_id(NS, ID)))
+    window.workspace.open(shared, PageRequest("pending"))
     wait_idle(qtbot)
     QApplication.instance().removeEventFilter(watch)
     assert seen == [window]
@@ -359,11 +359,11 @@ def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, s
 
 @pytest.mark.deep
 def test_a_narrow_window_folds_the_sidebar_and_a_wide_one_unfolds_it(window: Window, qtbot: QtBot) -> None:
-    assert window.sidebar.width() == WIDTH
+    assert window.workspace.sidebar.width() == WIDTH
     window.resize(1024, 640)
-    assert window.sidebar.width() == RAIL
+    assert window.workspace.sidebar.width() == RAIL
     window.resize(1440, 900)
-    assert window.sidebar.width() == WIDTH
+    assert window.workspace.sidebar.width() == WIDTH
 
 
 @pytest.mark.deep
@@ -443,7 +443,7 @@ def test_what_is_open_follows_when_writes_are_allowed_and_forbidden(own: Window,
     session, page = own.sessions[0], collection(own)
     page.show_document(Value.of(ID))
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
-    own.desk.document(session, NS, Value.of(ID))
+    own.workspace.open(session, PageRequest("document", NS, Value.of(ID)))
     editor = document(own).editor
     wait_idle(qtbot, lambda: editor.is_loaded)
     for allowed in (False, True, False):
@@ -473,8 +473,8 @@ def test_the_way_back_from_read_only_is_of_that_connection_whatever_is_in_front(
     (tmp_path / "db" / "c.bson").write_bytes(canonical.encode({"_id": 1}))
     other = open_source(qtbot, own, Opening(str(tmp_path), into_memory=True))
     other.read_only = True
-    own.desk.collection(other, "db.c")
-    assert own.session is other
+    own.workspace.open(other, PageRequest("collection", "db.c"))
+    assert own.workspace.session is other
     line.buttons[0].click()
     assert other.read_only
     assert not first.read_only
@@ -563,7 +563,7 @@ def test_the_colleague_changes_the_document_and_no_page_is_told(own: Window, qtb
 
 def test_closing_a_tab_with_an_edit_keeps_the_draft_and_says_so(own: Window, qtbot: QtBot) -> None:
     edit(own, qtbot)
-    assert own.desk.tabs.bar.dirty == [False, True]
+    assert own.workspace.tab_area.tabs.bar.dirty == [False, True]
     press(own, "Ctrl+W")
     assert told(own)[-1] == "Your edit of K-204109 is kept as a draft"
     assert len(own.sessions[0].drafts.all()) == 1
@@ -589,31 +589,31 @@ def test_closing_the_window_with_an_edit_says_first_that_it_is_kept(own: Window,
 def test_a_connection_s_tabs_come_back_in_the_next_run(qtbot: QtBot) -> None:
     first = new_window(qtbot)
     session = open_sample(qtbot, first)
-    first.desk.collection(session, "insurance.claims")
-    first.desk.document(session, NS, session.find_id(NS, ID))
+    first.workspace.open(session, PageRequest("collection", "insurance.claims"))
+    first.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
     wait_idle(qtbot)
     first.close_quietly()
     second = new_window(qtbot)
     open_sample(qtbot, second)
-    assert [page.title for page in second.desk.pages] == ["contracts", "claims", ID]
+    assert [page.title for page in second.workspace.tab_area.pages] == ["contracts", "claims", ID]
 
 
 @pytest.mark.deep
 def test_disconnecting_closes_the_tabs_and_goes_back_to_the_welcome_page(own: Window, qtbot: QtBot) -> None:
     own.actions_.trigger("disconnect")
     wait_idle(qtbot)
-    assert own.at_welcome
-    assert not own.desk.pages
+    assert own.workspace.at_welcome
+    assert not own.workspace.tab_area.pages
     assert not own.sessions
 
 
 @pytest.mark.deep
 def test_a_source_that_is_open_is_brought_to_the_front_and_not_opened_twice(window: Window, qtbot: QtBot) -> None:
-    window.show_welcome()
+    window.workspace.show_welcome()
     window.open(Opening("sample:", "sample:"))
     wait_idle(qtbot)
     assert len(window.sessions) == 1
-    assert not window.at_welcome
+    assert not window.workspace.at_welcome
 
 
 @pytest.mark.deep
@@ -629,10 +629,10 @@ def test_what_nobody_caught_is_shown_and_can_be_copied(window: Window) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("thing", things(), ids=lambda thing: thing.action)
 def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, thing: object) -> None:
-    own.show_welcome()
+    own.workspace.show_welcome()
     own.connecting.try_thing(thing)  # type: ignore[arg-type]
     wait_idle(qtbot, lambda: bool(own.messages.lines))
-    page = own.desk.page
+    page = own.workspace.tab_area.page
     assert page is not None
     kinds = {
         "compare": "collection",
@@ -661,18 +661,18 @@ def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, t
 def test_a_hint_goes_once_what_it_asks_for_is_done(window: Window) -> None:
     messages.hint(window, "Change any field and save.")
     question = messages.hint(window, "Nobody has measured it.", [("Measure", print)])
-    window.desk.written.emit(window.sessions[0], Outcome("conflict", NS, Value.of(ID), ""))
+    window.workspace.tab_area.written.emit(window.sessions[0], Outcome("conflict", NS, Value.of(ID), ""))
     assert len(window.messages.lines) == 2
-    window.desk.written.emit(window.sessions[0], Outcome("applied", NS, Value.of(ID), ""))
+    window.workspace.tab_area.written.emit(window.sessions[0], Outcome("applied", NS, Value.of(ID), ""))
     assert window.messages.lines == [question]
 
 
 def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     window.open(Opening("mongodb://anna:s3cret@127.0.0.1:9/?serverSelectionTimeoutMS=200"))
-    wait_idle(qtbot, window.welcome.trouble.isVisible)
-    assert window.welcome.uri.text() == "mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"
-    assert "s3cret" not in window.welcome.trouble.text()
+    wait_idle(qtbot, window.workspace.welcome.trouble.isVisible)
+    assert window.workspace.welcome.uri.text() == "mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"
+    assert "s3cret" not in window.workspace.welcome.trouble.text()
 
 
 # --- tabs change places
@@ -681,10 +681,10 @@ def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot)
 @pytest.mark.deep
 def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
-    first = window.desk.page
-    window.desk.tool(session, "journal")
-    drafts = window.desk.tool(session, "drafts")
-    bar = window.desk.tabs.bar
+    first = window.workspace.tab_area.page
+    window.workspace.open(session, PageRequest("journal"))
+    drafts = window.workspace.open(session, PageRequest("drafts"))
+    bar = window.workspace.tab_area.tabs.bar
     start = bar.tabRect(2).center()
     qtbot.mousePress(bar, Qt.MouseButton.LeftButton, pos=start)
     for x in range(start.x(), -1, -8):
@@ -694,14 +694,14 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
         )  # fmt: skip
         QApplication.sendEvent(bar, drag)
     qtbot.mouseRelease(bar, Qt.MouseButton.LeftButton, pos=QPoint(0, start.y()))
-    assert [page.kind for page in window.desk.pages] == ["drafts", "collection", "journal"]
+    assert [page.kind for page in window.workspace.tab_area.pages] == ["drafts", "collection", "journal"]
     assert [bar.tabText(at) for at in range(3)] == ["Drafts", "contracts", "Journal"]
     assert bar.icons == ["note-pencil", "table", "notebook"]
-    assert window.desk.page is drafts
+    assert window.workspace.tab_area.page is drafts
     window.actions_.trigger("tab-right")
-    assert window.desk.pages[:2] == [first, drafts]
-    window.desk.close_page(drafts)
-    assert [page.kind for page in window.desk.pages] == ["collection", "journal"]
+    assert window.workspace.tab_area.pages[:2] == [first, drafts]
+    window.workspace.tab_area.close_page(drafts)
+    assert [page.kind for page in window.workspace.tab_area.pages] == ["collection", "journal"]
 
 
 # --- blame beside the fields
@@ -711,7 +711,7 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
 def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     id = session.find_id(NS, ID)
-    page = window.desk.document(session, NS, id)
+    page = window.workspace.open(session, PageRequest("document", NS, id))
     assert isinstance(page, DocumentPage)
     wait_idle(qtbot, lambda: page.editor.is_loaded)
     tree, model = page.editor.tree, page.editor.model
@@ -769,9 +769,9 @@ def test_writes_of_unknown_outcome_are_named_at_the_start_and_looked_for_once_co
         line = next(line for line in made.messages.lines if "1 write" in line.text)
         assert [one.text() for one in line.buttons] == ["Look again", "Show"]
         line.buttons[1].click()
-        assert made.desk.page is not None
-        assert made.desk.page.kind == "journal"
-        made.unsettled.opened(made.sessions[0])
+        assert made.workspace.tab_area.page is not None
+        assert made.workspace.tab_area.page.kind == "journal"
+        made.recovery.opened(made.sessions[0])
         qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made), timeout=PATIENCE)
         next(line for line in made.messages.lines if "1 write" in line.text).buttons[0].click()
         qtbot.waitUntil(lambda: any(words.startswith("Looked for 1 write: ") for words in told(made)), timeout=PATIENCE)

@@ -46,8 +46,8 @@ def open_source(qtbot: QtBot, window: Window, opening: Opening) -> Session:
 
 def open_sample(qtbot: QtBot, window: Window) -> Session:
     """Open the sample and wait for its first page."""
-    window.open_sample()
-    wait_idle(qtbot, lambda: bool(window.sessions) and window.desk.page is not None)
+    window.connecting.open_sample()
+    wait_idle(qtbot, lambda: bool(window.sessions) and window.workspace.tab_area.page is not None)
     return window.sessions[-1]
 
 
@@ -55,7 +55,7 @@ def adopt(qtbot: QtBot, window: Window, session: Session) -> None:
     """Show a session that several tests share; whoever made it closes it. Making the sample takes a second."""
     session.close = _stay_open  # type: ignore[method-assign]
     window.connecting.opener.opened.emit(Opened(session, Opening(session.source, session.name)))
-    wait_idle(qtbot, lambda: window.desk.page is not None)
+    wait_idle(qtbot, lambda: window.workspace.tab_area.page is not None)
 
 
 def _stay_open() -> None:
@@ -64,14 +64,14 @@ def _stay_open() -> None:
 
 def collection(window: Window) -> CollectionPage:
     """The page in front, which is a collection's."""
-    page = window.desk.page
+    page = window.workspace.tab_area.page
     assert isinstance(page, CollectionPage)
     return page
 
 
 def document(window: Window) -> DocumentPage:
     """The page in front, which is a document's."""
-    page = window.desk.page
+    page = window.workspace.tab_area.page
     assert isinstance(page, DocumentPage)
     return page
 

@@ -1,0 +1,209 @@
+"""The pages that there are, a row each: how one is made, what it is about, what opens it, whether it comes back.
+
+Whoever asks for a page hands a :class:`~gui.pages.page_request.PageRequest` to the tabs; nothing else knows the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from gui.actions import Item, item, line, with_pages
+from gui.pages.base import Page
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage, MergePage
+from gui.pages.history_pages import BlamePage, ChangeMapPage
+from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.repair_pages import HealthPage, RepairPage
+from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
+from model import text
+from model.errors import Refused
+from model.records import Draft
+from model.session import Conflict, Session
+
+# A place is all databases, one of them, a collection or a document.
+OnePer = Literal["connection", "place", "collection", "document"]
+
+
+@dataclass(frozen=True)
+class SidebarEntry:
+    """A line at the foot of the sidebar, with the colours of its count."""
+
+    text: str
+    ink: str
+    ground: str
+
+
+@dataclass(frozen=True)
+class PageKind:
+    """One row: its page says kind, icon and title; ``make`` is told besides whether the connection is production."""
+
+    page: type[Page]
+    make: Callable[[Session, PageRequest, bool], Page]
+    one_per: OnePer
+    tab_of: str = ""  # the kind whose tab it shares
+    restored: bool = False  # in the next run
+    actions: tuple[Item, ...] = ()
+    entry: SidebarEntry | None = None
+    entry_of: str = ""  # the kind whose entry leads here
+
+    @property
+    def kind(self) -> str:
+        """The row's name."""
+        return self.page.kind
+
+
+def _document(session: Session, asked: PageRequest, production: bool) -> Page:
+    draft = asked.start if isinstance(asked.start, Draft) else None
+    return DocumentPage(session, asked.ns, asked.document, draft, production)
+
+
+def _merge(session: Session, asked: PageRequest, _: bool) -> Page:
+    if not isinstance(asked.start, Conflict):
+        raise ValueError("A merge begins with a conflict, and none was handed over.")
+    return MergePage(session, asked.ns, asked.document, asked.start)
+
+
+# Menus and sidebar list them in this order.
+_ROWS = (
+    PageKind(
+        CollectionPage,
+        lambda session, asked, production: CollectionPage(session, asked.ns, production),
+        "collection",
+        restored=True,
+    ),
+    PageKind(DocumentPage, _document, "document", restored=True),
+    PageKind(MergePage, _merge, "document", tab_of="document"),
+    PageKind(
+        ChangeMapPage,
+        lambda session, asked, _: ChangeMapPage(session, asked.ns, asked.document),
+        "document",
+        restored=True,
+        actions=(item("Compare", "change-map", "Change map", "", "document", icon="grid-four", about="document"),),
+    ),
+    PageKind(
+        BlamePage,
+        lambda session, asked, _: BlamePage(session, asked.ns, asked.document),
+        "document",
+        restored=True,
+        actions=(item("Compare", "blame", "Blame", "Ctrl+Shift+B", "document", icon="user-list", about="document"),),
+    ),
+    PageKind(
+        DraftsPage,
+        lambda session, *_: DraftsPage(session),
+        "connection",
+        restored=True,
+        actions=(item("View", "drafts", "Drafts", "", "session", icon="note-pencil", about="connection"),),
+        entry=SidebarEntry("Drafts", "acc", "accTint"),
+    ),
+    PageKind(
+        RepairPage,
+        lambda session, asked, production: RepairPage(session, asked.ns, asked.id, production),
+        "place",
+        actions=(
+            item("Repair", "repairs", "Look for damage", "Ctrl+Shift+R", "session", icon="wrench", about="database"),
+            item("Repair", "repairs-collection", "Look for damage in this collection", "", "collection",
+                 about="collection"),
+            item("Repair", "repairs-document", "Look for damage in this document", "", "document", about="document"),
+            line("Repair"),
+        ),
+        entry=SidebarEntry("Repair centre", "warn", "warnT"),
+    ),
+    PageKind(
+        HealthPage,
+        lambda session, asked, production: HealthPage(session, asked.ns, asked.id, production),
+        "place",
+        actions=(
+            item("Repair", "health", "Health: findings over time", "", "session", icon="chart-bar", about="database"),
+        ),
+        entry_of="repair",
+    ),
+    PageKind(
+        PendingPage,
+        lambda session, asked, production: PendingPage(session, asked.ns, production),
+        "place",
+        restored=True,
+        actions=(item("Repair", "pending", "Pending tokens", "", "session", icon="hourglass", about="connection"),),
+        entry=SidebarEntry("Pending tokens", "warn", "warnT"),
+    ),
+    PageKind(
+        MigratePage,
+        lambda session, asked, _: MigratePage(session, asked.ns),
+        "collection",
+        actions=(
+            item("Repair", "migrate", "Move to another layout…", "", "collection", icon="swap", about="collection"),
+        ),
+    ),
+    PageKind(
+        JournalPage,
+        lambda session, *_: JournalPage(session),
+        "connection",
+        restored=True,
+        actions=(item("View", "journal", "Journal", "", "session", icon="notebook", about="connection"),),
+        entry=SidebarEntry("Journal", "typ", "typT"),
+    ),
+    PageKind(
+        CheckPage,
+        lambda session, *_: CheckPage(session),
+        "connection",
+        actions=(item("File", "check", "Check this server…", "", "session", icon="hard-drives", about="connection"),),
+    ),
+)  # fmt: skip
+
+PAGES = {row.kind: row for row in _ROWS}
+ACTIONS = with_pages(action for row in _ROWS for action in row.actions)
+_OPENED_BY = {action.id: row.kind for row in _ROWS for action in row.actions if action.id}
+
+
+def is_about(page: Page, asked: PageRequest) -> bool:
+    """Whether a page of the connection stands where the one that is asked for would."""
+    here, wanted = PAGES[page.kind], PAGES[asked.kind]
+    if (here.tab_of or here.kind) != (wanted.tab_of or wanted.kind):
+        return False
+    if wanted.one_per == "connection":
+        return True
+    return page.ns == asked.ns and (wanted.one_per == "collection" or page.id == asked.id)
+
+
+def asked_by(action: Item, front: Page | None) -> PageRequest | None:
+    """What an action asks for where a page is in front; None where it opens none, or none about what is there."""
+    if action.id not in _OPENED_BY:
+        return None
+    kind = _OPENED_BY[action.id]
+    ns, id = (front.ns, front.id) if front is not None else ("", None)
+    if action.about == "connection":
+        return PageRequest(kind)
+    if action.about == "database":
+        return PageRequest(kind, ns.partition(".")[0])
+    if action.about == "collection":
+        return PageRequest(kind, ns) if ns else None
+    return PageRequest(kind, ns, id) if id is not None else None
+
+
+def kept(asked: PageRequest) -> dict[str, str]:
+    """A request as it is kept for the next run."""
+    made = {"kind": asked.kind, "ns": asked.ns}
+    if asked.id is not None:
+        made["id"] = text.value_text(asked.id)
+    if isinstance(asked.start, CollectionStart):
+        made["filter"] = asked.start.filter
+    return made
+
+
+def remembered(memory: object) -> PageRequest | None:
+    """What :func:`kept` kept in an earlier run; None where its page does not come back."""
+    if not isinstance(memory, dict):
+        return None
+    row, ns = PAGES.get(str(memory.get("kind", ""))), str(memory.get("ns", ""))
+    if row is None or not row.restored or (row.one_per in ("collection", "document") and not ns):
+        return None
+    if row.one_per == "collection":
+        # A person may have had several tabs of one collection.
+        return PageRequest(row.kind, ns, start=CollectionStart(str(memory.get("filter", ""))), way="beside")
+    if row.one_per != "document":
+        return PageRequest(row.kind, ns)
+    try:
+        return PageRequest(row.kind, ns, text.value_from_text(str(memory.get("id", ""))))
+    except Refused:
+        return None

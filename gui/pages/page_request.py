@@ -1,0 +1,42 @@
+"""How a page is asked for: frozen values, which pages and the window hand to the tabs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from model.records import Draft
+from model.session import Conflict
+from model.values.canonical import Value
+
+
+@dataclass(frozen=True)
+class CollectionStart:
+    """What a collection's page begins with: a filter, two versions of the document, the pane that gets the focus."""
+
+    filter: str = ""
+    a: Value | None = None
+    b: Value | None = None
+    pane: Literal["", "history", "compare"] = ""
+
+
+@dataclass(frozen=True)
+class PageRequest:
+    """A page that is asked for: its kind in the registry, what it is about, and what it begins with.
+
+    ``way`` decides where a page about that is open already: it is shown (``show``), another one opens ``beside`` it, or
+    one opens ``instead``.
+    """
+
+    kind: str
+    ns: str = ""
+    id: Value | None = None
+    start: CollectionStart | Conflict | Draft | None = None
+    way: Literal["show", "beside", "instead"] = "show"
+
+    @property
+    def document(self) -> Value:
+        """The id of the document that the page is about; raises ``ValueError`` where none is named."""
+        if self.id is None:
+            raise ValueError(f"A page of the kind {self.kind} is about a document, and none was named.")
+        return self.id

@@ -1,0 +1,47 @@
+"""The open connections, and what the window knows of each beside its session."""
+
+from __future__ import annotations
+
+from gui.window.connection_watch import ConnectionWatch
+from gui.window.opening import Opening
+from model.session import Session
+
+
+class OpenSessions:
+    """The sessions are in :attr:`all`, oldest first."""
+
+    def __init__(self) -> None:
+        self.all: list[Session] = []
+        self._openings: dict[int, Opening] = {}
+        self._watches: dict[int, ConnectionWatch] = {}
+
+    def add(self, session: Session, opening: Opening, watch: ConnectionWatch | None) -> None:
+        """A connection is open; what lives in this process needs no watch."""
+        self.all.append(session)
+        self._openings[id(session)] = opening
+        if watch is not None:
+            self._watches[id(session)] = watch
+
+    def remove(self, session: Session) -> None:
+        """A connection is closed."""
+        self.all.remove(session)
+        self._openings.pop(id(session), None)
+        if (watch := self._watches.pop(id(session), None)) is not None:
+            watch.deleteLater()
+
+    def opening(self, session: Session) -> Opening:
+        """How a connection was opened."""
+        return self._openings.get(id(session), Opening(session.source))
+
+    def production(self, session: Session) -> bool:
+        """Whether a connection is marked as one where mistakes are dear."""
+        return self.opening(session).production
+
+    def watch(self, session: Session | None) -> ConnectionWatch | None:
+        """What watches a connection's server; None for what lives in this process."""
+        return self._watches.get(id(session))
+
+    @property
+    def silent(self) -> list[Session]:
+        """The connections whose server does not answer."""
+        return [watch.session for watch in self._watches.values() if watch.lost is not None]

@@ -1,0 +1,167 @@
+"""What fills the window between its title row and its messages: the welcome page, or the sidebar and the tabs."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.pages.base import Page
+from gui.pages.page_request import PageRequest
+from gui.style import boxes, theme
+from gui.window.connection_watch import LostLine
+from gui.window.open_sessions import OpenSessions
+from gui.window.sidebar import Sidebar
+from gui.window.tab_area import TabArea
+from gui.window.welcome_panel import WelcomePanel
+from model.session import Session
+
+NARROW = 1160  # below it the sidebar folds by itself
+
+
+class Workspace(QWidget):
+    """What is in front, and what the sidebar says of it; ``changed`` follows each change of that."""
+
+    changed = Signal()
+
+    def __init__(self, sessions: OpenSessions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._sessions = sessions
+        self._fold_choice: bool | None = None
+        self.welcome = WelcomePanel()
+        self.sidebar = Sidebar()
+        self.lost = LostLine()
+        self.tab_area = TabArea(sessions.production)
+        self._work = QWidget()
+        row = QHBoxLayout(self._work)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.sidebar)
+        right = QVBoxLayout()
+        right.setSpacing(0)
+        right.addWidget(self.lost)
+        right.addWidget(self.tab_area, 1)
+        row.addLayout(right, 1)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.welcome)
+        self._stack.addWidget(self._work)
+        boxes.column(self).addWidget(self._stack)
+        self._counting = QTimer(self)
+        self._counting.setSingleShot(True)
+        self._counting.setInterval(400)
+        self._counting.timeout.connect(self._count)
+        self.sidebar.collection_asked.connect(self._open_collection)
+        self.sidebar.layout_changed.connect(self._layout_changed)
+        self.sidebar.fold_changed.connect(self.changed)
+        self.tab_area.current_changed.connect(self._page_in_front)
+        self.tab_area.page_changed.connect(self.changed)
+        self.tab_area.drafts_touched.connect(self.count_soon)
+
+    # --- what is in front
+
+    @property
+    def at_welcome(self) -> bool:
+        """Whether the welcome page fills it."""
+        return self._stack.currentWidget() is self.welcome
+
+    @property
+    def page(self) -> Page | None:
+        """The page in front; None at the welcome page."""
+        return None if self.at_welcome else self.tab_area.page
+
+    @property
+    def session(self) -> Session | None:
+        """The connection of the page in front, else the one opened last."""
+        page = self.tab_area.page
+        if page is not None:
+            return page.session
+        return self._sessions.all[-1] if self._sessions.all else None
+
+    def show_welcome(self) -> None:
+        """Show the welcome page."""
+        self._stack.setCurrentWidget(self.welcome)
+        self.welcome.sample.setFocus()
+        self.changed.emit()
+
+    def show_work(self) -> None:
+        """Show connections and tabs."""
+        self._stack.setCurrentWidget(self._work)
+        self.changed.emit()
+
+    def open(self, session: Session, request: PageRequest) -> Page:
+        """Show the tabs, with the page that is asked for in front."""
+        self.show_work()
+        return self.tab_area.open(session, request)
+
+    def show_state(self) -> None:
+        """Say which servers do not answer, and how much the repair centre has left to do."""
+        session = None if self.at_welcome else self.session
+        self.lost.put(self._sessions.watch(session))
+        self.sidebar.touch(self._sessions.silent)
+        open_here = [] if session is None else self.tab_area.pages_of(session)
+        self.sidebar.set_count("repair", max((page.waiting for page in open_here), default=0))
+
+    def _page_in_front(self) -> None:
+        page = self.tab_area.page
+        self.sidebar.set_current(self.session, page.ns if page is not None else "")
+        self.sidebar.set_tool(page.kind if page is not None else "")
+        self._fold_choice = None
+        self._fold()
+        self.changed.emit()
+
+    def _open_collection(self, session: Session, ns: str, anew: bool) -> None:
+        self.open(session, PageRequest("collection", ns, way="beside" if anew else "show"))
+
+    def _layout_changed(self, session: Session, ns: str) -> None:
+        for page in self.tab_area.pages_of(session):
+            if page.ns == ns:
+                page.layout_changed()
+
+    # --- folding
+
+    def toggle_sidebar(self) -> None:
+        """Fold or unfold; that holds until another page is in front or the width decides anew."""
+        self._fold_choice = not self.sidebar.folded
+        self._fold()
+
+    def _fold(self, at_once: bool = False) -> None:
+        page = self.tab_area.page
+        wanted = self.width() < theme.px(NARROW) or (page is not None and page.wants_rail)
+        self.sidebar.fold(wanted if self._fold_choice is None else self._fold_choice, at_once)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        line = theme.px(NARROW)
+        if (event.oldSize().width() < line) != (event.size().width() < line) or not self.isVisible():
+            self._fold_choice = None
+            self._fold(at_once=True)
+
+    # --- counts
+
+    def count_soon(self) -> None:
+        """Drafts or tokens may be others now: count them once nothing has changed for a moment."""
+        self._counting.start()
+
+    def _count(self) -> None:
+        session = self.session
+        if session is None:
+            return
+
+        # On a server, looking for tokens reads whole collections: that is done on request only.
+        known = self.sidebar.ns_known(session) if session.is_local else []
+        places = [info.ns for info in known if info.layout == "pending"]
+
+        def work(_: tasks.Progress) -> tuple[int, int]:
+            stale = sum(1 for ns in places for token in session.pending(ns) if token.stale)
+            return len(session.drafts.all()), stale
+
+        tasks.run(work, done=self._counted, failed=_nothing, owner=self, key="counts")
+
+    def _counted(self, counts: tuple[int, int]) -> None:
+        self.sidebar.set_count("drafts", counts[0])
+        self.sidebar.set_count("pending", counts[1])
+
+
+def _nothing(_: object) -> None:
+    pass

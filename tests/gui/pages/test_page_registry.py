@@ -1,0 +1,193 @@
+"""The registry of pages: every page has its row, every request finds one, and what is kept of a page brings it back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui.messages import Question
+from gui.pages import page_registry
+from gui.pages.base import Page
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
+from gui.pages.page_registry import ACTIONS, PAGES
+from gui.pages.page_request import CollectionStart, PageRequest
+from gui.window.tab_area import TabArea
+from model.session import Session
+from model.values.canonical import Value
+from tests import support
+from tests.gui.window.windows import sheet, wait_idle
+
+NS = "insurance.contracts"
+ID = Value.of("K-204117")
+
+
+@pytest.fixture(scope="module")
+def session(homes: Path) -> Iterator[Session]:
+    made = Session.open("sample:", home=homes / "pages")
+    yield made
+    made.close()
+
+
+def tabs(qtbot: QtBot, production: bool = False) -> TabArea:
+    made = TabArea(lambda _: production)
+    qtbot.addWidget(made)
+    made.resize(1300, 800)
+    made.show()
+    return made
+
+
+def pages(above: type[Page] = Page) -> set[type[Page]]:
+    """The classes of pages that are shown: those that say their kind."""
+    below = above.__subclasses__()
+    return {each for each in below if each.kind} | {one for each in below for one in pages(each)}
+
+
+def kinds_asked_for() -> set[str]:
+    """Every kind that is written out in a request, anywhere in the window's code."""
+    calls = [
+        node
+        for path in (support.ROOT / "gui").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "PageRequest"
+    ]
+    return {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
+
+
+def test_every_page_has_one_row() -> None:
+    assert {row.page for row in PAGES.values()} == pages()
+    assert all(row.page.icon for row in PAGES.values())
+
+
+def test_every_kind_that_is_asked_for_has_a_row() -> None:
+    asked = kinds_asked_for()
+    assert {"collection", "document", "merge"} <= asked
+    assert asked <= set(PAGES)
+
+
+def test_what_a_row_names_of_others_is_there() -> None:
+    assert all(item.about for row in PAGES.values() for item in row.actions if item.id)
+    assert {row.tab_of for row in PAGES.values() if row.tab_of} <= set(PAGES)
+    assert all(PAGES[row.entry_of].entry is not None for row in PAGES.values() if row.entry_of)
+    assert all(row.actions for row in PAGES.values() if row.entry is not None)
+
+
+def test_each_action_asks_for_a_page_about_what_is_in_front(session: Session, qtbot: QtBot) -> None:
+    page = tabs(qtbot).open(session, PageRequest("collection", NS, ID))
+    wait_idle(qtbot, lambda: page.id == ID)
+    wanted = {
+        "check": PageRequest("check"),
+        "drafts": PageRequest("drafts"),
+        "journal": PageRequest("journal"),
+        "change-map": PageRequest("map", NS, ID),
+        "blame": PageRequest("blame", NS, ID),
+        "repairs": PageRequest("repair", "insurance"),
+        "repairs-collection": PageRequest("repair", NS),
+        "repairs-document": PageRequest("repair", NS, ID),
+        "health": PageRequest("health", "insurance"),
+        "pending": PageRequest("pending"),
+        "migrate": PageRequest("migrate", NS),
+    }
+    items = {item.id: item for item in ACTIONS if item.about}
+    assert {id: page_registry.asked_by(items[id], page) for id in wanted} == wanted
+    without_a_page = {item.id for item in items.values() if page_registry.asked_by(item, None) is not None}
+    assert without_a_page == {item.id for item in items.values() if item.about in ("connection", "database")}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        PageRequest("collection", NS, start=CollectionStart('{ "status": "active" }'), way="beside"),
+        PageRequest("document", NS, ID),
+        PageRequest("map", NS, Value.of(7)),
+        PageRequest("blame", NS, ID),
+        PageRequest("pending"),
+        PageRequest("pending", "reporting.stats"),
+        PageRequest("journal"),
+        PageRequest("drafts"),
+    ],
+    ids=lambda asked: f"{asked.kind} {asked.ns}",
+)
+def test_what_is_kept_of_a_page_asks_for_it_again(asked: PageRequest) -> None:
+    assert page_registry.remembered(page_registry.kept(asked)) == asked
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        None,
+        "journal",
+        {},
+        {"kind": "of another release"},
+        {"kind": "collection"},
+        {"kind": "document", "ns": NS},
+        {"kind": "document", "ns": NS, "id": "{"},
+        {"kind": "check"},
+        {"kind": "repair", "ns": "insurance"},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_brought_back_is_left_out(memory: object) -> None:
+    assert page_registry.remembered(memory) is None
+
+
+def test_a_page_is_shown_again_beside_or_instead(session: Session, qtbot: QtBot) -> None:
+    area = tabs(qtbot)
+    first = area.open(session, PageRequest("collection", NS))
+    assert area.open(session, PageRequest("collection", NS)) is first
+    second = area.open(session, PageRequest("collection", NS, way="beside"))
+    assert area.pages == [first, second]
+    edited = area.open(session, PageRequest("document", NS, ID))
+    wait_idle(qtbot)
+    area.tabs.bar.moveTab(2, 1)
+    anew = area.open(session, PageRequest("document", NS, ID, way="instead"))
+    assert area.pages == [first, anew, second]
+    assert edited not in area.pages
+    wait_idle(qtbot)
+
+
+def test_a_request_that_lacks_what_its_page_begins_with_is_a_mistake(session: Session, qtbot: QtBot) -> None:
+    area = tabs(qtbot)
+    with pytest.raises(ValueError, match="begins with a conflict"):
+        area.open(session, PageRequest("merge", NS, ID))
+    with pytest.raises(ValueError, match="none was named"):
+        area.open(session, PageRequest("document", NS))
+
+
+def test_a_collection_that_comes_back_knows_that_mistakes_are_dear(session: Session, qtbot: QtBot) -> None:
+    area = tabs(qtbot, production=True)
+    assert area.restore(session, [{"kind": "collection", "ns": NS}]) == 1
+    page = area.page
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot)
+    page.writes.delete(ID)
+    wait_idle(qtbot)
+    question = sheet(area)
+    assert isinstance(question, Question)
+    assert question.field is not None
+    assert not question.verb.isEnabled()
+    question.field.setText("K-204117")
+    assert question.verb.isEnabled()
+    question.reject()
+
+
+def test_a_document_of_a_production_connection_is_deleted_only_once_its_name_is_typed(
+    session: Session, qtbot: QtBot
+) -> None:
+    area = tabs(qtbot, production=True)
+    page = area.open(session, PageRequest("document", NS, ID))
+    assert isinstance(page, DocumentPage)
+    wait_idle(qtbot)
+    page.do_delete()
+    wait_idle(qtbot)
+    question = sheet(area)
+    assert isinstance(question, Question)
+    assert question.field is not None
+    assert not question.verb.isEnabled()
+    question.field.setText("K-204117")
+    assert question.verb.isEnabled()
+    question.reject()
