@@ -1,7 +1,7 @@
 """A write that survives one failure: one more try of the same guarded write, and the question "did mine land?".
 
-What a write and its outcome are is said in :mod:`model.server.port`, and sent by :mod:`model.server.server`; both are
-at hand here.
+:mod:`model.server.port` defines a write and its outcome, :mod:`model.server.server` sends it; both names are at
+hand here.
 """
 
 from __future__ import annotations

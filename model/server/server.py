@@ -1,8 +1,7 @@
 """A server behind PyMongo: reads in batches by size, and the one place where a write leaves.
 
 A write is sent once by :meth:`Server.send`, which raises nothing and says what is known: applied, not applied, or
-unknown. What an error of the driver means is in :mod:`model.server.driver_errors`; trying again is
-:mod:`model.server.retry`'s.
+unknown. :mod:`model.server.driver_errors` tells what a driver error means; :mod:`model.server.retry` tries again.
 """
 
 from __future__ import annotations
@@ -257,8 +256,7 @@ class Server:
 
         With an update comes the document as it is when the event is read; with ``images``, where the collection keeps
         them, as the update left it. Raises ``NoChanges``, ``HistoryLost`` and ``TooLarge`` (see
-        ``model.server.change_stream``), or
-        as reading.
+        ``model.server.change_stream``), or as reading.
         """
         place = None if after is None else RawBSONDocument(after, RAW)
         looked = "default" if take == "bare" else "whenAvailable" if images else "updateLookup"

@@ -1,6 +1,7 @@
-"""The operations of a diff grouped by the containers that they are in; made in a task, drawn by :mod:`gui.difftree`.
+"""The operations of a diff grouped by the containers that they are in.
 
-Only containers with changes inside are walked, and every place keeps where its value lies in the two documents.
+A task groups them; :mod:`gui.parts.differences.diff_node` makes rows of the groups. Only containers with changes inside
+are walked, and every place keeps where its value lies in the two documents.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ COLUMNS = "editor columns"
 
 
 class EditorView(QWidget):
-    """What the editor looks like; what it does is :class:`gui.editor.EditorPanel`'s."""
+    """What the editor looks like; what it does is :class:`~gui.views.edit.editor_panel.EditorPanel`'s."""
 
     def __init__(self, edit: Callable[[], Edit], parent: QWidget | None = None) -> None:
         super().__init__(parent)

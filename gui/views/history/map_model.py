@@ -1,6 +1,7 @@
 """A chain as rows and columns: fields down, versions across from old to new, and what stands where they cross.
 
-The model is an item model, so that each cell has an accessible name; how cells look is decided by :mod:`gui.mapink`.
+The model is an item model, so that each cell has an accessible name; :mod:`gui.views.history.map_painter` decides how
+cells look.
 """
 
 from __future__ import annotations

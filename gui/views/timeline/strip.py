@@ -1,7 +1,7 @@
 """A document's versions on one line, old to new: an item view that paints only what is visible.
 
 It is a list view with a layout of its own, so that screen readers meet a list, newest first, and Qt's scrolling,
-tooltips and current item work as everywhere. What is where is decided by :mod:`gui.stripes`.
+tooltips and current item work as everywhere. What is where is decided by :mod:`gui.views.timeline.strip_geometry`.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
 
 
 class TokenQuestion(Sheet):
-    """``agreed`` carries the tokens that are at least so old; those of unknown age never are."""
+    """Asks from which age on; ``agreed`` carries the tokens that are at least so old, none of unknown age."""
 
     agreed = Signal(object)
 
