@@ -45,10 +45,10 @@ def _run(words: list[str]) -> int:
 
 def is_command(words: Sequence[str]) -> bool:
     """Whether the words are for the command line: a command, an option that is not the window's, or too many words."""
-    from model.commands import command_line
+    from model.commands import grammar
 
     plain = [word for word in words if word not in _WINDOW_OPTIONS]
-    return bool(plain) and (plain[0] in command_line.NAMES or plain[0].startswith("-") or len(plain) > 1)
+    return bool(plain) and (plain[0] in grammar.names() or plain[0].startswith("-") or len(plain) > 1)
 
 
 def _say(trouble: str) -> int:

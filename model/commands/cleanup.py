@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from model.commands.arguments import open_session
 from model.commands.output import Progress, moment, table
-from model.commands.read import open_session
 from model.commands.write import outcome_json
 from model.counting.pending import effect, token_name
 from model.names import id_name

@@ -7,50 +7,23 @@ outcome that is not known. Nothing is written without ``--apply``, save by the c
 
 from __future__ import annotations
 
-import argparse
+import importlib
 import io
 import os
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from model.commands import check, cleanup, feed, health_command, migrate, once, read, repair, scan, trace, write
 from model.commands.grammar import parser
 from model.commands.output import drop_output, fill_closed
 from model.errors import Cancelled, Refused
 from model.userdata import connections
 
 _STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # as a shell says it of SIGINT, SIGPIPE and SIGTERM
-
-COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "collections": read.collections,
-    "history": read.history,
-    "show": read.show,
-    "diff": read.differ,
-    "merge": read.merged,
-    "blame": trace.blame,
-    "bisect": trace.bisect,
-    "edit": write.edit,
-    "restore": write.restore,
-    "cleanup": cleanup.cleanup,
-    "scan": scan.scan,
-    "health": health_command.health,
-    "repair": repair.repair,
-    "feed": feed.feed,
-    "check": check.check,
-    "migrate": migrate.migrate,
-    "next": once.next_number,
-    "insert": once.insert,
-    "count": once.count,
-    "process": once.process,
-    "journal": write.journal,
-    "undo": write.undo,
-}
-NAMES = tuple(COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _ended_tidily():
             args = parser().parse_args(argv)
-            status = COMMANDS[args.command](args)
+            module, _, function = args.run.partition(":")
+            status: int = getattr(importlib.import_module(f"model.commands.{module}"), function)(args)
             sys.stdout.flush()
             return status
     except SystemExit as done:

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from model.commands.arguments import choose_layout, open_session
 from model.commands.output import Progress, json_row
-from model.commands.read import choose_layout, open_session
 from model.errors import Refused
 from model.feed import Fed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import NoReturn
 
@@ -28,32 +29,41 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 class Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one sentence."""
 
+    commands: Mapping[str, argparse.ArgumentParser]
+    """The parsers of its commands by their names; of the whole grammar only."""
+
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {hidden(message.rstrip('.'))}; see `{self.prog} --help`.\n")
 
 
 def parser() -> Parser:
-    """The whole grammar; the command's name ends up in ``command``."""
+    """The whole grammar.
+
+    What a command runs stands beside its name as ``module:function``, a module of this folder; it ends up in ``run``
+    and is imported when the command is called.
+    """
     top = Parser(prog="palimpsest", description="Versioned documents in MongoDB.", epilog=WINDOW)
     top.add_argument("--version", action="version", version=f"palimpsest {_version()}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top.commands = commands.choices
 
-    def command(name: str, help: str, source: bool = True) -> Parser:
+    def command(name: str, run: str, help: str, source: bool = True) -> Parser:
         made: Parser = commands.add_parser(
             name, allow_abbrev=False, help=help, description=help[0].upper() + help[1:] + "."
         )
+        made.set_defaults(run=run)
         if source:
             made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
         return made
 
-    made = command("collections", "each collection, the layout recognised, how sure and why")
+    made = command("collections", "read:collections", "each collection, the layout recognised, how sure and why")
     _options(made)
 
-    made = command("history", "the versions of a document, newest first, gaps included")
+    made = command("history", "read:history", "the versions of a document, newest first, gaps included")
     _document(made)
     _options(made)
 
-    made = command("show", "one version's content as canonical Extended JSON")
+    made = command("show", "read:show", "one version's content as canonical Extended JSON")
     _document(made, "ID[@V]")
     made.add_argument(
         "--version", metavar="V", dest="of_version", help="the version, where the ID itself may hold an @"
@@ -61,43 +71,43 @@ def parser() -> Parser:
     made.add_argument("--stored", action="store_true", help="the document as it is stored")
     _options(made)
 
-    made = command("diff", "the changes between two versions, or between two files", source=False)
+    made = command("diff", "read:differ", "the changes between two versions, or between two files", source=False)
     made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
     made.add_argument("--format", choices=FORMATS, help="text unless said otherwise")
     _keys(made)
     _options(made)
 
-    made = command("merge", "three files as one document, or the conflicts", source=False)
+    made = command("merge", "read:merged", "three files as one document, or the conflicts", source=False)
     for name in ("base", "mine", "theirs"):
         made.add_argument(name, metavar=name.upper())
     made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
     made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
     _keys(made)
 
-    made = command("blame", "each field with the version that last set it")
+    made = command("blame", "trace:blame", "each field with the version that last set it")
     _document(made)
     _keys(made)
     _options(made)
 
-    made = command("bisect", "the versions at which a condition turns")
+    made = command("bisect", "trace:bisect", "the versions at which a condition turns")
     _document(made)
     made.add_argument("filter", metavar="FILTER", help='a filter, as in {"premium.gross": {"$gte": 400}}')
     _options(made)
 
-    made = command("edit", "change fields of a document in one guarded write")
+    made = command("edit", "write:edit", "change fields of a document in one guarded write")
     _document(made)
     made.add_argument("--base", metavar="V", help="write only if this is still the current version")
     made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
     made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
     _options(made)
 
-    made = command("restore", "an old state as a new guarded version")
+    made = command("restore", "write:restore", "an old state as a new guarded version")
     _document(made)
     made.add_argument("v", metavar="V")
     made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
     _options(made)
 
-    made = command("scan", "look for versions that block edits, are missing, doubled or unfinished")
+    made = command("scan", "scan:scan", "look for versions that block edits, are missing, doubled or unfinished")
     made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
     made.add_argument("--id", metavar="ID", action="append", default=[], dest="ids", help="only this document of NS")
     made.add_argument(
@@ -106,24 +116,28 @@ def parser() -> Parser:
     made.add_argument("--plan", metavar="FILE", help="write what can be done about it, for `palimpsest repair`")
     _options(made)
 
-    made = command("health", "the scans over time that were made from here: findings by class, and what changed")
+    made = command(
+        "health", "scan:health", "the scans over time that were made from here: findings by class, and what changed"
+    )
     made.add_argument("place", metavar="NS", nargs="?", help="only scans of this collection or database")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
 
-    made = command("repair", "carry out a plan that a scan has written, or say what that would do")
+    made = command("repair", "repair:repair", "carry out a plan that a scan has written, or say what that would do")
     made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     report = "keep a report too: FILE.html or FILE.json"
     made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
     _options(made)
 
-    made = command("cleanup", "finish the pending tokens that their writers left behind")
+    made = command("cleanup", "cleanup:cleanup", "finish the pending tokens that their writers left behind")
     made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
     made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _options(made)
 
-    made = command("migrate", "move a collection to another layout: copy, verify every version, keep the old")
+    made = command(
+        "migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old"
+    )
     made.add_argument("ns", metavar="NS", help="the collection as it is now")
     made.add_argument("--to", metavar="LAYOUT", required=True, choices=LAYOUTS, help="the layout it gets")
     made.add_argument("--target", metavar="NS", help="where to; else NS_LAYOUT beside it")
@@ -136,7 +150,9 @@ def parser() -> Parser:
     ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
     _options(made)
 
-    made = command("feed", "keep the archives of stream collections up to date, from change streams or by polling")
+    made = command(
+        "feed", "feed:feed", "keep the archives of stream collections up to date, from change streams or by polling"
+    )
     made.add_argument("ns", metavar="NS", nargs="?", help="this collection instead of all that the profile states")
     made.add_argument("--once", action="store_true", help="catch up and end; without it this runs until it is stopped")
     made.add_argument(
@@ -144,20 +160,22 @@ def parser() -> Parser:
     )
     _options(made)
 
-    made = command("check", "what the server really guarantees, measured in a scratch database")
+    made = command("check", "check:check", "what the server really guarantees, measured in a scratch database")
     made.add_argument("--quick", action="store_true", help="only swaps and unique indexes")
     allow = made.add_mutually_exclusive_group()
     allow.add_argument("--allow-edits", action="store_true", help="edit on this connection although it is unsafe")
     allow.add_argument("--refuse-edits", action="store_true", help="take --allow-edits back")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
 
-    made = command("next", "the next number of a counter, handed out to nobody else")
+    made = command("next", "once:next_number", "the next number of a counter, handed out to nobody else")
     made.add_argument("ns", metavar="NS", help="the collection of the counters")
     made.add_argument("counter", metavar="COUNTER", help="the counter's name")
     made.add_argument("--create", action="store_true", help="make a counter that is not there; it begins with 1")
     _options(made)
 
-    made = command("insert", "a new document, under an id or the next number; the same one again is skipped")
+    made = command(
+        "insert", "once:insert", "a new document, under an id or the next number; the same one again is skipped"
+    )
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("document", metavar="DOCUMENT", help="its content as Extended JSON, or - to read that")
     made.add_argument("--id", metavar="ID", help="its id, plain or Extended JSON; else it gets an ObjectId")
@@ -168,7 +186,7 @@ def parser() -> Parser:
     )
     _options(made)
 
-    made = command("count", "raise a two-step counter once for a token, however often this is repeated")
+    made = command("count", "once:count", "raise a two-step counter once for a token, however often this is repeated")
     _document(made)
     made.add_argument(
         "token", metavar="TOKEN", nargs="?", help="what tells this event from others; else a new ObjectId"
@@ -178,7 +196,7 @@ def parser() -> Parser:
     made.add_argument("--create", action="store_true", help="make a document that is not there")
     _options(made)
 
-    made = command("process", "raise a total once for an entry of an apply-once list")
+    made = command("process", "once:process", "raise a total once for an entry of an apply-once list")
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("key", metavar="KEY", help="what the document is found by, plain or Extended JSON")
     made.add_argument("entry", metavar="ENTRY", help="what is dealt with: it goes into the list, and counts once")
@@ -187,16 +205,21 @@ def parser() -> Parser:
     made.add_argument("--create", action="store_true", help="make a document that is not there")
     _options(made)
 
-    made = command("journal", "what was written from here", source=False)
+    made = command("journal", "write:journal", "what was written from here", source=False)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--prune", metavar="AGE", type=_age, help="entries as old as that, with the documents they keep")
     made.add_argument("--apply", action="store_true", help="with --prune: forget them; they cannot be undone then")
 
-    made = command("undo", "the guarded inverse of an entry of the journal", source=False)
+    made = command("undo", "write:undo", "the guarded inverse of an entry of the journal", source=False)
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
     made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
     _options(made)
     return top
+
+
+def names() -> tuple[str, ...]:
+    """The names of all commands."""
+    return tuple(parser().commands)
 
 
 def _document(made: Parser, id: str = "ID") -> None:

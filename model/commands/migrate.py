@@ -6,8 +6,8 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable
 
+from model.commands.arguments import choose_layout, open_session
 from model.commands.output import Progress, json_row
-from model.commands.read import choose_layout, open_session
 from model.errors import Refused
 from model.migration import Checked
 from model.records import Outcome

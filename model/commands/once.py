@@ -10,7 +10,7 @@ from collections.abc import Callable
 from bson import ObjectId
 
 from model import text
-from model.commands.read import choose_layout, open_session
+from model.commands.arguments import choose_layout, open_session
 from model.commands.write import report
 from model.errors import NotFound, Refused, Unreadable
 from model.records import Outcome

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 
 from model import text
+from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import Progress, json_row, moment, number, size, table
 from model.diff import Diff, diff, export
 from model.errors import NotFound, Refused, Unreadable
@@ -18,23 +19,6 @@ from model.session import Session
 from model.text import document_file
 from model.values import canonical
 from model.values.canonical import Value
-
-
-def open_session(args: argparse.Namespace, source: str | None = None) -> Session:
-    """The session of the command's SOURCE, or of another one."""
-    return Session.open(source or args.source, profile=args.profile, into_memory=args.into_memory)
-
-
-def document(args: argparse.Namespace, session: Session) -> Value:
-    """The id that NS and ID name, in the layout that was asked for."""
-    choose_layout(args, session)
-    return session.find_id(args.ns, args.id)
-
-
-def choose_layout(args: argparse.Namespace, session: Session) -> None:
-    """Use ``--layout`` for NS."""
-    if args.layout:
-        session.set_layout(args.ns, args.layout)
 
 
 def collections(args: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, table
-from model.commands.read import open_session
 from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.names import id_name

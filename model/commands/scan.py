@@ -1,4 +1,4 @@
-"""The command that looks for damage: ``palimpsest scan SOURCE [NS …]``."""
+"""The commands that look for damage, and show what earlier looks found: scan and health."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import datetime as dt
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from model.commands.output import Progress, json_row, moment, table
-from model.commands.read import open_session
+from model import sources
+from model.commands.arguments import open_session
+from model.commands.output import Progress, json_row, moment, number, table
 from model.commands.repair import keep_plan
 from model.errors import Refused
 from model.findings import Finding, Unchecked
-from model.health import counted
+from model.health import Health, compared, counted, told
 from model.names import id_name
 from model.repair.damage_classes import CLASSES, waits
 from model.repair.plan import slim
@@ -81,10 +82,10 @@ def _classes(findings: Iterator[Finding], progress: Progress) -> int:
     for each in findings:
         by_class.setdefault(each.code, []).append(_cells(each))
     progress.make_way()
-    for code, told in CLASSES.items():
+    for code, known in CLASSES.items():
         rows = by_class.get(code)
         if rows:
-            print(f"{code}  {told.title}: {len(rows):,}\n{told.meaning} {told.today}")
+            print(f"{code}  {known.title}: {len(rows):,}\n{known.meaning} {known.today}")
             table(("Collection", "Document", "Found", "Written", "Repair"), rows)
             print()
     return sum(map(len, by_class.values()))
@@ -123,3 +124,42 @@ def _unchecked(unchecked: Sequence[Unchecked]) -> Iterator[str]:
         yield f"Not checked: {which}: {each.why}"
     if told > LISTED:
         yield f"Not checked: {told - LISTED:,} documents more."
+
+
+def health(args: argparse.Namespace) -> int:
+    """The scans of a source that were made from here, newest first; the source itself is not opened."""
+    source = sources.named(args.source)
+    scans = compared(Health(source).scans(args.place))
+    if not scans:
+        where = f"{args.place} in {source}" if args.place else source
+        why = (
+            "The sample is made anew each time, so its scans are only kept while a window shows it."
+            if source == sources.SAMPLE
+            else f"`palimpsest scan SOURCE{f' {args.place}' if args.place else ''}` makes the first."
+        )
+        print(f"No scan of {where} was made from here yet. {why}", file=sys.stderr)
+        return 0
+    if args.json:
+        for scan, before in scans:
+            print(
+                json_row(
+                    at=scan.at,
+                    place=scan.place,
+                    ids=scan.ids,
+                    documents=scan.documents,
+                    seconds=round(scan.seconds, 3),
+                    whole=scan.whole,
+                    findings=scan.findings,
+                    classes=dict(scan.counts),
+                    before=None if before is None else dict(before.counts),
+                    unchecked=scan.unchecked,
+                )
+            )
+        return 0
+    rows = []
+    for scan, before in scans:
+        said = told(scan, before) or "nothing found"
+        said += "" if scan.whole else "; stopped before its end"
+        rows.append((moment(scan.at), scan.where, number(scan.documents), number(scan.findings), said))
+    table(("When", "Where", "Documents", "Findings", "By class, and the change since the scan before"), rows, (2, 3))
+    return 0

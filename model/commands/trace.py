@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from model import text
+from model.commands.arguments import document, open_session
 from model.commands.output import Progress, json_row, moment, number, table
-from model.commands.read import document, open_session
 from model.history.chain import Bisection, Blame, Turn, key_text
 from model.names import version_name
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 
 from model import text
+from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import drop_output, json_row, moment, table
-from model.commands.read import choose_layout, document, open_session
 from model.commands.repair import undo_run
 from model.errors import Refused, Unreadable
 from model.names import id_name

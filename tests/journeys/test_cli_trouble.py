@@ -254,7 +254,7 @@ def test_a_defect_is_one_sentence_too(trouble: Trouble, monkeypatch: pytest.Monk
     def broken(args: object) -> int:
         raise ZeroDivisionError(f"with {SECRET} in it")
 
-    monkeypatch.setitem(command_line.COMMANDS, "journal", broken)
+    monkeypatch.setattr("model.commands.write.journal", broken)
     assert "PALIMPSEST_DEBUG" in trouble("journal")
 
 

@@ -1,0 +1,19 @@
+"""The grammar and the functions behind it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+
+import pytest
+
+from model.commands import grammar
+
+
+@pytest.mark.parametrize("name", grammar.names())
+def test_every_command_runs_a_function_that_takes_its_arguments(name: str) -> None:
+    module, _, function = grammar.parser().commands[name].get_default("run").partition(":")
+    run = getattr(importlib.import_module(f"model.commands.{module}"), function)
+    assert inspect.get_annotations(run, eval_str=True) == {"args": argparse.Namespace, "return": int}
+    assert inspect.getdoc(run)
