@@ -34,7 +34,13 @@ class Outcomes:
             return Outcome("applied", self._ns, id, _joined(said, end.sentence, back), v)
         if end.kind == "conflict":
             met = self.conflict(id, base)
-            if met.kind == "conflict" or not end.retried:
+            if met.kind == "conflict":
+                return met
+            if not end.retried and end.reply is not None and end.reply.duplicate:
+                # The unique index said no, not a guard: who has the number cannot be read yet, or no more.
+                said = f"Somebody else has written {version_name(v)} of {id_name(id)}; nothing was written."
+                return Outcome("conflict", self._ns, id, said)
+            if not end.retried:
                 return met
             # What was deleted before the second try is put back by now, to the byte: the first try may still arrive.
             end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the edit may arrive.")
