@@ -18,7 +18,9 @@ SIZES = (25, 50, 100)
 
 
 class RowsModel(CellModel, Generic[T]):
-    """Rows of one kind. A subclass gives ``headers``, ``cell`` and ``key``; rows are only ever added when they arrive.
+    """Rows of one kind; they are only ever added when they arrive.
+
+    A subclass gives ``CellModel.headers``, ``CellModel.cell`` and :meth:`key`.
 
     Where ``more`` is true the view's wish for further rows is passed on once through ``wanted``.
     """

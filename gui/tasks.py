@@ -152,7 +152,10 @@ class Tasks(QObject):
         title: str = "",
         key: str = "",
     ) -> Task:
-        """Start work; see the module's docstring. ``title`` is shown in the status bar while it runs."""
+        """Start work; one of ``done``, ``failed``, ``cancelled`` follows on the UI thread, none once ``owner`` is gone.
+
+        ``title`` is shown in the status bar while it runs; ``key`` takes the place of the owner's task of that key.
+        """
         if key:
             self.drop(owner, key)
         number = next(self._numbers)

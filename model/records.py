@@ -108,7 +108,7 @@ class Sending:
     pymongo: str
     mongosh: str
     explanation: str  # one or two sentences: the order of the writes, and the guard
-    short_pymongo: str = ""  # the same with long values elided, to look at
+    short_pymongo: str = ""  # with long values elided, to look at
     short_mongosh: str = ""
 
 

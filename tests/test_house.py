@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import graphlib
+import io
+import json
+import keyword
 import re
 import subprocess
 import sys
+import tokenize
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import grimp  # import-linter's own graph
 import pytest
+from PySide6 import QtCore, QtGui, QtWidgets
 
 from tests import support
 
@@ -126,3 +134,174 @@ def test_the_linter_has_nothing_to_say() -> None:
 
 def test_imports_follow_the_arrows() -> None:
     run("-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())")
+
+
+# --- prose: docstrings and comments
+
+PROSE = [*GUI, *MODEL, *sorted((ROOT / "resources").rglob("*.py"))]
+QUOTED = re.compile(r":(?P<role>[a-z]+):`(?P<target>[^`]+)`|``(?P<literal>[^`]+)``|`(?P<command>[^`]+)`")
+NAME = re.compile(r"\.?\$?(?!v\d+$)[A-Za-z_]\w*(\.\w+)*(\(\))?|(gui|model|resources|tests)/[\w./]+")
+"""A name, perhaps dotted, or a path. All else between back quotes is an example: a shape, a value, code, ``v15``."""
+LEANING = re.compile(r"the same\b", re.IGNORECASE)
+ELSEWHERE = re.compile(r"\bsee (the|its) (module|class)(['’]s)? docstring", re.IGNORECASE)
+
+
+@dataclass
+class Names:
+    """The names of a piece of code, by how they occur in it."""
+
+    classes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # with the names in them
+    functions: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)  # every identifier, attribute, parameter and keyword
+    strings: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)  # of the strings
+
+    def take(self, other: Names) -> None:
+        """Add the names of another piece of code."""
+        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
+            mine.update(theirs)
+
+
+@cache
+def names_of(source: str) -> Names:
+    """The names of one file; its docstrings are no strings of the code."""
+    names, tree = Names(), ast.parse(source)
+    docstrings = {id(node) for node in docstrings_of(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            names.classes[node.name] = {name for inner in ast.walk(node) for name in identifiers(inner)}
+        elif isinstance(node, ast.FunctionDef):
+            names.functions.add(node.name)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            names.strings.add(node.value)
+            names.words.update(re.findall(r"\$?\w+", node.value))
+        names.used.update(identifiers(node))
+    return names
+
+
+def identifiers(node: ast.AST) -> Iterator[str]:
+    """The identifiers that a node itself consists of."""
+    for key in ("id", "attr", "arg", "name", "asname", "module"):
+        if isinstance(value := getattr(node, key, None), str):
+            yield from value.split(".")
+
+
+def docstrings_of(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The docstrings of a module, of its classes and functions, and those below a variable."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        lines = body if isinstance(body, list) else []
+        for before, line in zip([node, *lines], lines, strict=False):
+            holds = isinstance(before, ast.Assign | ast.AnnAssign) or (
+                before is node and isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            )
+            if holds and isinstance(line, ast.Expr) and isinstance(value := line.value, ast.Constant):
+                yield value
+
+
+def prose_of(source: str) -> Iterator[tuple[int, str]]:
+    """The docstrings and comments of a piece of code, each with its line."""
+    for node in docstrings_of(ast.parse(source)):
+        yield node.lineno, str(node.value)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("#: ")
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """The modules and rooms of the house and of its tests, by their dotted names."""
+    files = [*PROSE, *(ROOT / "tests").rglob("*.py")]
+    named = {path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path for path in files}
+    return {name.removesuffix(".__init__"): path for name, path in named.items()}
+
+
+@cache
+def house() -> Names:
+    """The names of all code but the tests."""
+    names = Names()
+    for path in PROSE:
+        names.take(names_of(path.read_text("utf-8")))
+    return names
+
+
+@cache
+def in_library(name: str) -> bool:
+    """Whether a name is one of the language, of Qt or of ``json``: ``QDialog.reject``."""
+    first, *rest = name.split(".")
+    start = next((getattr(of, first) for of in (builtins, QtCore, QtGui, QtWidgets) if hasattr(of, first)), None)
+    here: object = json if first == "json" else start
+    for part in rest:
+        here = getattr(here, part, None)
+    return here is not None
+
+
+def is_known(name: str, role: str | None, own: Names) -> bool:
+    """Whether a back-quoted name stands for something; ``own`` are the names of the file that says it.
+
+    A bare name in small letters has to be one of that file, or a string somewhere in the code: other files' names are
+    written with their module or class, or with a role.
+    """
+    path = name.removesuffix("()").lstrip(".")
+    parts = path.split(".")
+    *owners, last = parts
+    if path in modules() or (role == "mod" and any(known.endswith(name) for known in modules())):
+        return True
+    if role == "mod" or "/" in name:
+        return any((ROOT / top / name).exists() for top in ("", "tests"))
+    for depth in range(len(owners), 0, -1):
+        if module := modules().get(".".join(parts[:depth])):
+            return set(parts[depth:]) <= names_of(module.read_text("utf-8")).used
+    if owners and owners[-1] in house().classes:
+        return last in house().classes[owners[-1]]
+    if role:
+        kinds = {"class": house().classes.keys(), "func": house().functions, "meth": house().functions}
+        return not owners and last in kinds.get(role, house().used)
+    if all(part in own.used | own.words | house().strings or part.isdigit() for part in parts):
+        return True
+    return path in house().classes or keyword.iskeyword(path) or in_library(path) or (ROOT / path).exists()
+
+
+def faults(source: str) -> list[str]:
+    """The breaches of the rules in the docstrings and comments of a piece of code."""
+    found = []
+    for line, text in prose_of(source):
+        for quoted in QUOTED.finditer(text):
+            name = (quoted["target"] or quoted["literal"] or quoted["command"]).lstrip("~")
+            if (quoted["role"] or NAME.fullmatch(name)) and not is_known(name, quoted["role"], names_of(source)):
+                found.append(f"{line}: nothing is called {name}")
+        if LEANING.match(text):
+            found.append(f"{line}: begins with 'The same', which leans on another text")
+        if ELSEWHERE.search(" ".join(text.split())):
+            found.append(f"{line}: sends its reader to another docstring")
+    return found
+
+
+def test_docstrings_and_comments_name_what_there_is_and_stand_alone() -> None:
+    assert not [f"{path.relative_to(ROOT)}:{fault}" for path in PROSE for fault in faults(path.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "``gone_name`` is counted.", "``gone_name()``", "``$gone``", "``Layout.gone_name``", "``model.gone_name``",
+        "``model.session.gone_name``", "``tests/gone_name``", "`gone_name`", ":class:`.GoneName`", ":func:`gone_name`",
+        ":func:`model.diff.gone_name`", ":meth:`.Layout.gone_name`", ":mod:`model.gone_name`", ":attr:`gone_name`",
+        "The same, for two.", "the same as below", "See the module's docstring.", "A row; see its class's docstring.",
+    ],
+)  # fmt: skip
+def test_a_rule_of_prose_finds_what_breaks_it(prose: str) -> None:
+    assert len(faults(f'"""{prose}"""')) == len(faults(f"x = 1  # {prose}")) == 1
+    assert faults(f'def f():\n    """{prose}"""') == [fault.replace("1:", "2:") for fault in faults(f"# {prose}")]
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "``{_id: id, v: n}``, ``v15``, ``v+1``, ``a[0] == b``: shapes and examples.", "``len``, ``json.dumps``",
+        "``None``, ``$set``", "``tests/journeys``, ``tests.support``", "``QDialog.reject()``", ":class:`.Layout`",
+        ":mod:`model.diff`, :meth:`model.session.Session.close`", "``Refused``", "It stays the same.",
+    ],
+)  # fmt: skip
+def test_a_rule_of_prose_lets_pass_what_is_sound(prose: str) -> None:
+    assert not faults(f'"""{prose}"""')

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class DraftSaver(QObject):
-    """See the module's docstring. ``kept`` carries the time, or None where the draft was forgotten."""
+    """Writes the draft of one document. ``kept`` carries the time, or None where the draft was forgotten."""
 
     kept = Signal(object)
     failed = Signal(str)

@@ -38,7 +38,7 @@ class _Veil(QWidget):
 
 
 class Sheet(QDialog):
-    """The base of in-window dialogs: subclasses fill it; ``open()`` shows it, Esc is ``reject()``."""
+    """The base of in-window dialogs: subclasses fill it; ``QDialog.open`` shows it, Esc calls ``QDialog.reject``."""
 
     def __init__(self, parent: QWidget, width: float) -> None:
         self._host = parent.window()

@@ -1,7 +1,7 @@
 """The painted vocabulary: change symbols, the marks of stored versions, badges, hatching.
 
 Symbols are painted, never typed, so that no font can lack or bend them. All of it works in logical pixels on any
-painter; :func:`theme.px` scales it with the system font.
+painter; :func:`gui.style.theme.px` scales it with the system font.
 """
 
 from __future__ import annotations

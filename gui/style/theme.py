@@ -123,7 +123,7 @@ def is_strong() -> bool:
 
 
 def strengthened(t: Tokens) -> Tokens:
-    """The same colours for high contrast: no tints behind words, and edges that are always seen."""
+    """The colours for high contrast: no tints behind words, and edges that are always seen."""
     gone = dict.fromkeys(("warnT", "errT", "addT", "remT", "chgT", "typT"), t.surface)
     return replace(t, **gone, border=t.ctl, btn=t.ctl, hatch=t.ctl, text2=t.text, text3=t.text2)
 

@@ -50,7 +50,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
 
 
 class KeySheet(Sheet):
-    """See the module's docstring. Arrows and pages scroll it where it is higher than the window."""
+    """The sheet of keys; arrows and page keys scroll it where it is higher than the window."""
 
     def __init__(self, parent: QWidget, table: Sequence[Item]) -> None:
         super().__init__(parent, 840)

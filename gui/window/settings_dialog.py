@@ -53,7 +53,7 @@ class Segments(QWidget):
 
 
 class SettingsDialog(Sheet):
-    """See the module's docstring."""
+    """The sheet on which a person chooses the settings."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, 520)

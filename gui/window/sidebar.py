@@ -45,7 +45,7 @@ ENTRIES = {row.kind: row.entry for row in PAGES.values() if row.entry is not Non
 
 
 class Sidebar(QWidget):
-    """See the module's docstring. Works on sessions only through tasks."""
+    """The tree of connections and the entries below it. Works on sessions only through tasks."""
 
     collection_asked = Signal(object, str, bool)  # session, ns, in a new tab
     connection_asked = Signal(object)  # SavedConnection

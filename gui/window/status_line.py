@@ -40,7 +40,7 @@ class _Elided(QLabel):
 
 
 class StatusLine(QWidget):
-    """See the module's docstring."""
+    """The status line: the page's words at either side, and the work under way between them."""
 
     tasks_asked = Signal()
 

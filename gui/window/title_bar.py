@@ -69,7 +69,7 @@ class WriteBadge(QAbstractButton):
 
 
 class TitleBar(QWidget):
-    """See the module's docstring."""
+    """The bar of menus and tools at the top."""
 
     writes_asked = Signal()
     palette_asked = Signal()

@@ -113,7 +113,7 @@ class WelcomeLine(QAbstractButton):
 
 
 class WelcomePanel(QWidget):
-    """See the module's docstring."""
+    """The page that is shown while no connection is open."""
 
     open_asked = Signal(object)  # Opening
     stop_asked = Signal(object)  # Opening

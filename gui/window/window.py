@@ -35,7 +35,7 @@ FRAME = QSize(2, 38)  # what a desktop draws around a window, which is known onl
 
 
 class Window(QMainWindow):
-    """See the module's docstring."""
+    """The main window: its parts, and how they are joined."""
 
     def __init__(self) -> None:
         super().__init__()

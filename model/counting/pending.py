@@ -68,7 +68,10 @@ def counters(server: Port, profile: CollectionProfile) -> TwoStepCounters:
 
 
 def named(profile: CollectionProfile) -> TwoStepCounters:
-    """The same by its names alone; documents tell by :func:`within` whether they keep finished tokens."""
+    """The counters of a collection by their fields' names alone, without a look into it.
+
+    Whether a document keeps finished tokens, :func:`within` tells.
+    """
     name = profile.counter or "count"
     return TwoStepCounters(profile.ns, profile.pending, profile.applied, name, False, profile.grace)
 
@@ -97,7 +100,7 @@ def find(server: Port, of: TwoStepCounters, id: Value, token: Value, now: dt.dat
 def token_in(
     raw: bytes | None, of: TwoStepCounters, token: Value, now: dt.datetime | None = None
 ) -> PendingToken | None:
-    """The same in a document that was read."""
+    """One token as it stands in a document that was read; None where it is not pending there."""
     listed = tokens_of(raw, of, now or dt.datetime.now(dt.UTC)) if raw is not None else ()
     return next((each for each in listed if each.token == token), None)
 
@@ -199,7 +202,7 @@ def _listed(value: Value | None) -> list[Value]:
 
 
 def within(of: TwoStepCounters, raw: bytes) -> TwoStepCounters:
-    """The same for one document: in a list that is there finished tokens are noted, whatever others do."""
+    """The counters as one document has them: it notes finished tokens if it has the list for them."""
     return replace(of, keeps_applied=True) if canonical.get(raw, _steps(of.applied)) is not None else of
 
 

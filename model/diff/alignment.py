@@ -161,7 +161,7 @@ def rising(numbers: list[int]) -> list[int]:
 
 
 def _rising_blocks(numbers: list[int], edges: list[int]) -> list[int]:
-    """The same where few stretches of consecutive numbers follow one another: each is in the run as a whole."""
+    """A longest rising run of numbers in few stretches of consecutive ones; each is taken or left as a whole."""
     blocks = [numbers[start:end] for start, end in pairwise(edges)]
     sizes: list[int] = []  # of the longest run that ends with each block
     before: list[int] = []  # the block before it there, -1 for none

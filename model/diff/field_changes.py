@@ -14,7 +14,7 @@ Change: TypeAlias = tuple[Span, Span]
 """A field as it is in the one document and in the other."""
 
 Difference: TypeAlias = tuple[Span | None, Span | None]
-"""The same, None where a document does not have it."""
+"""A field as it is in the one document and in the other; None where that document does not have it."""
 
 _SMALL = 256  # bytes of a document of which the fields are compared by name as fast
 _SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of listing all names

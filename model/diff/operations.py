@@ -47,7 +47,7 @@ class Add:
 
     @property
     def to_path(self) -> Path:
-        """The same as ``path``."""
+        """``path`` too: an operation of this kind has one place."""
         return self.path
 
     def inverse(self) -> Remove:
@@ -79,7 +79,7 @@ class Remove:
 
     @property
     def to_path(self) -> Path:
-        """The same as ``path``."""
+        """``path`` too: an operation of this kind has one place."""
         return self.path
 
     def inverse(self) -> Add:
@@ -116,7 +116,7 @@ _replace_path, _replace_to_path, _replace_old, _replace_new = _setters(Replace, 
 
 @dataclass(frozen=True, slots=True)
 class Retype:
-    """The same number or text as another BSON type."""
+    """A number or text that became another BSON type without another value."""
 
     op: ClassVar[str] = "retype"
     path: Path

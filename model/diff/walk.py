@@ -42,7 +42,7 @@ for _kind, _size in ((c.STRING, 4), (c.CODE, 4), (c.SYMBOL, 4), (c.OBJECT, 0), (
 def spans(raw: bytes, start: int = 0) -> list[Span]:
     """The fields of the document at ``start``; raises ``Unreadable`` where the bytes are no BSON.
 
-    The same as ``canonical.elements``, several times as fast.
+    It tells what :func:`model.values.canonical.elements` tells, several times as fast.
     """
     if start + 5 > len(raw):
         raise Unreadable(f"There are fewer than the 5 bytes of an empty document at byte {start}.")
@@ -77,7 +77,7 @@ def spans(raw: bytes, start: int = 0) -> list[Span]:
 
 
 def checked(raw: bytes) -> bytes:
-    """The same bytes, if a document begins there and ends with them; else raises ``Unreadable``."""
+    """The bytes unchanged, if they are one whole document by their length and end; else raises ``Unreadable``."""
     if len(raw) < 5 or _int32(raw, 0)[0] != len(raw) or raw[-1] != 0:
         raise Unreadable(f"These {len(raw)} bytes are no BSON document: their length says otherwise.")
     return raw

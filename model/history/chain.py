@@ -154,7 +154,9 @@ class Chain:
         )
 
     def blame_at(self, content: bytes, v: Value | None) -> tuple[Blame, ...]:
-        """The same of an earlier version ``v`` that has this content; none where it is not among the versions.
+        """Each field of an earlier version ``v`` with this content, with the version that last set it by then.
+
+        None of them where ``v`` is not among the versions.
 
         Until the chain is complete, fields that have not been seen to change are left out.
         """

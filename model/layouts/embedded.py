@@ -3,8 +3,8 @@
 Stored: ``{_id, current: {v, …}, prev: [{v, …}, …]}``, oldest first; version, token, hash and time stand inside each
 version. Index: the one on ``_id``. Lists never read the array.
 
-Of a document that grew too long for one, the oldest versions may be rows of a second collection (``older``); they are
-looked for only where versions below those in the array are missing.
+Of a document that grew too long for one, the oldest versions may be rows of a second collection, the overflow
+archive; they are looked for only where versions below those in the array are missing.
 
 The swap, one write: filter ``_id``, ``current.v`` and ``current._w``, by type, and what the edit replaces; ``$push`` of
 the version that was read onto the array, and the new version in its place: by operators that name only what changed,

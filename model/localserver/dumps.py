@@ -4,7 +4,7 @@ A folder (a dump's root with a folder for each database, or one database's folde
 of Extended JSON with a document on each line; each of them gzipped or not. Files are read, never written.
 
 The folder's name is the database's, the file's name the collection's. A JSON file whose name has a dot,
-``shop.contracts.json``, names both.
+("shop.contracts.json"), names both.
 """
 
 from __future__ import annotations

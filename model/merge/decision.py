@@ -54,7 +54,7 @@ class Decision:
         return {"base": self.base, "mine": self.mine, "theirs": self.theirs}[self.action]
 
     def chosen(self, action: object) -> Decision:
-        """The same with another action; raises ``Refused`` where that is not to be had here."""
+        """This decision with another action; raises ``Refused`` where that is not to be had here."""
         if isinstance(action, str) and action in ACTIONS:
             if action == "both" and self.both is None:
                 raise Refused(f"Both cannot be kept at {self.place}: choose one side or give a value.")

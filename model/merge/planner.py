@@ -98,7 +98,7 @@ class Planner:
         self, path: Path, values: Sequence[Value | None], kind: str, who: Who,
         action: str, hint: str = "", both: Value | None = None, conflict: bool = False,
     ) -> int:  # fmt: skip
-        """The same with values at hand."""
+        """Enter a decision about values that are at hand; returns its number."""
         index = len(self.decisions)
         self.decisions.append(
             Decision(

@@ -33,7 +33,7 @@ class FieldTest:
         return self.judge(order.reach(raw, self.path))
 
     def judge(self, found: list[Element | None]) -> bool:
-        """The same of what the path led to."""
+        """Whether the values that the path led to meet the condition."""
         flat = order.expanded(found)
         return all(operator(found, flat) for operator in self.operators)
 

@@ -139,9 +139,9 @@ class Repairs:
     def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
         """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
 
-        An item comes a second time where a look behind all of them has put back what was removed. ``.id`` of what is
-        returned names the run, for :meth:`undo`; ``.offers`` says afterwards what a person may want
-        to do next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or
+        An item comes a second time where a look behind all of them has put back what was removed. The ``Running.id`` of
+        the answer names the run, for :meth:`undo`; its ``Running.offers`` say afterwards what a person may want to do
+        next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or
         where the connection is saved as production and nobody has ``confirmed``.
         """
         self._allowed()
@@ -261,7 +261,7 @@ class Repairs:
         return reports.html(plan, list(results), applied, run, self._now())
 
     def report_json(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
-        """The same as one JSON object."""
+        """The report of a plan and its results as one JSON object."""
         return reports.json_text(plan, list(results), applied, run, self._now())
 
     def keep_report(self, path: str | Path, report: str) -> None:

@@ -112,7 +112,7 @@ def _moment(at: dt.datetime) -> str:
 
 
 def json_text(plan: Plan, results: Sequence[Result], applied: bool, run: str, now: dt.datetime) -> str:
-    """The same for programs: one JSON object, values as canonical Extended JSON."""
+    """The report for programs: one JSON object, values as canonical Extended JSON."""
     said = {no: (how, detail) for no, how, detail in results}
     items = []
     for item in plan.items:

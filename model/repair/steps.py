@@ -172,7 +172,7 @@ class RepairContext:
         return Step(write, DocumentChange(ns, label, before, after), **more)
 
     def operated(self, ns: str, label: str, before: bytes, after: bytes, body: dict[str, Any], note: str) -> Step:
-        """The same by operators of its own, where these say more than what they come to."""
+        """The step that changes a document by given operators, where these say more than the document that results."""
         write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)
         return Step(write, DocumentChange(ns, label, before, after))
 

@@ -40,7 +40,7 @@ def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
     known = named(item, ns, same)
     if len(known) < len(same):
         return Prepared("changed", f"{v} of {id_name(id)} was stored once more since")
-    # The same one is kept whoever repairs, and however often.
+    # Whoever repairs, and however often, this order keeps one and the same.
     keeper, *others = sorted(same, key=lambda raw: (not _is_current(layout, raw), _order(physical(raw))))
 
     def step(raw: bytes) -> Step:

@@ -27,7 +27,7 @@ class Meaning:
     """What an error of the driver says about the write it came out of."""
 
     applied: Applied
-    retry: bool  # the same guarded write may be sent once more
+    retry: bool  # the guarded write may be sent once more as it is
     sentence: str
     duplicate: bool = False
     sent: bool = True  # False: the error comes before the write could leave

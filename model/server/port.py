@@ -41,7 +41,7 @@ class Reply:
     duplicate: bool = False  # a unique index said no
     retry: bool = False  # worth another try
     sentence: str = ""  # what went wrong, for people
-    error: Refused | None = None  # the same, to raise
+    error: Refused | None = None  # that sentence as an error to raise
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class Server:
         return server
 
     def gentle(self) -> Server:
-        """The same connection for long reads on production: small batches, and from a secondary where there is one."""
+        """This connection for long reads on production: small batches, and from a secondary where there is one."""
         other = copy.copy(self)
         other._from_secondary, other._most = True, GENTLE_MOST
         return other

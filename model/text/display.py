@@ -1,4 +1,7 @@
-"""One value on one line, for people: exact enough to recognise, never to be read back (see :mod:`.editing`)."""
+"""One value on one line, for people: exact enough to recognise, never to be read back.
+
+:mod:`model.text.value_editing` writes what is read back.
+"""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _laid_out(value: Value, indent: str | None, form: Form) -> str:
 
 
 def _spread(written: str, indent: str) -> str:
-    """The same text with every field and element on a line of its own."""
+    """JSON text with every field and element on a line of its own."""
     out: list[str] = []
     depth, opened = 0, False
     for token in kept_form.TOKEN.findall(written):

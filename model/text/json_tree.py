@@ -17,7 +17,7 @@ def tree(text: str) -> Any:
 
 
 def _deep(text: str) -> Any:
-    """The same without recursion."""
+    """The objects that a JSON text stands for, made without recursion."""
     top: list[Any] = []
     stack: list[Any] = [top]
     names: list[str] = [""]

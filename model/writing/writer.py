@@ -368,7 +368,7 @@ class Writer:
         return _version(record.version_before, record.before, record)
 
     def _found_count(self, record: Record, id: Value) -> Outcome:
-        """The same of a sequence, a two-step counter or an apply-once list."""
+        """How a write to a sequence, a two-step counter or an apply-once list in doubt has ended."""
         ns, kept = record.entry.ns, dict(record.extra)
         if record.layout == "sequence":
             return Outcome("skipped", ns, id, "Its number was given to nobody, and is left out if the counter moved.")
@@ -386,7 +386,7 @@ class Writer:
         return Outcome("applied", ns, id, said) if done else self._waiting(record, id)
 
     def _found_numbered(self, record: Record, id: Value) -> Outcome:
-        """The same of an insert under the next number, which may be another than the one tried first."""
+        """How an insert under the next number has ended; that number may be another than the one tried first."""
         ns, field, layout = record.entry.ns, record.extra["numbered"], self.catalogue.layout(record.entry.ns)
         mark = {layout.profile.token: ObjectId(record.token or "")} if layout.profile.token else {}
         for raw in self.port.find(ns, mark, limit=1) if mark else ():

@@ -211,7 +211,7 @@ class _Places:
         return made
 
     def _paired(self, here: Place, step: str | int, new: bool) -> tuple[str | int, str | int]:
-        """The same field or element in both documents; ``step`` is of the new one or of the old one."""
+        """Where a field or element stands in either document; ``step`` is of the new one or of the old one."""
         if isinstance(step, str):
             return step, step
         found = self._alignments.get(here.path_a)

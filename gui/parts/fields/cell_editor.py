@@ -239,7 +239,7 @@ class CellEditor(QObject):
 
 
 def _raw(editor: QPlainTextEdit) -> str:
-    """The text with its no-break spaces, which ``toPlainText`` turns into blanks."""
+    """The text with its no-break spaces, which ``QPlainTextEdit.toPlainText`` turns into blanks."""
     return editor.document().toRawText().replace("\u2029", "\n")
 
 

@@ -45,7 +45,7 @@ class Change:
         return _touch(self, self.old_path, path)
 
     def touches_now(self, path: Path) -> bool:
-        """The same of a path in the content now."""
+        """Whether it changes what is at a path in the content now, or anything in it, or what that is in."""
         return _touch(self, self.path, path)
 
 

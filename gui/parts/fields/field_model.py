@@ -28,7 +28,7 @@ HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
 
 
 class FieldModel(CellModel):
-    """The tree of one content; see the module's docstring."""
+    """The tree of one content."""
 
     headers: tuple[str, ...] = ("", "Field", "Value", "Type", "", "Last set by")
 

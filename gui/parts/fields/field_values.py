@@ -14,7 +14,7 @@ LONG_TEXT = 120  # characters: longer strings are typed into several lines
 
 
 def converted(value: Value, kind: str, zone: str) -> Value:
-    """The same value as another type; raises ``Refused`` where it would be another value."""
+    """A value as another type; raises ``Refused`` where it would be another value."""
     if value.type in (NULL, UNDEFINED) and kind not in ("Null", "MinKey", "MaxKey"):
         raise Refused(f"Type the {kind}.")
     shown = text.editable(value, zone)

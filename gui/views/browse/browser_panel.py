@@ -23,7 +23,7 @@ from model.values.canonical import Value
 
 
 class BrowserPanel(QWidget):
-    """See the module's docstring."""
+    """The documents of one collection, a page at a time."""
 
     chosen = Signal(object)  # Row, or None
     open_asked = Signal(object)  # an id
@@ -255,7 +255,7 @@ class BrowserPanel(QWidget):
         elif not self.list.currentIndex().isValid():
             self.list.setCurrentIndex(self.model.index(0, 0))
         elif before is not None:
-            self.chosen.emit(self.row)  # the same document may be a newer version now
+            self.chosen.emit(self.row)  # its document may have a newer version now
 
     def _go_to_wanted(self) -> None:
         wanted, self._wanted = self._wanted, None

@@ -1,7 +1,7 @@
 """Paths whose changes are not shown in a comparison: kept for each collection, counted wherever they hide something.
 
-A path hides what is at it and below it. Positions in arrays do not count, so ``riders[2].seen`` hides ``seen`` of
-every rider; people read it as ``riders[].seen``.
+A path hides what is at it and below it. Positions in arrays do not count, so ``riders[2].seen`` hides the field
+of every rider; people read it as ``riders[].seen``.
 """
 
 from __future__ import annotations

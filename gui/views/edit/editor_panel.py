@@ -68,7 +68,7 @@ def origin_of(draft: Draft) -> Version:
 
 
 class EditorPanel(DraftPanel):
-    """See the module's docstring."""
+    """The editor of one document."""
 
     dirty_changed = Signal(bool)
     saved = Signal(object)  # Outcome
@@ -162,7 +162,7 @@ class EditorPanel(DraftPanel):
         self.notices.clear("reload")
         if first and draft is not None:
             self._take_draft(draft)
-        if not self.is_behind:  # the same content: the record that was just read guards the next save
+        if not self.is_behind:  # of equal content: the record that was just read guards the next save
             self._base = opened.base
         if (first or not self.is_dirty) and not loaded.gone:
             self._take_base(opened.base)

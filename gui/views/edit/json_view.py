@@ -67,7 +67,7 @@ class JsonText(QPlainTextEdit):
         self.setTabStopDistance(theme.px(14))
 
     def typed(self) -> str:
-        """What stands there; ``toPlainText`` would turn no-break spaces into blanks."""
+        """The text as it stands; ``QPlainTextEdit.toPlainText`` would turn no-break spaces into blanks."""
         return self.document().toRawText().replace("\u2029", "\n")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -157,7 +157,7 @@ class MapModel(QAbstractTableModel):
             self.endResetModel()
 
     def still(self) -> MapModel:
-        """The same as it is now, which no longer changes; for a picture that is drawn beside the window."""
+        """A copy that no longer changes, for a picture that a task draws."""
         made = MapModel()
         made.chain, made.versions, made.rows, made.most = self.chain, self.versions, self.rows, self.most
         made.order, made.unfolded, made.folded = self.order, self.unfolded, self.folded

@@ -40,7 +40,7 @@ AT_ONCE = 64 * 1024  # bytes that are written as JSON in no time
 
 
 class ResolverPanel(QWidget):
-    """See the module's docstring. ``moved``: the database moved again in a way that leaves nothing to merge here."""
+    """The merge of one edit. ``moved``: the database moved again in a way that leaves nothing to merge here."""
 
     saved = Signal(object)  # Outcome
     moved = Signal(object)  # Conflict

@@ -46,7 +46,7 @@ class Tag(QWidget):
 
 
 class ClassPane(QWidget):
-    """See the module's docstring."""
+    """The classes of damage that a scan found, with its progress and its buttons."""
 
     scan_asked = Signal(bool)  # True: go on where it was stopped
     plan_opened = Signal(object)  # Plan

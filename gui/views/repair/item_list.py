@@ -22,7 +22,7 @@ from model.repair.plan import Plan
 
 TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
 WIDTHS = (40, 112, 250, 150, 90)
-NARROW = (36, 92, 152, 134, 64)  # the same in a window of 1024
+NARROW = (36, 92, 152, 134, 64)  # the widths in a window of 1024 pixels
 
 
 class ItemsModel(RowsModel[Item]):

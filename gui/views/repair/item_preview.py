@@ -57,7 +57,7 @@ class _LinesModel(RowsModel[_StoredLine]):
 
 
 class ItemPreview(QWidget):
-    """See the module's docstring; ``stepped`` asks for the item above (-1) or below (1)."""
+    """The preview of one item; ``stepped`` asks for the item above (-1) or below (1)."""
 
     stepped = Signal(int)
 

@@ -233,7 +233,7 @@ class TimelinePanel(QWidget):
 
     def _arrived(self, part: tuple[Value, list[Version]]) -> None:
         _, versions = part
-        if self._quietly:  # the same document again: what is shown stays whole until everything is there
+        if self._quietly:  # a document is read again: what is shown stays whole until everything is there
             self._waiting.extend(versions)
             self._say_busy_again()
             return

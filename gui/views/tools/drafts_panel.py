@@ -44,7 +44,7 @@ class DraftsModel(RowsModel[tuple[Draft, int]]):
 
 
 class DraftsPanel(QWidget):
-    """See the module's docstring."""
+    """The list of drafts, with the ways to open and to discard them."""
 
     open_asked = Signal(object)  # Draft
     discarded = Signal(object)  # Draft

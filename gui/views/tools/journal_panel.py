@@ -25,7 +25,7 @@ from model.values.canonical import EMPTY
 
 PAGE = 200
 WIDTHS = (72, 150, 90, 190, 190, 130, 150)
-NARROW = (56, 134, 72, 110, 150, 96, 160)  # the same in a window of 1024, so that the last column says something
+NARROW = (56, 134, 72, 110, 150, 96, 160)  # at 1024 pixels, so that the last column says something
 _ENDS = {
     "applied": Badge("Applied", "text2", "typT"),
     "refused": Badge("Refused", "err", "errT", "conflict"),

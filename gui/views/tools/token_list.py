@@ -18,7 +18,7 @@ from model.records import Outcome, PendingToken
 
 AGES = (("All tokens", None), ("Older than 1 h", 1), ("Older than 24 h", 24), ("Older than 7 days", 168))
 WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
-NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # the same in a window of 1024, so that the last column says something
+NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # at 1024 pixels, so that the last column says something
 STATES = ("All states", "Can be finished", "Inside the grace period", "Counted already", "Need a person")
 _ENDS = {
     "applied": ("check", "acc", "Finished"),

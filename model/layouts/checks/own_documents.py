@@ -22,7 +22,7 @@ from model.names import version_name
 
 
 def own_documents(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
-    """What is wrong with one document's versions."""
+    """The damage in one document's versions, each a document of its own."""
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     if not ground.dated:
@@ -36,7 +36,7 @@ def own_documents(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDra
 
 
 def flagged(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
-    """The same, and C1: none, several or the wrong one flagged as current."""
+    """The damage in one document's versions of a flagged collection: as for any, and C1 of the flag."""
     drafts = own_documents(facts, ground)
     levels = list(by_place(numbered(facts, ground)))
     if not levels:

@@ -13,7 +13,7 @@ def can_play_a_role(name: str) -> bool:
 
 
 def bare(name: str) -> str:
-    """A name without case, underscores and hyphens: ``_versionNumber`` and ``version-number`` are one."""
+    """A name without case, underscores and hyphens: "_versionNumber" and "version-number" are one."""
     return re.sub(r"[\W_]+", "", name).lower()
 
 

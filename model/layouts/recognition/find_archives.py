@@ -81,7 +81,7 @@ class Link:
 
 
 def is_past_of(past: str, current: str) -> bool:
-    """Whether a collection is named as the history of another: ``contracts_history``, ``archive.contracts``."""
+    """Whether a collection is named as the history of another: "contracts_history", "archive.contracts"."""
     ours, theirs = _stems(current), _stems(past)
     rest = [word for word in theirs if word not in ours]
     return bool(rest) and all(word in PAST for word in rest) and set(ours) <= set(theirs)

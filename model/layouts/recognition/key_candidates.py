@@ -152,7 +152,7 @@ class Fit:
 
 
 def is_version_name(name: str) -> bool:
-    """Whether a field is named as versions are; ``__v`` is what Mongoose locks with, and keeps no history."""
+    """Whether a field is named as versions are; Mongoose's "__v" is a lock and keeps no history."""
     return bare(name) in VERSIONS and not name.startswith("__")
 
 

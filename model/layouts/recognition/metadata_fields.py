@@ -181,7 +181,7 @@ def verified(documents: Sequence[Document], name: str, without: Collection[str])
 
 
 def reordered(documents: Sequence[Document], name: str, without: Collection[str]) -> float:
-    """The same, where the hash may be that of the fields in any other order; only of small documents."""
+    """The share of documents whose hash is that of their fields in any other order; only small ones are tried."""
     tried = right = 0
     for document in documents[:4]:
         pairs = c.fields(c.without(document.raw, without))

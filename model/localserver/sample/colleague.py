@@ -84,7 +84,7 @@ def _story(content: bytes) -> bytes:
 
 
 def _as_money(value: Value) -> Value:
-    """The same amount as Decimal128; an amount that is one already grows by 50."""
+    """An amount as Decimal128; an amount that is one already grows by 50."""
     if value.type == c.DECIMAL128:
         return _more(value, 50) or Value.of(money(20000))
     number = value.python() if value.type in (c.DOUBLE, c.INT32, c.INT64) else 150

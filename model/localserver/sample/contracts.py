@@ -1,4 +1,4 @@
-"""``insurance.contracts`` and ``contracts_history``: the archive layout, with 2,318 active contracts from 400 euros on.
+"""``insurance.contracts`` and its archive: 2,318 active contracts from 400 euros on.
 
 Everything is sound but for what is listed here: versions dense from 1, tokens and dates in step, every hash that an
 archive row carries right.

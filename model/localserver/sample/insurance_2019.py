@@ -1,6 +1,6 @@
-"""``insurance_2019``: a database that was moved twice and never looked after, with damage of every other kind.
+"""A sample database that was moved twice and never looked after, with damage of every other kind.
 
-What each collection has, by the classes of the repair centre:
+Its collections, with their damage by the classes of the repair centre:
 
 - claims (``versions``, no unique index): V1 equal and different, V2 in the middle and at the start, V3 text and double
 - endorsements (``versions``, no unique index, nothing else wrong)
