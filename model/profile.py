@@ -140,6 +140,15 @@ def _name(key: str, value: Any) -> dict[str, Any]:
     return {key: value}
 
 
+def _path(key: str, value: Any) -> dict[str, Any]:
+    """A field's name, which may be that of one inside sub-documents."""
+    if not isinstance(value, str) or "." not in value:
+        return _name(key, value)
+    for name in value.split("."):
+        _name(key, name)
+    return {key: value}
+
+
 def _namespace(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, str) or not _is_namespace(value):
         raise ValueError("must name a collection as database.collection")
@@ -198,7 +207,8 @@ def _targets(key: str, value: Any) -> dict[str, Any]:
 
 _NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author")
 _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
-    **dict.fromkeys((*_NAMES, "counter", "pending", "applied", "processed"), _name),
+    **dict.fromkeys((*_NAMES, "processed"), _name),
+    **dict.fromkeys(("counter", "pending", "applied"), _path),
     "archive": _namespace,
     "hash_fields": _hash_fields,
     "numbering": _numbering,

@@ -13,6 +13,7 @@ from model.commands.arguments import open_session
 from model.commands.output import Progress, moment, table
 from model.commands.write import outcome_json
 from model.counting.pending import effect, token_name
+from model.errors import Refused
 from model.names import id_name
 from model.records import Outcome, PendingToken
 from model.session import Session
@@ -20,8 +21,12 @@ from model.userdata.lock import Held, Holder, held
 
 
 def cleanup(args: argparse.Namespace) -> int:
-    """Finish the tokens that are old enough, or say what that would do."""
+    """Finish the tokens that are old enough, or say what that would do; 1 where no collection was looked at."""
+    if args.layout and not args.ns:
+        raise Refused("Name the collections that --layout is for, as in `palimpsest cleanup SOURCE shop.stats`.")
     with open_session(args) as session:
+        for ns in args.ns if args.layout else ():
+            session.set_layout(ns, args.layout)
         alone: Any = held("cleanup", session.source) if args.apply and not session.is_local else nullcontext()
         try:
             with alone as left_by:
@@ -38,7 +43,10 @@ def _json_note(other: Held) -> str:
 
 def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -> int:
     with Progress("Looking at token") as progress:
-        tokens, young = _chosen(session, args, progress)
+        places = list(args.ns) or [info.ns for info in session.collections() if info.layout == "pending"]
+        if not places:
+            return _nothing_looked_at(session, args)
+        tokens, young = _chosen(session, places, args, progress)
         if not args.json:
             progress.make_way()
             for line in _head(session, args, left_by):
@@ -67,9 +75,20 @@ def _head(session: Session, args: argparse.Namespace, left_by: Holder | None) ->
         )
 
 
-def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> tuple[list[PendingToken], int]:
+def _nothing_looked_at(session: Session, args: argparse.Namespace) -> int:
+    """A nightly job that finds no counters is most often one that looks in the wrong place."""
+    said = (
+        f"Nothing was looked at: no collection of {session.source} was recognised as one that keeps pending tokens. "
+        "Name it with --layout pending, or state it in a profile."
+    )
+    print(outcome_json(Outcome("skipped", "", None, said)) if args.json else said)
+    return 1
+
+
+def _chosen(
+    session: Session, places: Sequence[str], args: argparse.Namespace, progress: Progress
+) -> tuple[list[PendingToken], int]:
     """The tokens to finish, and how many are left alone for their youth."""
-    places: list[str | None] = list(args.ns) or [None]
     tokens: list[PendingToken] = []
     young = 0
     for ns in places:

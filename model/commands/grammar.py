@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NoReturn
 
 from model.layouts.numbering import WAYS
-from model.layouts.registry import LAYOUTS
+from model.layouts.registry import LAYOUTS, NAMES
 from model.userdata.connections import hidden
 
 _WAYS = " ".join(
@@ -114,7 +114,7 @@ def parser() -> Parser:
         "--gentle", action="store_true", help="small batches with rests, from a secondary: for production"
     )
     made.add_argument("--plan", metavar="FILE", help="write what can be done about it, for `palimpsest repair`")
-    _options(made)
+    _options(made, NAMES)
 
     made = command(
         "health", "scan:health", "the scans over time that were made from here: findings by class, and what changed"
@@ -127,13 +127,13 @@ def parser() -> Parser:
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     report = "keep a report too: FILE.html or FILE.json"
     made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
-    _options(made)
+    _options(made, NAMES)
 
     made = command("cleanup", "cleanup:cleanup", "finish the pending tokens that their writers left behind")
     made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
     made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
-    _options(made)
+    _options(made, ("pending",))
 
     made = command(
         "migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old"
@@ -171,7 +171,7 @@ def parser() -> Parser:
     made.add_argument("ns", metavar="NS", help="the collection of the counters")
     made.add_argument("counter", metavar="COUNTER", help="the counter's name")
     made.add_argument("--create", action="store_true", help="make a counter that is not there; it begins with 1")
-    _options(made)
+    _options(made, ("sequence",))
 
     made = command(
         "insert", "once:insert", "a new document, under an id or the next number; the same one again is skipped"
@@ -194,7 +194,7 @@ def parser() -> Parser:
     made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; for a new token")
     made.add_argument("--owner", metavar="NAME", help="who counts, kept in a new token")
     made.add_argument("--create", action="store_true", help="make a document that is not there")
-    _options(made)
+    _options(made, ("pending",))
 
     made = command("process", "once:process", "raise a total once for an entry of an apply-once list")
     made.add_argument("ns", metavar="NS", help="database.collection")
@@ -203,7 +203,7 @@ def parser() -> Parser:
     made.add_argument("--field", metavar="FIELD", help="the total; else the profile's counter")
     made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; 1 unless said otherwise")
     made.add_argument("--create", action="store_true", help="make a document that is not there")
-    _options(made)
+    _options(made, ("processed",))
 
     made = command("journal", "write:journal", "what was written from here", source=False)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -239,9 +239,11 @@ def _keys(made: Parser) -> None:
     )
 
 
-def _options(made: Parser) -> None:
+def _options(made: Parser, layouts: Iterable[str] = LAYOUTS) -> None:
+    """The options of every command that opens a source; ``layouts`` are those that it can use."""
+    names = tuple(layouts)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
-    made.add_argument("--layout", metavar="NAME", choices=LAYOUTS, help=f"use this layout: {', '.join(LAYOUTS)}")
+    made.add_argument("--layout", metavar="NAME", choices=names, help=f"use this layout: {', '.join(names)}")
     made.add_argument("--profile", metavar="FILE", help=PROFILE)
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from model import text
 from model.errors import Refused
+from model.layouts.recognition.patterns import waiting_list
 from model.layouts.reserved_fields import number_of, whole_number
 from model.names import id_name
 from model.records import Outcome
@@ -50,14 +51,20 @@ def read(server: Port, of: Counter) -> bytes | None:
 
 def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Write]:
     """The number after a counter's, higher than ``above``, and the write that takes it; raises ``Refused``."""
-    last = c.get(raw, (of.field,)) if raw is not None else None
+    if raw is not None and (waiting := waiting_list(raw)):
+        raise Refused(
+            f"{id_name(of.name)} in {of.ns} is no sequence: tokens wait in its list {waiting}, so {of.field} counts "
+            "events. Count one with `palimpsest count`."
+        )
+    path = tuple(of.field.split("."))
+    last = c.get(raw, path) if raw is not None else None
     number = number_of(last)
     if raw is not None and (last is None or last.type not in _NUMBERS or number is None):
         shown = "missing" if last is None else text.shown(last)
         raise Refused(f"{of.field} of the counter {id_name(of.name)} in {of.ns} is {shown}, which is no whole number.")
     drawn = _as(last, max(number or 0, above) + 1, of)
     if raw is None:
-        made = c.document([("_id", of.name), (of.field, drawn)])
+        made = c.put(c.document([("_id", of.name)]), path, drawn)
         return drawn, Write(of.ns, "insert", {}, made, "a new counter")
     guard = by_id(of.name) | exact(of.field, last)
     return drawn, Write(of.ns, "update", guard, {"$set": {of.field: drawn}}, "the next number")

@@ -226,8 +226,11 @@ def token_at(of: TwoStepCounters, id: Value, token: Value, raw: bytes | None = N
 
 def new_document(of: TwoStepCounters, id: Value, token: Value) -> Write:
     """The insert of a counter's document with its first token; the index on ``_id`` lets one of several writers in."""
-    fields = [("_id", id), (of.counter, Value.of(0)), (of.pending, canonical.array([token]))]
-    return Write(of.ns, "insert", {}, canonical.document([*fields, (of.applied, canonical.array([]))]), "a new counter")
+    made = canonical.document([("_id", id)])
+    parts = ((of.counter, Value.of(0)), (of.pending, canonical.array([token])), (of.applied, canonical.array([])))
+    for name, value in parts:
+        made = canonical.put(made, _steps(name), value)
+    return Write(of.ns, "insert", {}, made, "a new counter")
 
 
 def step_one(token: PendingToken, of: TwoStepCounters) -> Write:

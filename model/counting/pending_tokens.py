@@ -23,7 +23,8 @@ def listed(
         if place.layout != "pending":
             if ns is not None:
                 # Never guessed at: a list that only looks like tokens would be taken apart.
-                raise Refused(f"No pending tokens were recognised in {ns}; state its fields in a profile.")
+                why = "say --layout pending, or state its fields in a profile"
+                raise Refused(f"No pending tokens were recognised in {ns}; {why}.")
             continue
         of = pending.counters(server, catalogue.known(place.ns)[1])
         for token in pending.tokens(server, of, now, checkpoint):

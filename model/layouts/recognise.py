@@ -21,8 +21,8 @@ from model.layouts.recognition import find_embedded, find_version_documents
 from model.layouts.recognition.find_archives import is_past_of, pair
 from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.metadata_fields import TOKEN, free
-from model.layouts.recognition.patterns import PATTERNS, Pattern
-from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, share, take
+from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
+from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, matching, share, take
 from model.layouts.registry import LAYOUTS, bind, declared, has_archive, info_of, stated
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.server.retry import Port
@@ -36,6 +36,9 @@ class Stated(Protocol):
 
     @property
     def collections(self) -> Sequence[CollectionProfile]: ...
+
+
+TOKENS_ASKED = 40  # of a two-step counter, whether they are ids of something
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ def recognise(
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
-            yield _judged(server, found[ns], proposals.get(ns))
+            yield _judged(
+                server, found[ns], proposals.get(ns), tuple(each for each, kind in listed if kind == "collection")
+            )
 
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
@@ -184,7 +189,9 @@ def _second_half(
     return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="")
 
 
-def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[CollectionInfo, CollectionProfile]:
+def _judged(
+    server: Port, found: _Found, paired: Proposal | None, collections: Sequence[str]
+) -> tuple[CollectionInfo, CollectionProfile]:
     sample = found.sample
     if sample is None:
         why = found.trouble or WHY_NOT.get(
@@ -193,12 +200,28 @@ def _judged(server: Port, found: _Found, paired: Proposal | None) -> tuple[Colle
         made = CollectionProfile(found.ns, token="")
         return info_of(made, None, 0.0 if found.trouble else 1.0, why), made
     made_by = paired or _alone(server, sample) or _nothing(sample)
+    if made_by.profile.layout == "pending" and (there := _linked(server, sample, made_by.profile, collections)):
+        why = f"The list {made_by.profile.pending} holds ids of {there}, so nothing waits in it to be counted."
+        made_by = Proposal(_plain(sample), 0.8, why)
     profile = made_by.profile
     why = made_by.why
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
     return info_of(profile, sample.count, made_by.confidence, why, others), profile
+
+
+def _linked(server: Port, sample: Sample, profile: CollectionProfile, collections: Sequence[str]) -> str:
+    """The collection of the same database whose documents the tokens of a two-step counter are ids of; "" for none."""
+    tokens = tokens_in(sample, profile)[:TOKENS_ASKED]
+    for ns in collections if tokens else ():
+        try:
+            found, _ = matching(server, ns, {"_id": {"$in": tokens}}, limit=1, projection={"_id": 1})
+        except NotAllowed:
+            continue
+        if found:
+            return ns.partition(".")[2]
+    return ""
 
 
 def _alone(server: Port, sample: Sample) -> Proposal | None:

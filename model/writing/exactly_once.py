@@ -51,7 +51,10 @@ class Once:
     def _stated(self, ns: str, pattern: str, what: str) -> CollectionProfile:
         info, profile = self._catalogue.known(ns)
         if info.layout != pattern:
-            raise Refused(f"{ns} is taken for {info.layout} and not for {what}; state its fields in a profile.")
+            raise Refused(
+                f"{ns} is taken for {info.layout} and not for {what}; say --layout {pattern}, or state its fields in a "
+                "profile."
+            )
         return profile
 
     # --- numbers
@@ -79,9 +82,9 @@ class Once:
 
         def stored(outcome: Outcome) -> bytes | None:
             drawn = outcome.value
-            return c.document([("_id", of.name), (of.field, drawn)]) if drawn not in (None, number) else None
+            return None if drawn is None or drawn == number else _counter_at(of, drawn)
 
-        after = c.document([("_id", of.name), (of.field, number)])
+        after = _counter_at(of, number)
         intent = Intent(self.writer.source, of.ns, of.name, "next number", "sequence", raw, after)
         return self.writer.send(intent, lambda _: counters.draw(self._port, of, above, create), stored)
 
@@ -363,6 +366,11 @@ def totals(raw: bytes, but: tuple[str, ...] = ()) -> list[str]:
     """The fields of a document that hold a number, in stored order, without some of them."""
     kinds = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
     return [name for name, value in c.fields(raw) if value.type in kinds and name not in ("_id", *but)]
+
+
+def _counter_at(of: counters.Counter, number: Value) -> bytes:
+    """What the journal shows of a counter."""
+    return c.put(c.document([("_id", of.name)]), tuple(of.field.split(".")), number)
 
 
 def _tallied(of: processed.Tally, raw: bytes | None, after: bool) -> bytes:

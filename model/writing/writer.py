@@ -462,8 +462,10 @@ _ACTIONS: dict[pending.Step, str] = {
 
 def _seen(token: PendingToken, of: pending.TwoStepCounters, counter: Value | None, waiting: bool) -> bytes:
     """What the journal shows of a counter's document before or after a token is finished."""
-    fields = [("_id", token.id)] + ([(of.counter, counter)] if counter is not None else [])
-    return canonical.document([*fields, (of.pending, canonical.array([token.token] if waiting else []))])
+    shown = canonical.document([("_id", token.id)])
+    if counter is not None:
+        shown = canonical.put(shown, tuple(of.counter.split(".")), counter)
+    return canonical.put(shown, tuple(of.pending.split(".")), canonical.array([token.token] if waiting else []))
 
 
 def _packed(removed: Sequence[tuple[str, bytes]]) -> bytes:

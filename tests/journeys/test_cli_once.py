@@ -195,3 +195,88 @@ def test_a_report_tells_of_a_run_that_did_not_end(run: Run, source: str, db: str
     _, out, _ = run("cleanup", source, f"{db}.stats", "--apply")
     assert "did not end properly" in out
     assert "1 applied." in out
+
+
+# --- counts by day, as they are found without a profile
+
+
+def by_day(database: Db, **fields: object) -> None:
+    database["visits"].insert_one({"_id": "2016-07-01", **fields})
+
+
+def test_next_never_raises_the_count_of_a_day(run: Run, server_uri: str, database: Db, db: str) -> None:
+    by_day(database, counter=5, pending=[OLD])
+    before = database["visits"].find_one()
+    status, out, err = run("next", server_uri, f"{db}.visits", "2016-07-01")
+    assert (status, out) == (2, "")
+    assert "taken for pending and not for counters" in err
+    status, _, err = run("next", server_uri, f"{db}.visits", "2016-07-01", "--layout", "sequence")
+    assert status == 2
+    assert "tokens wait in its list pending" in err
+    assert database["visits"].find_one() == before
+
+
+def test_a_day_among_sequences_is_refused_by_itself(rows: Rows, source: str, database: Db, db: str) -> None:
+    database["counters"].insert_many([{"_id": f"c{n}", "seq": n} for n in range(9)])
+    database["counters"].insert_one({"_id": "2016-07-01", "seq": 5, "inFlight": []})
+    status, (row,) = rows("next", source, f"{db}.counters", "2016-07-01", "--layout", "sequence")
+    assert (status, row["outcome"]) == (2, "refused")
+    assert "no sequence" in row["detail"]
+    assert rows("next", source, f"{db}.counters", "orders", "--layout", "sequence")[0] == 0
+    assert database["counters"].find_one({"_id": "2016-07-01"})["seq"] == 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "counter"),
+    [
+        ({"counter": 5, "pending": [OLD]}, "counter"),
+        ({"hits": 5, "pending": [OLD], "applied": [ObjectId()]}, "hits"),
+        ({"stats": {"count": 5, "pending": [OLD]}}, "stats.count"),
+    ],
+)
+def test_the_nightly_job_finishes_what_a_day_left(
+    rows: Rows, run: Run, server_uri: str, database: Db, db: str, fields: dict[str, object], counter: str
+) -> None:
+    by_day(database, **fields)
+    assert run("cleanup", server_uri, "--apply")[0] == 0
+    outer, _, inner = counter.rpartition(".")
+    stored = database["visits"].find_one()
+    part = stored[outer] if outer else stored
+    assert (part[inner], part["pending"]) == (6, [])
+    status, (row,) = rows("count", server_uri, f"{db}.visits", "2016-07-01", "order-7")
+    assert (status, row["value"]) == (0, {"$numberInt": "7"})
+    entry = rows("journal")[1][0]["entry"]
+    assert run("undo", entry)[0] == 0
+
+
+def test_a_cleanup_that_looks_at_nothing_says_so(run: Run, rows: Rows, tmp_path: Path) -> None:
+    dump = tmp_path / "customers.json"
+    dump.write_text('{"_id": 1, "name": "Ann"}\n')
+    for options in ((), ("--into-memory", "--apply")):
+        status, out, _ = run("cleanup", str(dump), *options)
+        assert status == 1
+        assert "Nothing was looked at" in out
+        status, (row,) = rows("cleanup", str(dump), *options)
+        assert (status, row["outcome"]) == (1, "skipped")
+        assert "--layout pending" in row["detail"]
+
+
+def test_a_pattern_is_picked_where_it_was_not_recognised(
+    run: Run, rows: Rows, server_uri: str, database: Db, db: str
+) -> None:
+    by_day(database, counter=5, hits=8, pending=[OLD])
+    visits = f"{db}.visits"
+    status, _, err = run("cleanup", server_uri, visits)
+    assert status == 2
+    assert "say --layout pending" in err
+    assert run("cleanup", server_uri, "--layout", "pending")[0] == 2
+    assert "1 finding" in run("scan", server_uri, visits, "--layout", "pending")[1]
+    assert run("cleanup", server_uri, visits, "--layout", "pending", "--apply")[0] == 0
+    assert database["visits"].find_one() == {"_id": "2016-07-01", "counter": 6, "hits": 8, "pending": []}
+    assert rows("count", server_uri, visits, "2016-07-01", "order-7", "--layout", "pending")[0] == 0
+    assert run("count", server_uri, visits, "2016-07-01", "--layout", "sequence")[0] == 2
+    database["numbers"].insert_one({"_id": "2016-07-01", "counter": 5})
+    assert run("next", server_uri, f"{db}.numbers", "2016-07-01", "--layout", "sequence")[0] == 0
+    database["teams"].insert_one({"_id": "Spain", "goals": 4, "dealt": ["a"]})
+    dealt = ("process", server_uri, f"{db}.teams", "Spain", "b", "--field", "goals", "--layout", "processed")
+    assert [rows(*dealt)[1][0]["outcome"] for _ in range(2)] == ["applied", "skipped"]

@@ -163,3 +163,13 @@ def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) 
         stated(ns, layout, targets={"a": ("shop.b", "n")}, numbering="counter:shop.seq", keys=("_id", "sku")),
     ):
         assert Profile.read({"collection": [{"ns": ns, **table(profile)}]}, "x").collections == (profile,)
+
+
+def test_the_parts_of_a_two_step_counter_may_stand_in_sub_documents(tmp_path: Path) -> None:
+    keys = 'pending = "stats.pending"\napplied = "stats.applied"\ncounter = "stats.count"\n'
+    (made,) = Profile.load(written(tmp_path, f"[[collection]]\nns = 'a.b'\nlayout = 'pending'\n{keys}")).collections
+    assert (made.pending, made.applied, made.counter) == ("stats.pending", "stats.applied", "stats.count")
+    assert Profile.read({"collection": [{"ns": "a.b", **table(made)}]}, "").collections == (made,)
+    for wrong in ("stats.$n", "stats.", ".stats"):
+        with pytest.raises(Refused, match="counter"):
+            Profile.load(written(tmp_path, f"[[collection]]\nns = 'a.b'\nlayout = 'pending'\ncounter = '{wrong}'\n"))

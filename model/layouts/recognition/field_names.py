@@ -104,6 +104,8 @@ PROCESSED = _set(
     """
 )
 COUNTS = _set("count counter counts total sum hits n amount value balance number events")
+COUNTED = _set("count counter counts hits")
+AMOUNTS = _set("sum amount balance")
 NOW = _set("current head latest now newest actual present tip last state live")
 BEFORE = _set("prev previous past history versions revisions older earlier archive before old tail")
 REMOVED = _set("removed removedfields removedpaths unset deletedfields dropped")

@@ -6,13 +6,16 @@ two arrays between which tokens move.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.recognition.field_names import (
+    AMOUNTS,
     APPLIED,
+    COUNTED,
     COUNTS,
     LAST,
     LAST_BESIDE,
@@ -20,6 +23,7 @@ from model.layouts.recognition.field_names import (
     PENDING,
     PROCESSED,
     bare,
+    can_play_a_role,
     words,
 )
 from model.layouts.recognition.sampling import ID_TYPES, NUMBERS, Document, Proposal, Sample, Shape, listed, of
@@ -28,6 +32,8 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 FEW = 2000  # counters of a database
+DEEPEST = 2  # sub-documents above the parts of a two-step counter
+_DAY = re.compile(r"\d{4}-(\d\d|W\d\d)(-\d\d)?([T ].*)?\Z|\d{8}\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
     counter = next((name for name in numbers if bare(name) in hints), "")
     if not counter and (wanted or named) and numbers:
         counter = numbers[0]
-    if not counter:
+    if not counter or (not wanted and _counts_events(sample, counter)):
         return None
     why = f"{of(len(sample.documents), len(sample.documents), 'document').capitalize()} sampled"
     why += f" {'have' if len(sample.documents) > 1 else 'has'} a name as _id and one whole number, {counter}"
@@ -72,26 +78,41 @@ def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
     return Proposal(CollectionProfile(sample.ns, "sequence", counter=counter), confidence, f"{why}.")
 
 
+def _counts_events(sample: Sample, counter: str) -> bool:
+    """Whether the numbers are counts of what happened, which nobody hands out: by day, or with tokens that wait."""
+    if any(waiting_list(document.raw) for document in sample.documents):
+        return True
+    days = sum(bool(_DAY.match(str(v.python()))) for v in sample.shapes["_id"].values if v.type == c.STRING)
+    return bare(counter) in COUNTS and days >= 0.5 * len(sample.documents)
+
+
 # --- pending
 
 
 def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
     """Arrays of tokens that wait to be counted, and a number that they are counted into."""
-    arrays = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.3 and _holds(s, _is_token)]
-    waiting = [s for s in arrays if bare(s.name) in PENDING]
-    applied = [s for s in arrays if bare(s.name) in APPLIED]
+    shapes = _with_inner(sample)
+    arrays = [s for s in shapes if s.types[c.ARRAY] and _holds(s, _is_token)]
+    applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and bare(_last(s.name)) in APPLIED]
+    # A nightly cleanup takes the list away from every day but the last, so a list with such a name need not be common.
+    waiting = [s for s in arrays if _waits(s.name)]
     if not waiting and applied:
         # Tokens wait for moments, and those that were counted stay: mostly empty beside never empty.
         waiting = [s for s in arrays if s not in applied and s.share(c.ARRAY) >= 0.8 and _empty(s) >= 0.5]
     if not waiting and wanted:
         waiting = [s for s in arrays if s not in applied]
-    counter = _counter(sample)
-    if not waiting or not (counter or wanted):
+    if not waiting:
         return None
-    first = waiting[0]
+    first = max(waiting, key=lambda s: len(s.values))
     done = next((s for s in applied if s is not first), None)
+    counters = _counters(shapes, _parent(first.name))
+    if len(counters) > 1 and not wanted:  # which of them a token stands for is for a person to say
+        return None
+    counter = counters[0] if counters else ""
+    if not (counter or wanted) or (done is None and bare(_last(counter)) in AMOUNTS and not wanted):
+        return None
     some = any(_items(v) for s in (first, *([done] if done else [])) for v in s.values)
-    if not some and done is None and not wanted:
+    if not some and done is None and not wanted and not _nothing_else(sample, (first.name, counter)):
         return None
     if not _moves(sample.documents, first.name, done.name if done else ""):
         return None
@@ -103,6 +124,62 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
         sample.ns, "pending", pending=first.name, applied=done.name if done else "applied", counter=counter or "count"
     )
     return Proposal(profile, confidence, f"{why}.", ("plain",) if confidence < 0.8 else ())
+
+
+def tokens_in(sample: Sample, profile: CollectionProfile) -> list[Value]:
+    """The tokens that a sample holds if its documents are two-step counters."""
+    lists = [
+        c.get(d.raw, tuple(path.split("."))) for d in sample.documents for path in (profile.pending, profile.applied)
+    ]
+    return list(dict.fromkeys(item for each in lists if each is not None for item in _items(each)))
+
+
+def waiting_list(raw: bytes) -> str:
+    """The list in which a stored document keeps tokens that wait to be counted, by its name; "" where it has none."""
+    for name, value in Document(raw).fields.items():
+        inner = [(f"{name}.{each}", v) for each, v in _fields(value)] if value.type == c.OBJECT else []
+        for path, each in ((name, value), *inner):
+            if each.type == c.ARRAY and _waits(path) and all(map(_is_token, _items(each))):
+                return path
+    return ""
+
+
+def _waits(path: str) -> bool:
+    return bare(_last(path)) in PENDING
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _parent(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _with_inner(sample: Sample) -> list[Shape]:
+    """The fields at the top, and those of sub-documents whose names say that they are part of a two-step counter."""
+    inner: dict[str, list[Value]] = {}
+
+    def look(path: str, value: Value, depth: int) -> None:
+        for name, each in _fields(value) if value.type == c.OBJECT else ():
+            if not can_play_a_role(name):
+                continue
+            if bare(name) in PENDING | APPLIED or not COUNTS.isdisjoint((bare(name), *words(name))):
+                inner.setdefault(f"{path}.{name}", []).append(each)
+            if depth < DEEPEST:
+                look(f"{path}.{name}", each, depth + 1)
+
+    for document in sample.documents:
+        for name, value in document.fields.items():
+            if can_play_a_role(name):
+                look(name, value, 1)
+    total = len(sample.documents)
+    return [*sample.shapes.values(), *(Shape(path, tuple(found), total) for path, found in inner.items())]
+
+
+def _nothing_else(sample: Sample, paths: Sequence[str]) -> bool:
+    """Whether documents are a name, a number and a list alone; then even lists that are all empty tell enough."""
+    return set(sample.shapes) <= {"_id", *(path.partition(".")[0] for path in paths)}
 
 
 def _is_token(value: Value) -> bool:
@@ -142,16 +219,22 @@ def _moves(documents: Sequence[Document], pending: str, applied: str) -> bool:
     """Whether the tokens are each their own: one that stands in several documents refers to something."""
     seen: list[Value] = []
     for document in documents:
-        both = [document.get(name) for name in (pending, applied) if name]
+        both = [c.get(document.raw, tuple(path.split("."))) for path in (pending, applied) if path]
         seen += dict.fromkeys(item for value in both if value is not None for item in _items(value))
     return len(set(seen)) >= 0.9 * len(seen)
 
 
-def _counter(sample: Sample) -> str:
-    """The number that is counted: by its name, or the only one."""
-    numbers = [s.name for s in sample.shapes.values() if s.name != "_id" and s.share(*NUMBERS) >= 0.3]
-    named = [name for name in numbers if bare(name) in COUNTS or not COUNTS.isdisjoint(words(name))]
-    return named[0] if named else numbers[0] if len(numbers) == 1 else ""
+def _counters(shapes: Sequence[Shape], beside: str) -> list[str]:
+    """The numbers that may be the one that is counted: those named best, the ones beside the list before others."""
+    numbers = [s for s in shapes if s.name != "_id" and s.share(*NUMBERS) >= 0.3]
+    if not numbers:  # a day whose first event never came to its end has no number yet
+        numbers = [s for s in shapes if s.types.keys() & set(NUMBERS) and bare(_last(s.name)) in COUNTS]
+    ranked: dict[tuple[bool, int], list[str]] = {}
+    for shape in numbers:
+        name = _last(shape.name)
+        named = 0 if bare(name) in COUNTED else 1 if bare(name) in COUNTS else 2 if COUNTS & {*words(name)} else 3
+        ranked.setdefault((_parent(shape.name) != beside, named), []).append(shape.name)
+    return ranked[min(ranked, key=lambda rank: (rank[1] == 3, rank))] if ranked else []
 
 
 # --- processed
@@ -199,20 +282,20 @@ PATTERNS: dict[str, Pattern] = {
     each.name: each
     for each in (
         Pattern(
-            "sequence",
-            "numbers handed out one by one",
-            ("id", "counter"),
-            sequence,
-            "its documents are no names with one whole number each.",
-            {"counter": "seq"},
-        ),
-        Pattern(
             "pending",
             "counters changed in two steps, by tokens",
             ("id", "pending", "applied", "counter"),
             pending,
             "no list of tokens was found in it.",
             {"counter": "count"},
+        ),
+        Pattern(
+            "sequence",
+            "numbers handed out one by one",
+            ("id", "counter"),
+            sequence,
+            "its documents are no names with one whole number each.",
+            {"counter": "seq"},
         ),
         Pattern(
             "processed",
