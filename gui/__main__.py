@@ -12,7 +12,6 @@ _WITHOUT_DISPLAY = (
     "without one work `palimpsest tour DIR`, which renders every view as a picture, the text commands "
     "(`palimpsest --help`), and QT_QPA_PLATFORM=vnc, which serves the window to a VNC viewer"
 )
-_WINDOW_OPTIONS = ("--read-only", "--into-memory")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,24 +30,58 @@ def _run(words: list[str]) -> int:
         from gui.tour import tour
 
         return tour.main(words[1:])
-    if is_command(words):
-        from model.commands import command_line
+    from model.commands import command_line, grammar
 
+    if is_command(words):
         return command_line.main(words)
-    source = next((word for word in words if word not in _WINDOW_OPTIONS), None)
+    try:
+        asked, others = grammar.window().parse_known_intermixed_args(words)
+    except SystemExit as said:
+        return said.code if isinstance(said.code, int) else 2
+    if trouble := trouble_with(asked.words, others, asked.profile):
+        return _say(trouble)
     if trouble := why_no_window():
         return _say(trouble)
     from gui.window import window
 
-    return window.run(source, "--read-only" in words, "--into-memory" in words)
+    source = asked.words[0] if asked.words else None
+    return window.run(source, asked.read_only, asked.into_memory, asked.profile)
 
 
 def is_command(words: Sequence[str]) -> bool:
-    """Whether the words are for the command line: a command, an option that is not the window's, or too many words."""
+    """Whether words are for the command line: they begin with a command, or with an option that the window lacks."""
     from model.commands import grammar
 
-    plain = [word for word in words if word not in _WINDOW_OPTIONS]
-    return bool(plain) and (plain[0] in grammar.names() or plain[0].startswith("-") or len(plain) > 1)
+    if not words or words[0] in grammar.names():
+        return bool(words)
+    return words[0].startswith("-") and words[0].partition("=")[0] not in grammar.WINDOW_OPTIONS
+
+
+def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | None) -> str:
+    """Why words do not open the window, one sentence; "" where they do."""
+    from model import sources
+    from model.commands import grammar
+
+    if words and not sources.is_source(words[0]):
+        return grammar.unknown(words[0])
+    if len(words) > 1:
+        goes_first = f"; a command goes first, as in `palimpsest {words[1]} {sources.shown(words[0])}`"
+        hint = goes_first if words[1] in grammar.names() else ""
+        return f"The window opens one SOURCE, so {sources.shown(words[1])} is one word too many{hint}."
+    if options:
+        return f"{options[0].partition('=')[0]} is no option of the window; see `palimpsest --help`."
+    if profile is None:
+        return ""
+    if not words:
+        return "--profile FILE says how a SOURCE is read; name that too, as in `palimpsest sample: --profile FILE`."
+    from model.errors import Refused
+    from model.profile import Profile
+
+    try:
+        Profile.load(profile)
+    except Refused as refusal:
+        return str(refusal)
+    return ""
 
 
 def _say(trouble: str) -> int:

@@ -119,6 +119,8 @@ class Session:
     journal: Journal
     drafts: Drafts
     health: Health
+    profile_file: FilePath | None
+    """The file whose profile is in use, by its whole path; None where there is none or it came as a value."""
     is_sample: bool
     is_local: bool
     """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
@@ -142,14 +144,18 @@ class Session:
         stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
         opened = sources.connect(str(source), read_only, into_memory, password, home)
         try:
-            return cls(opened, stated, read_only, home)
+            session = cls(opened, stated, read_only, home)
         except BaseException:
             opened.close()
             raise
+        if isinstance(profile, str | FilePath):
+            session.profile_file = FilePath(profile).absolute()
+        return session
 
     def __init__(self, opened: sources.Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
         """Use :meth:`open`."""
         self._opened = opened
+        self.profile_file = None
         self.source, self.name = opened.text, opened.name
         self.is_local, self.is_sample = opened.is_local, opened.text == sources.SAMPLE
         self.facts = opened.server.facts()

@@ -57,13 +57,21 @@ def named(source: str) -> str:
     return connections.without_password(source) if "://" in source else str(_dump(source).resolve())
 
 
+def is_source(word: str) -> bool:
+    """Whether a word names something that can be opened: the sample, an address, a file or folder that is there."""
+    return word.strip() == SAMPLE or "://" in word or (bool(word) and Path(word).expanduser().exists())
+
+
+def shown(source: str) -> str:
+    """A source as a sentence may quote it; somebody may have left out mongodb:// before a user and a password."""
+    return re.sub(r"^([^\s:/@]+):\S+@", r"\1:…@", connections.hidden(source))
+
+
 def _dump(source: str) -> Path:
     path = Path(source).expanduser()
     if not source or not path.exists():
-        # Somebody may have left out mongodb:// before a user and a password.
-        shown = re.sub(r"^([^\s:/@]+):\S+@", r"\1:…@", connections.hidden(source))
         raise NotFound(
-            f"{shown or 'Nothing'} is no source: give a mongodb:// URI, a dump's folder or file, or sample:."
+            f"{shown(source) or 'Nothing'} is no source: give a mongodb:// URI, a dump's folder or file, or sample:."
         )
     return path
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -44,6 +46,7 @@ class ConnectDialog(Sheet):
         self.ca = _field("the system's certificates", "Certificate authority file")
         self.client = _field("none", "Client certificate file")
         self.unverified = QCheckBox("Do not verify the certificate (unsafe)")
+        self.profile = _field("none: layouts are recognised", "Profile")
         self.read_only = QCheckBox("Read-only: nothing can be written")
         self.production = QCheckBox("Production: deleting asks for the name to be typed")
         self.trouble = words("", "error", wrap=True)
@@ -56,7 +59,7 @@ class ConnectDialog(Sheet):
         self._tls_changed(False)
         self._was_srv = False
         self.uri.textChanged.connect(self._typed)
-        for field in (self.uri, self.name, self.user, self.password, self.ca, self.client):
+        for field in (self.uri, self.name, self.user, self.password, self.ca, self.client, self.profile):
             field.returnPressed.connect(self.go.click)
         if opening is not None:
             self._put(opening)
@@ -74,6 +77,7 @@ class ConnectDialog(Sheet):
         form.addRow("Authority", self._file(self.ca, "Choose the authority's file"))
         form.addRow("Certificate", self._file(self.client, "Choose the client certificate"))
         form.addRow("", self.unverified)
+        form.addRow("Pro&file", self._file(self.profile, "Choose the profile that states its layouts"))
         form.addRow("Writing", self.read_only)
         form.addRow("", self.production)
         self._tls_rows = [self.ca, self.client, self.unverified]
@@ -118,6 +122,7 @@ class ConnectDialog(Sheet):
     def _put(self, opening: Opening) -> None:
         self.uri.setText(opening.source)  # ticks TLS where such an address means it
         self.name.setText(opening.name)
+        self.profile.setText(opening.profile)
         self.read_only.setChecked(opening.read_only)
         self.production.setChecked(opening.production)
         options = {name.lower(): value for name, value in options_of(opening.source).items()}
@@ -153,6 +158,7 @@ class ConnectDialog(Sheet):
             self.production.isChecked(),
             password or None,
             self.keep.isChecked(),
+            profile=os.path.abspath(os.path.expanduser(profile)) if (profile := self.profile.text().strip()) else "",
         )
 
     def _typed(self, now: str) -> None:

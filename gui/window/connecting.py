@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -71,10 +72,25 @@ class Connecting(QObject):
         """Open one of the saved connections."""
         self.open(Opening.of(saved))
 
-    def open_source(self, source: str) -> None:
-        """Open a source as it is saved, with its marks, or by its address alone."""
-        saved = next((one for one in Connections().all() if Opening.of(one).shown == source), None)
-        self.open(Opening.of(saved) if saved is not None else Opening(source))
+    def open_source(self, source: str, read_only: bool = False, into_memory: bool = False, profile: str = "") -> None:
+        """Open a source as it is saved, with its marks, or by its address alone; what is said here goes before that."""
+        asked = Opening(source)
+        try:
+            saved = next((one for one in Connections().all() if Opening.of(one).shown == asked.shown), None)
+        except Refused:
+            saved = None  # said already where they are listed
+        if saved is not None:
+            asked = replace(Opening.of(saved), source=source)
+        elif source == SAMPLE:
+            asked = replace(asked, name=SAMPLE)
+        self.open(
+            replace(
+                asked,
+                read_only=read_only or asked.read_only,
+                into_memory=into_memory,
+                profile=profile or asked.profile,
+            )
+        )
 
     def open_sample(self) -> None:
         """Open the sample."""
@@ -84,7 +100,7 @@ class Connecting(QObject):
         """Open a dump again so that edits can be tried."""
         opening = self._sessions.opening(session)
         self.disconnect_session(session)
-        self.open(Opening(opening.source, opening.name, into_memory=True))
+        self.open(Opening(opening.source, opening.name, into_memory=True, profile=opening.profile))
 
     def try_thing(self, thing: Thing) -> None:
         """Begin one of the five things, in the sample."""
@@ -199,7 +215,7 @@ class Connecting(QObject):
         prompt.open()
 
     def _with_password(self, opening: Opening, password: str, keep: bool) -> None:
-        self.opener.open(Opening(opening.source, opening.name, opening.read_only, opening.production, password, keep))
+        self.opener.open(replace(opening, password=password, keep_password=keep))
 
     # --- while it is open
 

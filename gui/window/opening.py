@@ -44,11 +44,12 @@ class Opening:
     password: str | None = None
     keep_password: bool = True
     into_memory: bool = False
+    profile: str = ""  # the file that states its layouts; "" leaves all of them to recognition
 
     @classmethod
     def of(cls, saved: SavedConnection) -> Opening:
         """A saved connection again."""
-        return cls(saved.uri, saved.name, saved.read_only, saved.production)
+        return cls(saved.uri, saved.name, saved.read_only, saved.production, profile=saved.profile)
 
     @property
     def shown(self) -> str:
@@ -94,6 +95,7 @@ class Opener(QObject):
                 return None
             session = Session.open(
                 opening.source,
+                profile=opening.profile or None,
                 read_only=opening.read_only,
                 into_memory=opening.into_memory,
                 password=opening.password,
@@ -190,7 +192,7 @@ def keep(opening: Opening) -> str:
         free, at = name, 2
         while free in taken:
             free, at = f"{name} ({at})", at + 1
-        saved = SavedConnection(free, opening.source, opening.read_only, opening.production)
+        saved = SavedConnection(free, opening.source, opening.read_only, opening.production, profile=opening.profile)
         if same is not None and same.name != free:
             connections.remove(same.name)
         try:

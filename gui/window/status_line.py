@@ -1,8 +1,9 @@
-"""The last row of the window: what the page in front says of itself, the zone of dates, and what is being done."""
+"""The last row of the window: what the page in front says of itself, the profile, the zone, and what is being done."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
@@ -12,6 +13,7 @@ from gui.style import boxes, theme, wording
 from gui.style.states import words
 
 HEIGHT = 27
+NAME = 200  # a profile's name is cut in its middle where it is wider
 
 
 class _Elided(QLabel):
@@ -53,6 +55,9 @@ class StatusLine(QWidget):
         self._left: list[_Elided] = []
         self._right: list[QLabel] = []
         self._row.addStretch(1)
+        self.profile = words("", "second")
+        self.profile.hide()
+        self._row.addWidget(self.profile)
         self.tasks = QPushButton()  # a tool button would keep room beside its words
         self.tasks.setObjectName("taskbutton")
         self.tasks.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -86,6 +91,15 @@ class StatusLine(QWidget):
             label.setVisible(at < len(right))
         self.with_tasks = with_tasks
         self._count()
+
+    def show_profile(self, file: Path | None) -> None:
+        """Name the profile by which layouts are stated; None where there is none."""
+        self.profile.setVisible(file is not None)
+        if file is not None:
+            name = self.profile.fontMetrics().elidedText(file.name, Qt.TextElideMode.ElideMiddle, theme.px(NAME))
+            self.profile.setText(f"Profile {name}")
+            self.profile.setAccessibleName(f"Profile {file.name}")
+            self.profile.setToolTip(wording.tip(f"Layouts are stated in {file}"))
 
     def _count(self) -> None:
         running = [task for task in tasks.tasks.running if task.title]

@@ -21,7 +21,7 @@ from gui.style import boxes, focus_ring, logo, preferences, theme, wording
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
 from gui.window.open_sessions import OpenSessions
-from gui.window.opening import SAMPLE, Opening
+from gui.window.opening import Opening
 from gui.window.sample_guide import SampleGuide
 from gui.window.startup_recovery import StartupRecovery
 from gui.window.status_line import StatusLine
@@ -115,6 +115,7 @@ class Window(QMainWindow):
         watch = self._sessions.watch(session)
         self.title.show_session(session, session is not None, watch is None or watch.lost is None)
         workspace.show_state()
+        self.status.show_profile(session.profile_file if session is not None else None)
         if page is not None:
             left, right, with_tasks = page.status()
             self.status.put(left, right, with_tasks)
@@ -201,7 +202,9 @@ class Window(QMainWindow):
         self.close()
 
 
-def run(source: str | None = None, read_only: bool = False, into_memory: bool = False) -> int:
+def run(
+    source: str | None = None, read_only: bool = False, into_memory: bool = False, profile: str | None = None
+) -> int:
     """Open the window, and a source in it; returns the exit status once it is closed."""
     application = app.application()
     if os.name == "posix":
@@ -210,7 +213,7 @@ def run(source: str | None = None, read_only: bool = False, into_memory: bool = 
     app.catch(window.show_error)
     window.show()
     if source is not None:
-        window.open(Opening(source, SAMPLE if source == SAMPLE else "", read_only, into_memory=into_memory))
+        window.connecting.open_source(source, read_only, into_memory, os.path.abspath(profile) if profile else "")
     return application.exec()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib.metadata
 import re
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from typing import NoReturn
 
 from model.layouts.numbering import WAYS
 from model.layouts.registry import LAYOUTS, NAMES
+from model.sources import shown
 from model.userdata.connections import hidden
 
 _WAYS = " ".join(
@@ -19,10 +21,11 @@ _WAYS = " ".join(
 PROFILE = f"a TOML file that states layouts, fields and numbering, the way in which versions get numbers: {_WAYS}"
 FORMATS = ("text", "json", "json-patch", "deepdiff")
 WINDOW = (
-    "Without a command, `palimpsest [SOURCE] [--read-only | --into-memory]` opens the window, and `palimpsest tour "
-    "DIR` renders every view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a .bson file, a file "
-    "of Extended JSON lines) or sample:"
+    "Without a command, `palimpsest [SOURCE] [--profile FILE] [--read-only | --into-memory]` opens the window, and "
+    "`palimpsest tour DIR` renders every view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a "
+    ".bson file, a file of Extended JSON lines) or sample:"
 )
+WINDOW_OPTIONS = ("--profile", "--read-only", "--into-memory")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -220,6 +223,29 @@ def parser() -> Parser:
 def names() -> tuple[str, ...]:
     """The names of all commands."""
     return tuple(parser().commands)
+
+
+def window() -> Parser:
+    """What opens the window: a source, and how it is opened."""
+    made = Parser(prog="palimpsest", add_help=False, allow_abbrev=False)
+    made.add_argument("words", nargs="*")
+    made.add_argument("--profile", metavar="FILE")
+    made.add_argument("--read-only", action="store_true")
+    made.add_argument("--into-memory", action="store_true")
+    return made
+
+
+def unknown(word: str) -> str:
+    """What is said of a word that is neither a command nor anything to open; one sentence with the nearest commands."""
+    known, typed = (*names(), "tour"), word.lower()
+    begun = [name for name in known if len(typed) > 1 and name.startswith(typed)]
+    near = begun or difflib.get_close_matches(typed, known, 3, 0.6) or difflib.get_close_matches(typed, known, 3, 0.0)
+    those = f"commands are {', '.join(near[:-1])} and {near[-1]}" if len(near) > 1 else f"command is {near[0]}"
+    address = ", an address begins with mongodb://" if re.search(r"[.:@]", word) else ""
+    return (
+        f"There is no command {shown(word) or 'without a name'}, nor a file or folder to open: the nearest {those}"
+        f"{address} (see `palimpsest --help`)."
+    )
 
 
 def _document(made: Parser, id: str = "ID") -> None:

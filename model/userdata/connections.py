@@ -41,6 +41,7 @@ class SavedConnection:
     read_only: bool = False
     production: bool = False  # asks for more before anything destructive
     last_used: dt.datetime | None = None
+    profile: str = ""  # the file that states its layouts, by its whole path
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,7 @@ def _from_row(row: dict[str, object]) -> SavedConnection:
         read_only=bool(row.get("read_only")),
         production=bool(row.get("production")),
         last_used=dt.datetime.fromisoformat(str(used)) if used else None,
+        profile=str(row.get("profile") or ""),
     )
 
 

@@ -269,6 +269,9 @@ def test_a_defect_is_one_sentence_too(trouble: Trouble, monkeypatch: pytest.Monk
         (["mongodb://db.example/", "--read-only"], False),
         (["--read-only", "some folder"], False),
         (["some folder", "--into-memory"], False),
+        (["sample:", "--profile", "layouts.toml"], False),
+        (["--profile=layouts.toml", "sample:"], False),
+        (["scna", "sample:"], False),
         (["journal"], True),
         (["history", "sample:", "a.b", "1"], True),
         (["--version"], True),
@@ -280,6 +283,48 @@ def test_a_command_goes_to_the_command_line_and_a_source_to_the_window(words: li
     from gui.__main__ import is_command
 
     assert is_command(words) == command
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["frobnicate"], "There is no command frobnicate, nor a file or folder to open: the nearest commands are "),
+        (["scna", "sample:"], "nearest command is scan "),
+        (["hist", "sample:", "a.b", "1", "--json"], "nearest command is history "),
+        (["db.example:27017"], "an address begins with mongodb://"),
+        (["me:secret-7@db.example"], "me:…@db.example"),
+        (["sample:", "scan"], "`palimpsest scan sample:`"),
+        (["sample:", "--json"], "--json is no option of the window"),
+        (["sample:", "--profile"], "--profile: expected one argument"),
+        (["--profile", "layouts.toml"], "name that too"),
+        (["sample:", "--profile", "gone.toml"], "There is no profile gone.toml"),
+    ],
+)
+def test_words_that_open_nothing_are_told_on_the_terminal(
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gui import __main__ as program_of
+
+    monkeypatch.setattr(program_of, "why_no_window", lambda: pytest.fail("a window was opened"))
+    assert program_of.main(words) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert said in err
+    assert "secret-7" not in err
+
+
+def test_a_profile_with_an_unknown_key_is_one_sentence_before_any_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gui import __main__ as program_of
+
+    monkeypatch.setattr(program_of, "why_no_window", lambda: pytest.fail("a window was opened"))
+    profile = tmp_path / "layouts.toml"
+    profile.write_text('[[collection]]\nns = "a.b"\nlayout = "versions"\nvresion = "rev"\n')
+    assert program_of.main(["sample:", "--profile", str(profile)]) == 2
+    _, err = capsys.readouterr()
+    assert err.count("\n") == 1
+    assert "vresion" in err
 
 
 # --- as a process
