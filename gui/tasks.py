@@ -7,6 +7,7 @@
 ``work`` is a plain callable that takes a :class:`Progress`: the model's checkpoint and its stream of partial results.
 Exactly one of ``done``, ``failed``, ``cancelled`` follows, on the UI thread, and none once the owner is gone or the
 task was superseded: with ``key`` given, a later task of the same owner and key makes the earlier one's answers void.
+An answer that nobody wants any more is closed, where it is something to close.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor
@@ -27,6 +28,14 @@ from shiboken6 import isValid
 from model.errors import Cancelled, Refused, Unreachable
 
 OFTEN = 0.05  # seconds between two reports of progress
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """An answer that holds a connection or a file."""
+
+    def close(self) -> None:
+        """Let go of it."""
 
 
 class _Relay(QObject):
@@ -196,6 +205,8 @@ class Tasks(QObject):
         if how == "failed" and isinstance(what, Unreachable):
             self.unreachable.emit()
         if not answers.wanted:
+            if how == "done" and isinstance(what, Closable):
+                what.close()
             return
         if how == "done":
             answers.done(what)

@@ -70,6 +70,10 @@ class Opened:
     opening: Opening
     note: str = ""
 
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.session.close()
+
 
 class Opener(QObject):
     """One for a window; several sources may be opening at once."""

@@ -118,6 +118,31 @@ def test_a_dead_owner_hears_nothing(qtbot: QtBot) -> None:
     assert heard == []
 
 
+def test_an_answer_that_comes_too_late_is_closed(qtbot: QtBot) -> None:
+    class Connection:
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    wanted, late, begun, go = Connection(), Connection(), threading.Event(), threading.Event()
+
+    def work(_: tasks.Progress) -> Connection:
+        begun.set()
+        go.wait(5)
+        return late
+
+    owner = Owner()
+    owner.run(lambda _: wanted)
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    task = owner.run(work)
+    begun.wait(5)
+    task.drop()
+    go.set()
+    qtbot.waitUntil(lambda: late.closed)
+    assert (owner.heard, wanted.closed) == ([("done", wanted)], False)
+
+
 def test_a_refusal_is_told_in_its_own_words_and_a_defect_is_not() -> None:
     assert tasks.describe(Refused("Type the address."))[0] == "Type the address."
     sentence, details = tasks.describe(ValueError("inner"))
