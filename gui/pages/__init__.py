@@ -1,1 +1,1 @@
-"""What stands behind a tab: each page composes views and wires their signals."""
+"""The pages behind the tabs: each composes views and wires their signals."""

@@ -1,4 +1,4 @@
-"""What all pages share. A page composes panels and wires their signals; panels never know of each other."""
+"""The base of all pages. A page composes panels and wires their signals; panels never know of each other."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Page(QWidget):
         return 0
 
     def facts(self) -> set[str]:
-        """What is the case, for the actions' table."""
+        """The facts that hold here, for the actions' table."""
         return {"page"}
 
     def reasons(self) -> dict[str, str]:
@@ -73,7 +73,7 @@ class Page(QWidget):
         return [], [preferences.zone()], True
 
     def panes(self) -> Sequence[QWidget]:
-        """Where F6 goes, in order."""
+        """The widgets that F6 goes through, in order."""
         return [self]
 
     def answer(self, request: PageRequest, again: bool) -> None:
@@ -103,5 +103,5 @@ class Page(QWidget):
         """The tab closes: keep what must not be lost."""
 
     def memory(self) -> PageRequest:
-        """What asks for this page in a later run."""
+        """The request that opens this page again in a later run."""
         return PageRequest(self.kind, self.ns, self.id)

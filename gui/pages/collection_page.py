@@ -108,7 +108,7 @@ class CollectionPage(Page):
         self.changed.emit()
 
     def _compare(self, a: Version | None, b: Version) -> None:
-        id = self.timeline.shown_id  # the one chosen last may still be read, while the flags stand on the one before
+        id = self.timeline.shown_id  # one chosen just now may still be read, while the flags are on another's
         if self._chosen_row is not None and id is not None:
             self.diff.compare(id, a, b)
 

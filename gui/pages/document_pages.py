@@ -260,7 +260,7 @@ class MergePage(Page):
         self._back_to_the_editor()
 
     def _moved(self, conflict: Conflict) -> None:
-        """It is gone, or has my edit already; what can still be merged, the panel merges again by itself."""
+        """Say that the document is gone, or has my edit already; any other change the panel merges by itself."""
         prompt = ConflictPrompt(self, conflict, self.ns, self._id)
         prompt.chosen.connect(partial(self.resolver.act_on, conflict))
         prompt.open()

@@ -23,7 +23,7 @@ from model.values.canonical import Path, Value
 
 
 class _ChainPage(Page):
-    """What both have in common: one document, read as a whole, read again after it was written."""
+    """The base of both pages: one document, read as a whole, read again after it was written."""
 
     words = ""
     hint = ""
@@ -42,7 +42,7 @@ class _ChainPage(Page):
         self.changed.emit()
 
     def _unknown(self, error: BaseException) -> None:
-        pass  # the panel says the same of its own reading
+        pass  # the panel reads the document too, and says why it failed
 
     def _merge(self, id: Value, conflict: Conflict) -> None:
         self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))

@@ -1,4 +1,4 @@
-"""The pages that there are, a row each: how one is made, what it is about, what opens it, whether it comes back.
+"""The registry of pages, a row each: how one is made, what it is about, what opens it, whether it comes back.
 
 Whoever asks for a page hands a :class:`~gui.pages.page_request.PageRequest` to the tabs; nothing else knows the kinds.
 """
@@ -37,7 +37,7 @@ class SidebarEntry:
 
 @dataclass(frozen=True)
 class PageKind:
-    """One row: its page says kind, icon and title; ``make`` is told besides whether the connection is production."""
+    """One row. Its page says kind, icon and title; ``make`` is told whether the connection is production."""
 
     page: type[Page]
     make: Callable[[Session, PageRequest, bool], Page]
@@ -167,7 +167,7 @@ def is_about(page: Page, asked: PageRequest) -> bool:
 
 
 def asked_by(action: Item, front: Page | None) -> PageRequest | None:
-    """What an action asks for where a page is in front; None where it opens none, or none about what is there."""
+    """The page that an action opens while ``front`` is in front; None where it opens none, or nothing fits it there."""
     if action.id not in _OPENED_BY:
         return None
     kind = _OPENED_BY[action.id]
@@ -192,7 +192,7 @@ def kept(asked: PageRequest) -> dict[str, str]:
 
 
 def remembered(memory: object) -> PageRequest | None:
-    """What :func:`kept` kept in an earlier run; None where its page does not come back."""
+    """The request that :func:`kept` wrote in an earlier run; None where its page does not come back."""
     if not isinstance(memory, dict):
         return None
     row, ns = PAGES.get(str(memory.get("kind", ""))), str(memory.get("ns", ""))

@@ -1,4 +1,4 @@
-"""How a page is asked for: frozen values, which pages and the window hand to the tabs."""
+"""Requests for pages: frozen values that pages and the window hand to the tabs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.values.canonical import Value
 
 @dataclass(frozen=True)
 class CollectionStart:
-    """What a collection's page begins with: a filter, two versions of the document, the pane that gets the focus."""
+    """The start of a collection's page: a filter, two versions of the document, the pane that gets the focus."""
 
     filter: str = ""
     a: Value | None = None
@@ -24,8 +24,8 @@ class CollectionStart:
 class PageRequest:
     """A page that is asked for: its kind in the registry, what it is about, and what it begins with.
 
-    ``way`` decides where a page about that is open already: it is shown (``show``), another one opens ``beside`` it, or
-    one opens ``instead``.
+    ``way`` decides where such a page is open already: it is shown (``show``), another one opens ``beside`` it, or one
+    opens ``instead``.
     """
 
     kind: str

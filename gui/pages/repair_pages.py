@@ -81,7 +81,7 @@ class RepairPage(_PlacePage):
             self.written.emit(Outcome("applied", str(ns), None, "Findings were repaired"))
 
     def after_write(self, outcome: Outcome) -> None:
-        pass  # a plan stays as it is: applying it looks again at what the scan saw
+        pass  # a plan stays as it is: applying it reads the documents again
 
 
 class HealthPage(_PlacePage):

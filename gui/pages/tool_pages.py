@@ -172,7 +172,7 @@ class MigratePage(_ToolPage):
         return f"Moving {self.ns} of {self.session.name} to another layout"
 
     def leave(self) -> None:
-        self.panel.stop()  # copying again goes on where it ended
+        self.panel.stop()  # the next copying goes on where this one ended
 
     def writes_changed(self) -> None:
         self.panel.say_writable()

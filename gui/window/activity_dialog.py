@@ -1,4 +1,4 @@
-"""What is being done: each task with its progress and a way to stop it."""
+"""The work under way: each task with its progress and a way to stop it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _TaskLine(QWidget):
 
 
 class ActivityDialog(Sheet):
-    """The list of tasks; it follows what is going on while it is open."""
+    """The list of tasks, kept up to date while it is open."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, 520)

@@ -14,7 +14,7 @@ from model.session import Guarantee, Session
 
 
 class CheckOffer(QObject):
-    """Says what is known of a connection's server, and opens the page of the check; ``changed`` follows a verdict."""
+    """Tells the verdict on a connection's server, and opens the page of the check; ``changed`` follows a verdict."""
 
     changed = Signal()
 
@@ -23,7 +23,7 @@ class CheckOffer(QObject):
         self._workspace = workspace
 
     def begin(self, session: Session) -> None:
-        """Say what is known of a server that was just connected to; offer to measure it where nothing is."""
+        """Tell the verdict on a server that was just connected to; offer to measure it where there is none."""
         if session.is_local:
             return
         known = session.measured
@@ -44,7 +44,7 @@ class CheckOffer(QObject):
         preferences.remember(f"unmeasured/{session.source}", True)
 
     def measure(self, session: Session) -> None:
-        """The quick form of the check."""
+        """Measure the server by the quick form of the check."""
 
         def work(progress: tasks.Progress) -> list[Guarantee]:
             return list(session.check(True, progress))
@@ -76,7 +76,7 @@ class CheckOffer(QObject):
         self.changed.emit()
 
     def warn(self, session: Session) -> None:
-        """Say that a server is unsafe, and what that means here."""
+        """Warn that a server is unsafe, and say what that means here."""
         known = session.measured
         if known is None or not known.unsafe:
             return

@@ -1,4 +1,4 @@
-"""The connection dialog, and the question for a password. What is wrong is said in the window; what was typed stays."""
+"""The connection dialog, and the question for a password. Errors are said in it, and its fields stay as typed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from model.session import options_of, with_options, with_user
 
 
 class ConnectDialog(Sheet):
-    """Everything about a connection. ``agreed`` carries an Opening; the dialog stays until that has worked."""
+    """The fields of a connection. ``agreed`` carries an Opening; the dialog stays until that has worked."""
 
     agreed = Signal(object)
     stop_asked = Signal(object)
@@ -132,7 +132,7 @@ class ConnectDialog(Sheet):
         self.unverified.setChecked(options.get("tlsallowinvalidcertificates", "") == "true")
 
     def opening(self) -> Opening:
-        """What stands in the dialog; raises ``Refused``."""
+        """The opening that the fields describe; raises ``Refused`` where they describe none."""
         trouble = trouble_with(self.uri.text())
         if trouble:
             raise Refused(trouble)
@@ -195,7 +195,7 @@ class ConnectDialog(Sheet):
         self.idle()
 
     def idle(self) -> None:
-        """Nothing is being connected any more."""
+        """Let the fields be used again: nothing is being connected any more."""
         self.busy.hide()
         self.go.setEnabled(True)
         self._place()

@@ -1,4 +1,4 @@
-"""Connections open and close here: asking for one, what follows once it is there, whether its server answers."""
+"""The life of connections: asking for one, showing it once it is open, watching its server, closing it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Connecting(QObject):
-    """Fills ``sessions``, and shows in the workspace what becomes of each; ``changed`` follows."""
+    """Opens and closes the sessions, and shows each in the workspace; ``changed`` follows."""
 
     changed = Signal()
 
@@ -271,7 +271,7 @@ class Connecting(QObject):
         self._workspace.welcome.set_recent(saved)
 
     def forget(self, saved: SavedConnection) -> None:
-        """Take a connection, and its password, out of those that are saved."""
+        """Take a connection out of the saved ones, and its password out of the keyring."""
         Connections().remove(saved.name)
         self.refresh_saved()
         messages.tell(self._workspace, f"{saved.name} is forgotten, its password too")

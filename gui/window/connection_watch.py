@@ -1,4 +1,4 @@
-"""Whether a connection still answers: a state of the window, never an error box.
+"""The watch over a connection: a server's silence is a state of the window, never an error box.
 
 A :class:`ConnectionWatch` asks a server now and then; once it does not answer, it asks again by itself, after longer
 and longer pauses, until it does. The :class:`LostLine` says so above the tabs, and how old is what is shown.
@@ -111,11 +111,11 @@ class LostLine(QFrame):
 
     @property
     def text(self) -> str:
-        """What is said."""
+        """The words of the line."""
         return self._text.text()
 
     def put(self, watch: ConnectionWatch | None) -> None:
-        """Say how the connection in front is; nothing where it answers."""
+        """Say that the connection in front is lost; nothing where it answers."""
         self._watch = watch
         if watch is None or watch.lost is None:
             self.hide()

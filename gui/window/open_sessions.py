@@ -1,4 +1,4 @@
-"""The open connections, and what the window knows of each beside its session."""
+"""The open connections, each with its opening and its watch beside the session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from model.session import Session
 
 
 class OpenSessions:
-    """The sessions are in :attr:`all`, oldest first."""
+    """The open connections; the sessions are in :attr:`all`, oldest first."""
 
     def __init__(self) -> None:
         self.all: list[Session] = []
@@ -16,21 +16,21 @@ class OpenSessions:
         self._watches: dict[int, ConnectionWatch] = {}
 
     def add(self, session: Session, opening: Opening, watch: ConnectionWatch | None) -> None:
-        """A connection is open; what lives in this process needs no watch."""
+        """Add an open connection; one to a server in this process needs no watch."""
         self.all.append(session)
         self._openings[id(session)] = opening
         if watch is not None:
             self._watches[id(session)] = watch
 
     def remove(self, session: Session) -> None:
-        """A connection is closed."""
+        """Remove a closed connection."""
         self.all.remove(session)
         self._openings.pop(id(session), None)
         if (watch := self._watches.pop(id(session), None)) is not None:
             watch.deleteLater()
 
     def opening(self, session: Session) -> Opening:
-        """How a connection was opened."""
+        """The opening that a connection came from."""
         return self._openings.get(id(session), Opening(session.source))
 
     def production(self, session: Session) -> bool:
@@ -38,7 +38,7 @@ class OpenSessions:
         return self.opening(session).production
 
     def watch(self, session: Session | None) -> ConnectionWatch | None:
-        """What watches a connection's server; None for what lives in this process."""
+        """The watch over a connection's server; None for a server in this process."""
         return self._watches.get(id(session))
 
     @property

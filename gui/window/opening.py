@@ -26,7 +26,7 @@ def trouble_with(source: str) -> str:
 
 
 def completed(typed: str) -> str:
-    """What was typed as a URI: a bare host gets its scheme."""
+    """A typed address as a URI: a bare host gets its scheme."""
     source = typed.strip()
     if "://" in source or source == SAMPLE or "/" in source or "\\" in source:
         return source
@@ -35,7 +35,7 @@ def completed(typed: str) -> str:
 
 @dataclass(frozen=True)
 class Opening:
-    """What is to be opened. ``source`` may hold a password; it is shown and kept without it."""
+    """A source to be opened. ``source`` may hold a password; it is shown and kept without it."""
 
     source: str
     name: str = ""
@@ -48,7 +48,7 @@ class Opening:
 
     @classmethod
     def of(cls, saved: SavedConnection) -> Opening:
-        """A saved connection again."""
+        """The opening of a saved connection."""
         return cls(saved.uri, saved.name, saved.read_only, saved.production, profile=saved.profile)
 
     @property
@@ -58,13 +58,13 @@ class Opening:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """The name of the connection."""
         return self.name or label(self.shown)
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A session, and what could not be kept of it."""
+    """A session, and a sentence where its connection could not be kept."""
 
     session: Session
     opening: Opening
@@ -76,7 +76,7 @@ class Opened:
 
 
 class Opener(QObject):
-    """One for a window; several sources may be opening at once."""
+    """Opens sources for one window; several may be opening at once."""
 
     began = Signal(object)  # Opening
     opened = Signal(object)  # Opened
@@ -124,14 +124,14 @@ class Opener(QObject):
         )
 
     def stop(self, opening: Opening) -> None:
-        """Give up at once; what arrives later is closed, or was of no avail."""
+        """Give up at once; a session that arrives later is closed."""
         ends = self._running.pop(opening.shown, None)  # it may be opened again before the old try has come back
         if ends is not None:
             ends.give_up()
             self.stopped.emit(opening)
 
     def ended(self, ends: _Ends) -> None:
-        """An opening is over, however it went."""
+        """Forget an opening that is over, however it went."""
         if self._running.get(ends.opening.shown) is ends:
             del self._running[ends.opening.shown]
 
@@ -144,7 +144,7 @@ class _Ends(QObject):
         self._given_up = False
 
     def give_up(self) -> None:
-        """Nobody waits any more; a server that does not answer may take long to say so."""
+        """Give up: nobody waits any more for a server that may take long not to answer."""
         self._given_up = True
         if self.task is not None:
             self.task.cancel()
@@ -169,7 +169,7 @@ class _Ends(QObject):
             self._opener.failed.emit(self.opening, error)
 
     def stopped(self) -> None:
-        if not self._over():  # in the list of what is being done
+        if not self._over():  # stopped in the list of tasks
             self._opener.stopped.emit(self.opening)
 
 
@@ -184,7 +184,7 @@ def _lacks_password(opening: Opening) -> bool:
 
 
 def keep(opening: Opening) -> str:
-    """Remember a source that was opened; returns what could not be kept, one sentence, or ""."""
+    """Keep an opened source among the saved connections; returns why it could not be kept, one sentence, or ""."""
     if opening.source == SAMPLE:
         return ""
     connections = Connections()

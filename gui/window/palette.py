@@ -1,4 +1,4 @@
-"""Find a command or a collection by typing a part of its name."""
+"""The palette: finds a command or a collection by a part of its name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = 200
 
 @dataclass(frozen=True)
 class Hit:
-    """Something that can be found: ``call`` does it."""
+    """A command or a collection that can be found: ``call`` does or opens it."""
 
     text: str
     call: Callable[[], object]
@@ -49,7 +49,7 @@ class _Model(RowsModel[Hit]):
 
 
 class Palette(Sheet):
-    """A line to type into, and what it finds; Enter takes the chosen one."""
+    """A line to type into, and the hits; Enter takes the chosen one."""
 
     def __init__(self, parent: QWidget, hits: Sequence[Hit], example: str) -> None:
         super().__init__(parent, 600)
@@ -71,7 +71,7 @@ class Palette(Sheet):
         self.list.clicked.connect(self._take)
         self.list.setFixedHeight(theme.px(28 * 11))
         self.none = words("Nothing is called that", "second")
-        self.none.setContentsMargins(theme.px(24), theme.px(4), 0, 0)  # below what was typed
+        self.none.setContentsMargins(theme.px(24), theme.px(4), 0, 0)  # below the typed words
         column = QVBoxLayout(self)
         column.setContentsMargins(1, theme.px(12), 1, theme.px(8))
         column.setSpacing(theme.px(8))

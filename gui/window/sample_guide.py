@@ -46,7 +46,7 @@ class SampleGuide(QObject):
         self._workspace = workspace
 
     def first(self, session: Session) -> None:
-        """What is open when the sample is opened for the first time: the first thing's document."""
+        """Open the first thing's document, when the sample is opened for the first time."""
         self._find(session, things()[0], say=False)
 
     def begin(self, session: Session, thing: Thing) -> None:
@@ -97,7 +97,7 @@ class SampleGuide(QObject):
             self._overtake(session, ns, id)
             return
 
-        # The editor has to begin from what was there before the colleague came.
+        # The editor has to begin from the version before the colleague came.
         def loaded(_: object) -> None:
             page.editor.loaded.disconnect(loaded)
             self._overtake(session, ns, id)

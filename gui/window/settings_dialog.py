@@ -24,7 +24,7 @@ CONTRASTS = (("system", "As the system"), ("normal", "Normal"), ("high", "High")
 
 
 class Segments(QWidget):
-    """One of a few choices, side by side."""
+    """A few choices side by side, of which one is taken."""
 
     def __init__(self, name: str, choices: tuple[tuple[str, str], ...], key: str) -> None:
         super().__init__()

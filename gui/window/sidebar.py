@@ -1,6 +1,6 @@
 """The left side: connections and their collections, a search among them, and the ways to drafts, tokens and journal.
 
-It folds to a rail of icons. What was opened stays open across a refresh and a search.
+It folds to a rail of icons. Opened lines stay open across a refresh and a search.
 """
 
 from __future__ import annotations
@@ -159,14 +159,14 @@ class Sidebar(QWidget):
         self.read(session)
 
     def remove_session(self, session: Session) -> None:
-        """A connection is closed; it is still listed where it is saved."""
+        """Remove a closed connection; a saved one is still listed."""
         if session in self._sessions:
             self._sessions.remove(session)
             self.infos.pop(id(session), None)
         self._rebuild()
 
     def touch(self, silent: Iterable[Session] = ()) -> None:
-        """Draw again what a session says of itself; the servers of ``silent`` do not answer."""
+        """Draw the sessions' lines again; the servers of ``silent`` do not answer."""
         self.model.silent = {id(session) for session in silent}
         self.tree.viewport().update()
 
@@ -188,7 +188,7 @@ class Sidebar(QWidget):
         self.tree.viewport().update()
 
     def set_tool(self, kind: str) -> None:
-        """Mark on the rail what kind of page is in front: one of the entries, else the collections."""
+        """Mark the kind of page in front on the rail: one of the entries, else the collections."""
         entry = (PAGES[kind].entry_of if kind in PAGES else "") or kind
         for name, made in self._rail_entries.items():
             made.setIcon(icons.icon(_icon(name), "acc" if name == entry else "text2"))
@@ -220,7 +220,7 @@ class Sidebar(QWidget):
             self.read(session)
 
     def read(self, session: Session) -> None:
-        """Read one connection's collections; what is listed stays until they are here."""
+        """Read one connection's collections; those listed stay until they are here."""
 
         def work(progress: tasks.Progress) -> tuple[Session, list[str], list[CollectionInfo]]:
             names = session.databases()
@@ -357,7 +357,7 @@ class Sidebar(QWidget):
         menu.popup(self.tree.viewport().mapToGlobal(at))
 
     def menu_for(self, node: SourceNode) -> QMenu:
-        """What can be done with a line."""
+        """The menu of a line."""
         menu = QMenu(self)
         if node.info is not None and node.session is not None:
             session, info = node.session, node.info

@@ -1,4 +1,4 @@
-"""What the sidebar shows: connections, their databases, their collections, and archives below what they belong to."""
+"""The tree of the sidebar: connections, their databases, their collections, and archives below those they serve."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SourceNode:
 
     @property
     def key(self) -> str:
-        """What the line is known by across a refresh."""
+        """The key that a line keeps across a refresh."""
         own = self.info.ns if self.info is not None else f"{self.kind}:{self.name}"
         return own if self.parent is None else f"{self.parent.key}\n{own}"
 
@@ -66,7 +66,7 @@ def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: Sour
 
 
 class SourceModel(CellModel):
-    """The tree of the sidebar; ``needle`` leaves only collections whose name contains it."""
+    """The lines as an item model; ``needle`` leaves only collections whose name contains it."""
 
     headers = ("Connections",)
 
@@ -97,7 +97,7 @@ class SourceModel(CellModel):
         return found if isinstance(found, SourceNode) else None
 
     def index_of(self, node: SourceNode) -> QModelIndex:
-        """Where a line stands; invalid where the search hides it."""
+        """The index of a line; invalid where the search hides it."""
         lines = self.shown(node.parent)
         return self.createIndex(lines.index(node), 0, node) if node in lines else QModelIndex()
 
@@ -145,7 +145,7 @@ class SourceModel(CellModel):
             self.endInsertRows()
 
     def search(self, needle: str) -> None:
-        """Leave only what matches."""
+        """Leave only the collections whose name contains the words."""
         self.beginResetModel()
         self.needle = needle.strip().lower()
         self.endResetModel()

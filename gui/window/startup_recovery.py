@@ -1,4 +1,4 @@
-"""Writes of earlier runs of which nobody knows whether they arrived: said at the start, looked for once connected.
+"""Earlier runs' writes in doubt: named at the start, and looked for once their source is open.
 
 A process that died between sending a write and hearing of it leaves such an entry in the journal. Data in memory are
 gone with their process, so only writes to servers are named.
@@ -32,7 +32,7 @@ class StartupRecovery(QObject):
         self._lines: dict[str, MessageLine] = {}
 
     def look(self) -> None:
-        """At the start: name the servers to which such writes went."""
+        """Name the servers that have writes in doubt; called at the start."""
         tasks.run(lambda _: _left(), done=self._found, failed=self._unknown, owner=self, key="start")
 
     def _found(self, entries: Sequence[Entry]) -> None:
@@ -47,7 +47,7 @@ class StartupRecovery(QObject):
         pass  # the journal itself says why it cannot be read
 
     def opened(self, session: Session) -> None:
-        """A source is open: its writes can be looked for."""
+        """Offer to look for a source's writes, now that it is open."""
         if session.is_local:
             return
 

@@ -1,4 +1,4 @@
-"""The last row of the window: what the page in front says of itself, the profile, the zone, and what is being done."""
+"""The last row of the window: words of the page in front, the profile, the zone of dates, and the work under way."""
 
 from __future__ import annotations
 

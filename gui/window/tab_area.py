@@ -1,4 +1,4 @@
-"""The tabs and their pages: opening, replacing, closing, bringing back; and what pages tell one another."""
+"""The tabs and their pages: opening, replacing, closing, bringing back; and the news among pages."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class TabArea(QWidget):
         self.say_empty()
 
     def say_reading(self, name: str) -> None:
-        """The collections to choose from are not known yet."""
+        """Say that the collections are being read."""
         self.empty.put("hourglass", "text2", f"Reading the collections of {name}")
 
     def say_empty(self) -> None:
-        """No tab is open."""
+        """Say that no tab is open."""
         self.empty.put(
             "table",
             "text2",
@@ -117,7 +117,7 @@ class TabArea(QWidget):
     # --- opening
 
     def open(self, session: Session, request: PageRequest) -> Page:
-        """Bring the page that is asked for to the front, a new one where there is none; this opens every page."""
+        """Bring a requested page to the front, a new one where there is none; every page is opened by this."""
         there = [page for page in self.pages_of(session) if page_registry.is_about(page, request)]
         if there and request.way == "show":
             self.show_page(there[0])
@@ -161,7 +161,7 @@ class TabArea(QWidget):
             self.close_page(self.pages[at])
 
     def close_page(self, page: Page) -> None:
-        """Close a page; see :meth:`close_at`."""
+        """Close a page; an edit in it is kept as a draft, and that is said."""
         unsaved = page.dirty and page.id is not None
         session, ns, id = page.session, page.ns, page.id
         self._drop(page)
@@ -176,7 +176,7 @@ class TabArea(QWidget):
             self._drop(page)
 
     def leave(self) -> None:
-        """Keep what must not be lost, in every page."""
+        """Tell every page to keep its unsaved work."""
         for page in self.pages:
             page.leave()
 
@@ -205,11 +205,11 @@ class TabArea(QWidget):
         return self.restore(session, preferences.remembered(f"tabs/{session.source}", []))
 
     def memory(self, session: Session) -> list[dict[str, str]]:
-        """What brings a connection's tabs back."""
+        """The requests that bring a connection's tabs back."""
         return [page_registry.kept(page.memory()) for page in self.pages_of(session)]
 
     def restore(self, session: Session, memory: object) -> int:
-        """Open tabs by what :meth:`memory` gave; returns how many."""
+        """Open the tabs that :meth:`memory` listed; returns how many."""
         known = [page_registry.remembered(one) for one in (memory if isinstance(memory, list) else [])]
         wanted = [request for request in known if request is not None][:MOST_RESTORED]
         for request in wanted:

@@ -14,7 +14,7 @@ from gui.style.states import tool
 
 HEIGHT = 36
 WIDEST = 260
-NARROWEST = 160  # before the row scrolls: half a dozen letters of each tab told nobody what it is
+NARROWEST = 160  # before the row scrolls: half a dozen letters of each tab say too little
 
 
 class _Bar(QTabBar):
@@ -52,7 +52,7 @@ class _Bar(QTabBar):
         return QSize(wide[index] - spare, theme.px(HEIGHT) + 1)
 
     def cross(self, index: int) -> QRect:
-        """Where a tab is closed."""
+        """The box of a tab's cross."""
         box = self.tabRect(index)
         side = theme.px(20)
         return QRect(box.right() - side - theme.px(2), box.top() + (box.height() - side) // 2, side, side)
@@ -144,7 +144,7 @@ class _Bar(QTabBar):
         self.update()
 
     def _drag(self, at: QPoint) -> None:
-        """The tab that is held goes to where the pointer is; Qt's own way would draw it in another look meanwhile."""
+        """Move the held tab to the pointer; Qt's own way would draw it in another look meanwhile."""
         if (at - self._from).manhattanLength() < QApplication.startDragDistance():
             return
         x = max(0, min(at.x(), self.tabRect(self.count() - 1).right()))
@@ -168,7 +168,7 @@ class _Bar(QTabBar):
 
 
 class Tabs(QWidget):
-    """The row of tabs. The pages themselves are kept by whoever owns it."""
+    """The row of tabs. Its owner keeps the pages."""
 
     chosen = Signal(int)
     close_asked = Signal(int)
@@ -201,7 +201,7 @@ class Tabs(QWidget):
         painter.fillRect(QRect(0, self.height() - 1, self.width(), 1), theme.colour("border"))
 
     def insert(self, at: int, title: str, icon: str) -> None:
-        """A further tab."""
+        """Insert a further tab."""
         self.bar.icons.insert(at, icon)
         self.bar.dirty.insert(at, False)
         self.bar.insertTab(at, title)
@@ -211,7 +211,7 @@ class Tabs(QWidget):
         return self.bar.dirty[at]
 
     def put(self, at: int, title: str, icon: str, dirty: bool, tip: str = "") -> None:
-        """Say what a tab stands for now."""
+        """Give a tab its title, icon, dot and tooltip."""
         self.bar.icons[at], self.bar.dirty[at] = icon, dirty
         if self.bar.tabText(at) != title:
             self.bar.setTabText(at, title)

@@ -45,7 +45,7 @@ class WriteBadge(QAbstractButton):
         self.put(False, True)
 
     def put(self, read_only: bool, settable: bool) -> None:
-        """Say what is the case, and whether it can be changed here."""
+        """Say whether writes are allowed, and whether that can be changed here."""
         self.read_only = read_only
         self.setText("read-only" if read_only else "Writes allowed")
         self.setEnabled(settable)
@@ -120,7 +120,7 @@ class TitleBar(QWidget):
         self.menus.setFixedWidth(self.menus.sizeHint().width())
 
     def show_session(self, session: Session | None, settable: bool, answers: bool = True) -> None:
-        """Say which connection is in front, whether it answers, and what it said of itself."""
+        """Show the connection in front, whether it answers, and its server's facts."""
         self._dot.answers = answers
         self._dot.update()
         self._session = session

@@ -306,7 +306,7 @@ class WelcomePanel(QWidget):
         self.trouble.show()
 
     def begin(self, opening: Opening, title: str) -> None:
-        """Something is being opened."""
+        """Show that a connection is being opened."""
         self._opening = opening
         self.trouble.hide()
         self.busy.begin(title, self._stop)
@@ -314,7 +314,7 @@ class WelcomePanel(QWidget):
         self.connect_button.setEnabled(False)
 
     def end(self, error: BaseException | None = None) -> None:
-        """It is opened, was stopped, or did not work; what was typed stays."""
+        """Show that the opening is over, with its error where it failed; the typed address stays."""
         self.busy.hide()
         self._typed(self.uri.text())
         if error is not None:
@@ -325,7 +325,7 @@ class WelcomePanel(QWidget):
                 self.uri.setFocus()
 
     def clear(self) -> None:
-        """Forget what was typed, once it worked: a password may be in it."""
+        """Forget the typed address, once it worked: a password may be in it."""
         self.uri.clear()
 
     def _stop(self) -> None:

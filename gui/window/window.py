@@ -31,7 +31,7 @@ from gui.window.workspace import Workspace
 from model.records import Outcome
 from model.session import Session
 
-FRAME = QSize(2, 38)  # what a desktop draws around a window, which is known only after it is shown
+FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only after it is shown
 
 
 class Window(QMainWindow):
@@ -164,14 +164,14 @@ class Window(QMainWindow):
             self.workspace.open(session, PageRequest("journal"))
 
     def _written(self, session: Session, outcome: Outcome) -> None:
-        if outcome.kind == "applied":  # what was to be tried is done; a hint with a choice waits for its answer
+        if outcome.kind == "applied":  # the thing to try is done; a hint with a choice waits for its answer
             for line in [each for each in self.messages.lines if each.kind == "hint" and not each.buttons]:
                 line.leave()
 
     # --- the end
 
     def show_error(self, error: BaseException) -> None:
-        """Show what nobody caught."""
+        """Show an error that nobody caught."""
         messages.fail(self, error)
 
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -1,4 +1,4 @@
-"""What the actions' table can ask of the window itself, rather than of the page in front."""
+"""The actions that the window itself does, rather than the page in front."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from model.session import Session
 
 
 class WindowCommands(QObject):
-    """``do_…`` methods, by the names in the table; ``changed`` follows what one of them changed."""
+    """``do_…`` methods, by the names in the table of actions; ``changed`` follows a change by one of them."""
 
     changed = Signal()
 
@@ -37,7 +37,7 @@ class WindowCommands(QObject):
     # --- what an action does
 
     def call_for(self, item: Item) -> Callable[[], object] | None:
-        """Whatever an action of the table does now: by the page in front, by a method here, or by opening a page."""
+        """The call that does an action now: by the page in front, by a method here, or by opening a page."""
         return resolve(item, [self._workspace.page, self]) or self._opening(item)
 
     def _opening(self, item: Item) -> Callable[[], object] | None:
@@ -235,7 +235,7 @@ class WindowCommands(QObject):
         preferences.put("theme", "light" if theme.is_dark() else "dark")
 
     def do_tasks(self) -> None:
-        """Show what is being done."""
+        """Show the tasks under way."""
         ActivityDialog(self._workspace).open()
 
     # --- help

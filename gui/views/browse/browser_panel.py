@@ -97,7 +97,7 @@ class BrowserPanel(QWidget):
 
     @property
     def page(self) -> Page | None:
-        """What is shown."""
+        """The page that is shown."""
         return self._page
 
     @property
@@ -106,11 +106,11 @@ class BrowserPanel(QWidget):
         return self._as_json.isChecked()
 
     def refresh(self) -> None:
-        """Read the same page again; selection and place stay."""
+        """Read the page again; selection and place stay."""
         self._run(self._ran, self._skip)
 
     def reread_info(self) -> None:
-        """The collection's layout is another one now."""
+        """Read the facts about the collection again, whose layout is another one now."""
         self._begin()
 
     def set_filter(self, filter: str) -> None:
@@ -227,7 +227,7 @@ class BrowserPanel(QWidget):
         self.loaded.emit(page)
 
     def _count_longer(self, query: Query) -> None:
-        """Give the count more time than the page had; the rows are there meanwhile."""
+        """Count again with more time than the page had; the rows are there meanwhile."""
         session, ns = self._session, self.ns
         tasks.run(
             lambda _: session.count(ns, query.filter, query.any_version),
@@ -291,7 +291,7 @@ class BrowserPanel(QWidget):
 
     def _failed(self, error: BaseException) -> None:
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and self.bar.query != Query():
-            # The query is at fault: it is said below it, and what was shown stays.
+            # The query is at fault: the bar says so below it, and the rows shown before stay.
             self.bar.show_error(str(error))
             if self._page is not None and self._page.rows:
                 self.states.show_content()
@@ -397,7 +397,7 @@ class BrowserPanel(QWidget):
         menu.popup(self.list.viewport().mapToGlobal(at))
 
     def menu_for(self, row: Row) -> QMenu:
-        """What can be done with a document."""
+        """The menu of a document."""
         menu = QMenu(self)
         menu.addAction("Open", partial(self.open_asked.emit, row.id))
         menu.addSeparator()

@@ -1,4 +1,4 @@
-"""The rows of a document list: what each column shows of a document, its history and its health."""
+"""The rows of a document list: columns on a document, its history and its health."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class DocumentsModel(RowsModel[Row]):
 
     @property
     def right_headers(self) -> frozenset[int]:  # type: ignore[override]
-        """Where numbers stand."""
+        """The columns whose words stand at the right, above numbers."""
         return frozenset(at for at, name in enumerate(self.columns) if name in ("version", "size"))
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
@@ -96,7 +96,7 @@ class DocumentsModel(RowsModel[Row]):
         super().fill(rows, more)
 
     def put_outline(self, outline: Outline) -> None:
-        """A history became known."""
+        """Show the outline of a history, which became known."""
         self.outlines[outline.id] = outline
         at = self.row_of(outline.id)
         if at >= 0:

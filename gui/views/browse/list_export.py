@@ -25,14 +25,14 @@ class ListExport(QObject):
         self.task: tasks.Task | None = None
 
     def ask(self, query: Query) -> None:
-        """Ask for a file, then write to it what a query lists."""
+        """Ask for a file, then write the documents that a query lists to it."""
         name = f"{self._ns.partition('.')[2]}.jsonl".replace("/", "-")
         path, kind = QFileDialog.getSaveFileName(self._page, "Export the listed documents", name, ";;".join(KINDS))
         if path:
             self.write(query, _ending(path, kind))
 
     def write(self, query: Query, path: str) -> None:
-        """Write what a query lists to a file."""
+        """Write the documents that a query lists to a file."""
         session, ns = self._session, self._ns
 
         def work(progress: tasks.Progress) -> Written:

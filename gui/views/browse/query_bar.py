@@ -1,4 +1,4 @@
-"""What is asked of a collection: filter, order, fields, and whether earlier versions count too."""
+"""The query to a collection: filter, order, fields, and whether earlier versions count too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REMEMBERED = 20
 
 @dataclass(frozen=True)
 class Query:
-    """As people typed it."""
+    """A query as people typed it."""
 
     filter: str = ""
     sort: str = ""
@@ -116,7 +116,7 @@ class QueryBar(QWidget):
 
     @property
     def query(self) -> Query:
-        """What stands in the bar."""
+        """The query as it stands in the bar."""
         return Query(self.input.text().strip(), self._sort, self._fields, self._any.isChecked())
 
     def set_info(self, info: CollectionInfo | None) -> None:
@@ -132,24 +132,24 @@ class QueryBar(QWidget):
         self.clear_error()
 
     def show_error(self, sentence: str) -> None:
-        """Say below the bar what is wrong with it; what was typed stays."""
+        """Say the error of the query below the bar; its text stays."""
         self._error.setText(sentence)
         self._error.show()
         self._mark(True)
 
     def clear_error(self) -> None:
-        """Nothing is wrong."""
+        """Take the error away."""
         self._error.hide()
         self._mark(False)
 
     def show_note(self, sentence: str) -> None:
-        """Say below the bar what did not work though the query ran."""
+        """Say below the bar that something failed although the query ran."""
         self._error.setText(sentence)
         self._error.show()
 
     @property
     def error(self) -> str:
-        """What stands below the bar."""
+        """The error below the bar."""
         return "" if self._error.isHidden() else self._error.text()
 
     def _mark(self, bad: bool) -> None:

@@ -1,4 +1,4 @@
-"""Two versions of a document side by side: what changed, row by row, with every change reachable by key.
+"""Two versions of a document side by side: a row for each change, each reachable by key.
 
 The comparison is made and grouped in a task; the rows are fetched as they are looked at.
 """
@@ -45,7 +45,7 @@ class DiffPanel(QWidget):
 
     ``restore_asked`` carries id, version number, and the paths or None for all of it. ``ab_chosen`` carries the numbers
     of the versions that were picked for A and B. ``showing`` says that another comparison is on
-    show, none, or the same in another form.
+    show, or none, or this one in another form.
     """
 
     restore_asked = Signal(object, object, object)
@@ -57,7 +57,7 @@ class DiffPanel(QWidget):
         self._session, self._ns = session, ns
         self.id: Value | None = None
         self._asked: tuple[Value, Version | None, Version] | None = None
-        self._answered: tuple[Value, Version | None, Version] | None = None  # of what was asked, what is on show
+        self._answered: tuple[Value, Version | None, Version] | None = None  # the comparison on show
         self._alone = False
         self._task: tasks.Task | None = None
         self.comparison: Comparison | None = None
@@ -160,7 +160,7 @@ class DiffPanel(QWidget):
         )
 
     def clear(self) -> None:
-        """Nothing is compared any more."""
+        """Show no comparison any more."""
         if self._task is not None:
             self._task.drop()
         self.id = self._asked = self._answered = self.comparison = self._plan = None
@@ -195,7 +195,7 @@ class DiffPanel(QWidget):
         what = "This version could not be shown" if alone else "These versions could not be compared"
         self._stack.show_failed(error, again, what)
         if self._stack.kind == "content" and self.comparison is not None:
-            self._stay_at(self.comparison)  # without a connection what was compared before stays
+            self._stay_at(self.comparison)  # without a connection the comparison before stays
             return
         self.id = self._answered = self.comparison = self._plan = None
         self.model.show(None, ("", ""), True)
@@ -203,7 +203,7 @@ class DiffPanel(QWidget):
         self.showing.emit()
 
     def _stay_at(self, comparison: Comparison) -> None:
-        """What was asked for last does not come: boxes, rows and what is done with them belong together again."""
+        """Go back to a comparison, as the one asked for last does not come: boxes, rows and actions agree again."""
         self._asked = self._answered
         self.box_a.put(comparison.a)
         self.box_b.put(comparison.b)
@@ -218,7 +218,7 @@ class DiffPanel(QWidget):
         self.showing.emit()
 
     def _show_rows(self) -> None:
-        """Show the comparison with all fields or only with what changed."""
+        """Show the comparison with all fields, or only with those that changed."""
         if self.comparison is None or self._plan is None:
             return
         a, b, ready = self.comparison.a, self.comparison.b, self._plan
@@ -382,7 +382,7 @@ class DiffPanel(QWidget):
             self.menu(node).popup(where)
 
     def menu(self, node: DiffNode) -> QMenu:
-        """What can be done with a row."""
+        """The menu of a row."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
@@ -435,7 +435,7 @@ class DiffPanel(QWidget):
         self._ignore(ignored_paths.kept(self._session.source, self._ns).with_path(path))
 
     def show_hidden(self) -> None:
-        """List what is hidden."""
+        """List the hidden paths."""
         kept = ignored_paths.kept(self._session.source, self._ns)
         if kept != self.ignored:
             self._ignore(kept)
@@ -446,7 +446,7 @@ class DiffPanel(QWidget):
 
     def show_again(self, pattern: Pattern | None) -> None:
         """Hide a pattern no longer, or None: nothing."""
-        # What is kept, and not what this panel knows of it: another tab may have hidden more meanwhile.
+        # The list is read again: another tab may have hidden more meanwhile.
         kept = ignored_paths.kept(self._session.source, self._ns)
         self._ignore(IgnoredPaths() if pattern is None else kept.without(pattern))
 
@@ -455,7 +455,7 @@ class DiffPanel(QWidget):
         self.ignored = ignored
         self._say()
         if self._task is not None and self._task.running:
-            self._again()  # what is under way was begun with the other list
+            self._again()  # a comparison under way was begun with the other list
         elif self.comparison is not None:
             self._plan_again(self.comparison)
 

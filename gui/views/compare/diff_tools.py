@@ -108,13 +108,13 @@ class DiffTools(QWidget):
             self.restore.setText("Restore…" if narrow else "Restore from A…")
 
     def say(self, number: int, total: int) -> None:
-        """Which change is the current one, from 1, and of how many."""
+        """Say the number of the current change, from 1, and how many there are."""
         self.position.setText(f"Change {number:,} of {total:,}" if total else "")
         self.up.setEnabled(number > 1)
         self.down.setEnabled(number < total)
 
     def say_hidden(self, paths: int, changes: int) -> None:
-        """How many changes are hidden, by how many paths."""
+        """Say how many changes are hidden, by how many paths."""
         self.hidden.setVisible(paths > 0)
         self.hidden.setText(f"{changes:,} hidden")
         said = f"{wording.many(changes, 'change')} hidden by {wording.many(paths, 'path')}"

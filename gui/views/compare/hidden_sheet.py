@@ -14,7 +14,7 @@ from gui.views.compare.ignored_paths import IgnoredPaths, Pattern, pattern_text
 
 
 class HiddenSheet(Sheet):
-    """``shown`` carries the pattern that is to be shown again, or None for all of them."""
+    """The sheet of hidden paths; ``shown`` carries the pattern to show again, or None for all of them."""
 
     shown = Signal(object)
 

@@ -1,6 +1,6 @@
 """Paths whose changes are not shown in a comparison: kept for each collection, counted wherever they hide something.
 
-A path hides what is at it and below it. Positions in arrays do not count, so ``riders[2].seen`` hides the field
+A path hides the changes at it and below it. Positions in arrays do not count, so ``riders[2].seen`` hides the field
 of every rider; people read it as ``riders[].seen``.
 """
 
@@ -53,12 +53,12 @@ class IgnoredPaths:
         return [sum(_covers(pattern, op.path) for op in operations) for pattern in self.patterns]
 
     def with_path(self, path: Path) -> IgnoredPaths:
-        """One path more; the whole document cannot be hidden."""
+        """These patterns and that of one path more; the whole document cannot be hidden."""
         made = pattern_of(path)
         return self if not made or made in self.patterns else IgnoredPaths((*self.patterns, made))
 
     def without(self, pattern: Pattern) -> IgnoredPaths:
-        """One pattern less."""
+        """These patterns without one of them."""
         return IgnoredPaths(tuple(one for one in self.patterns if one != pattern))
 
 
@@ -71,7 +71,7 @@ def _covers(pattern: Pattern, path: Path) -> bool:
 
 
 def kept(source: str, ns: str) -> IgnoredPaths:
-    """What is hidden in a collection."""
+    """The patterns that are hidden in a collection."""
     found = preferences.remembered(_key(source, ns), [])
     patterns = []
     for one in found if isinstance(found, list) else []:
@@ -81,7 +81,7 @@ def kept(source: str, ns: str) -> IgnoredPaths:
 
 
 def keep(source: str, ns: str, ignored: IgnoredPaths) -> None:
-    """Remember what is hidden in a collection."""
+    """Remember the patterns that are hidden in a collection."""
     preferences.remember(_key(source, ns), [list(pattern) for pattern in ignored.patterns])
 
 

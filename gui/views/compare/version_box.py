@@ -163,7 +163,7 @@ class VersionBox(QComboBox):
         self.update()
 
     def again(self) -> None:
-        """The choices are others: find the shown version among them."""
+        """Find the shown version among the choices, which are others now."""
         self.put(self._shown)
 
     @property
@@ -188,7 +188,7 @@ class VersionBox(QComboBox):
         return self.sizeHint()
 
     def showPopup(self) -> None:
-        # Qt's own asks every row for its text and icon first, which takes seconds for 100,000 versions.
+        # Qt's own size asks every row for its text and icon, which takes seconds for 100,000 versions.
         self.hidePopup()
         self._popup = _Popup(self, self._choices)
         self._popup.taken.connect(self._activated)

@@ -1,4 +1,4 @@
-"""The draft in the window: what is typed as fields or as JSON becomes steps on one content, and every part shows it."""
+"""The draft in the window: typing, as fields or as JSON, becomes steps on one content, and every part shows it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DraftPanel(EditorView):
         return max(known, 1 if self.is_dirty else 0)
 
     def tell(self, said: str) -> None:
-        """Say what was done."""
+        """Say what was done, in a message."""
         messages.tell(self, said)
 
     def set_writable(self, may: bool) -> None:
@@ -72,7 +72,7 @@ class DraftPanel(EditorView):
         self.head.add.setEnabled(may)
 
     def begin(self, edit: Edit) -> None:
-        """Another edit from now on."""
+        """Show another edit from now on."""
         self._edit = edit
         self.show_draft()
 
@@ -142,7 +142,7 @@ class DraftPanel(EditorView):
         self.json.go_to_error()
 
     def drop_text(self) -> None:
-        """Forget JSON text that is no document; the draft is what was read last."""
+        """Forget JSON text that is no document; the draft is the document that was read last."""
         self.json.forget_text()
 
     def show_json(self, as_json: bool) -> None:
@@ -170,7 +170,7 @@ class DraftPanel(EditorView):
             self._step(back=True)
 
     def redo(self) -> None:
-        """Do it again."""
+        """Do the step again that was taken back last."""
         if self.is_json and self.json.text.document().isRedoAvailable():
             self.json.text.redo()
         elif not self.json.error:
@@ -197,7 +197,7 @@ class DraftPanel(EditorView):
             self._spot_edited(None)
 
     def revert_all(self) -> None:
-        """Back to the version the draft began from, as one step that can be undone."""
+        """Go back to the version that the draft began from, as one step that can be undone."""
         self.tree.give_up()
         if self.tree.may_edit and self._edit.apply(self._edit.base, "revert everything"):
             self._spot_edited(None)

@@ -1,4 +1,4 @@
-"""One document to edit, by field or as JSON: the draft, what it changed, and the guarded write that saves it.
+"""The editor of a document, by field or as JSON: the draft, its changes, and the guarded write that saves it.
 
 The draft is bytes and belongs to the version it began from; a refresh, a closed tab or another tab's save never end it.
 """
@@ -27,8 +27,8 @@ from model.session import Conflict, Session
 from model.values import canonical
 from model.values.canonical import Value
 
-FEW = 200  # top-level fields up to which what they hold is opened at once
-SHORT = 50  # fields or elements of such a one; a longer one would hide what stands below it
+FEW = 200  # top-level fields up to which the containers among them are opened at once
+SHORT = 50  # fields or elements of such a container; a longer one would push the fields below it out of sight
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class EditorPanel(DraftPanel):
         self._session, self.ns, self.id = session, ns, id
         self._opened: Opened | None = None
         self._base: Version | None = None
-        self._latest: Version | None = None  # what is in the database, as far as is known
+        self._latest: Version | None = None  # the version in the database, as far as is known
         self._missing: str | None = None
         self._was_dirty = False
         self._previewed_for: tuple[Version, bytes] | None = None
@@ -194,7 +194,7 @@ class EditorPanel(DraftPanel):
             self.tree.setFocus()
 
     def _take_base(self, base: Version) -> None:
-        """Show a version, unless there is an edit; undo of what was saved just now stays."""
+        """Show a version, unless there is an edit; the steps of an edit saved just now can still be undone."""
         content = base.content or canonical.EMPTY
         if self._edit.is_dirty:
             return
@@ -220,7 +220,7 @@ class EditorPanel(DraftPanel):
         self.model.set_locked(before, behind)
 
     def _locked_value(self, name: str, value: Value) -> Value | None:
-        """What a locked field had in the version that the draft began from, as far as that is known."""
+        """The value of a locked field in the version that the draft began from, as far as it is known."""
         if name == "_id" or not self.is_behind or self._latest is None:
             return value
         return self._base.v if self._base is not None and value == self._latest.v else None
@@ -230,7 +230,7 @@ class EditorPanel(DraftPanel):
         self._load()
 
     def say_writable(self) -> None:
-        """Let it be edited, or not, as the connection allows now."""
+        """Allow typing, or not, as the connection allows writes now."""
         if self._opened is None:
             return
         self._say_writable()
@@ -349,7 +349,7 @@ class EditorPanel(DraftPanel):
         )
 
     def discard(self) -> None:
-        """Forget the edit and its draft, and show what is in the database now."""
+        """Forget the edit and its draft, and show the version in the database."""
         self.tree.give_up()
         if self.json.error or self.json.is_typing:
             self.json.forget_text()
@@ -359,14 +359,14 @@ class EditorPanel(DraftPanel):
         self.reload()
 
     def _restart(self) -> None:
-        """Begin again from what is in the database, as far as is known."""
+        """Begin again from the version in the database, as far as it is known."""
         if self._latest is not None:
             self._base = self._latest
         self.begin(Edit(self._latest.content or canonical.EMPTY if self._latest is not None else self._edit.base))
         self._say_moved()
 
     def save(self) -> None:
-        """Save the draft over the version it began from; what becomes of it is signalled."""
+        """Save the draft over the version it began from; a signal tells how that ended."""
         if not self.tree.commit():
             return
         self.json.flush()
@@ -383,7 +383,7 @@ class EditorPanel(DraftPanel):
             self._saver.save(base, self._edit.content)
 
     def act_on(self, conflict: Conflict, choice: str) -> None:
-        """Do what was chosen about a conflict; ``review`` and ``cancel`` are the window's to do."""
+        """Do a choice about a conflict; the choices "review" and "cancel" are the window's to do."""
         if choice == "take" and conflict.theirs is not None:
             self._take_theirs(conflict.theirs)
         elif choice == "overwrite" and conflict.theirs is not None:
@@ -417,7 +417,7 @@ class EditorPanel(DraftPanel):
         self.reload()
 
     def _saved_as(self, outcome: Outcome, there: Version | None) -> None:
-        """Go on from what was saved; what was typed since stays an edit of it."""
+        """Go on from the saved version; typing since then stays an edit of it."""
         sent = self._saver.sent
         if there is None:
             size = len(sent)
@@ -483,7 +483,7 @@ class EditorPanel(DraftPanel):
             self.set_zone(preferences.zone())
 
     def keep_now(self) -> None:
-        """Take what is being typed and keep the draft at once; for a tab that closes."""
+        """Take the text being typed and keep the draft at once; for a tab that closes."""
         self.tree.commit()
         self.json.flush(wait=True)  # an answer would come too late
         self._keeper.flush()

@@ -17,7 +17,7 @@ UNCHANGED = "Nothing is changed"
 
 
 class Dot(QWidget):
-    """The mark of what is not saved."""
+    """The mark of something unsaved."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class FindField(QLineEdit):
         self.setMaximumWidth(theme.px(180))
 
     def say(self, count: str) -> None:
-        """Which hit of how many, at the right end."""
+        """Say the number of the hit, and of how many, at the right end."""
         self._count = count
         self.setAccessibleDescription(count)
         width = theme.px(8) + self.fontMetrics().horizontalAdvance(count) if count else 0
@@ -75,7 +75,7 @@ class FindField(QLineEdit):
 
 
 class EditorHead(QWidget):
-    """Id, version, Tree | JSON, find, and what else can be looked at."""
+    """The row above the fields: id, version, Tree | JSON, find, and further views."""
 
     view_chosen = Signal(bool)  # whether JSON
 
@@ -142,7 +142,7 @@ class EditorHead(QWidget):
 
 
 class EditorFoot(QWidget):
-    """What is unsaved, Undo, Discard…, Save."""
+    """The row below the fields: the unsaved changes, Undo, Discard…, Save."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class EditorFoot(QWidget):
         row.addWidget(self.save)
 
     def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
-        """What is unsaved, and why it cannot be saved where it cannot."""
+        """Say what is unsaved, and why it cannot be saved where it cannot."""
         self.dot.setVisible(dirty)
         self.said.setVisible(dirty)
         since = f", from {base}" if base else ""
@@ -183,7 +183,7 @@ class EditorFoot(QWidget):
         self.save.setAccessibleDescription(reason)
 
     def draft_kept(self, at: dt.datetime | None) -> None:
-        """When the draft was written to disk."""
+        """Say when the draft was written to disk."""
         if at is None:
             self.kept.setText("")
         else:

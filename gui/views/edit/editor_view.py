@@ -29,7 +29,7 @@ COLUMNS = "editor columns"
 
 
 class EditorView(QWidget):
-    """What the editor looks like; what it does is :class:`~gui.views.edit.editor_panel.EditorPanel`'s."""
+    """The look of the editor; :class:`~gui.views.edit.editor_panel.EditorPanel` holds its behaviour."""
 
     def __init__(self, edit: Callable[[], Edit], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -145,11 +145,11 @@ class EditorView(QWidget):
         self.head.finder.selectAll()
 
     def find_next(self) -> None:
-        """The next field that holds the words."""
+        """Go to the next field that holds the words."""
         self.finder.next()
 
     def find_previous(self) -> None:
-        """The one before."""
+        """Go to the previous field that holds the words."""
         self.finder.previous()
 
     def reveal(self, path: Path) -> None:

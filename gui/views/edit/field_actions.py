@@ -1,4 +1,4 @@
-"""What can be done to a field besides typing: add, remove, duplicate, move, copy; as keys, buttons and a menu."""
+"""The actions on a field besides typing: add, remove, duplicate, move, copy; as keys, buttons and a menu."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FieldActions(QObject):
     """Changes an edit through its tree. ``edited`` follows each change, with the spot to show."""
 
     edited = Signal(object)  # Spot or None
-    revert_asked = Signal(object)  # Node
+    revert_asked = Signal(object)  # FieldNode
     told = Signal(str)
 
     def __init__(self, tree: FieldTree, edit: Callable[[], Edit]) -> None:
@@ -53,7 +53,7 @@ class FieldActions(QObject):
     # --- one field
 
     def set_value(self, node: FieldNode, value: Value) -> None:
-        """Another value, of the same type or another."""
+        """Give a field another value, of any type."""
         spot = self._model.spot(node)
         if spot is not None:
             title = (
@@ -64,7 +64,7 @@ class FieldActions(QObject):
             self._apply(edit_steps.replaced(self._edit().content, spot, value), title, spot, self._joined(node))
 
     def rename(self, node: FieldNode, name: str) -> None:
-        """Another name; the field keeps its place."""
+        """Give a field another name; it keeps its place."""
         spot = self._model.spot(node)
         if spot is not None:
             self._apply(
@@ -75,7 +75,7 @@ class FieldActions(QObject):
             )
 
     def _joined(self, node: FieldNode) -> str:
-        # Naming a new field and giving it a value is one step with adding it.
+        # A new field, its name and its first value are one step.
         return f"add {self._added}" if self._model.spot(node) == self._new else ""
 
     _new: Spot | None = None
@@ -87,7 +87,7 @@ class FieldActions(QObject):
             self._apply(edit_steps.removed(self._edit().content, spot), f"remove {self._name(node)}", None)
 
     def duplicate(self, node: FieldNode) -> None:
-        """A second one behind it; a field's name gets a number."""
+        """Put a copy behind a field or an element; the name of a field's copy gets a number."""
         spot = self._model.spot(node)
         if not spot:
             return
@@ -97,7 +97,7 @@ class FieldActions(QObject):
         self._apply(made, f"duplicate {self._name(node)}", (*spot[:-1], spot[-1] + 1))
 
     def move(self, node: FieldNode, by: int) -> None:
-        """Up or down among its siblings."""
+        """Move a field or an element up or down among its siblings."""
         spot = self._model.spot(node)
         if not spot:
             return
@@ -110,7 +110,7 @@ class FieldActions(QObject):
     # --- adding
 
     def add(self, node: FieldNode | None = None, inside: bool = False) -> None:
-        """A new field at the end of the document or of the container that ``node`` is in (or is, with ``inside``).
+        """Add a field at the end of the document or of the container that ``node`` is in (or is, with ``inside``).
 
         An element is added behind ``node``. Its name, then its value, can be typed at once.
         """

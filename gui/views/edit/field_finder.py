@@ -55,7 +55,7 @@ def _walk(content: bytes) -> Iterator[tuple[Path, Value]]:
 
 
 class FieldFinder(QObject):
-    """What the find field does: it goes to the first hit while words are typed, then from hit to hit."""
+    """The search of the find field: it goes to the first hit while words are typed, then from hit to hit."""
 
     def __init__(
         self, field: FindField, where: Callable[[], tuple[bytes, str]], show: Callable[[Path], None], parent: QObject
@@ -76,14 +76,14 @@ class FieldFinder(QObject):
             self.look(said)
 
     def next(self) -> None:
-        """The next hit; without words, the field to type them."""
+        """Go to the next hit; without words, to the field for them."""
         if self._field.text():
             self.look(self._field.text())
         else:
             self._field.setFocus()
 
     def previous(self) -> None:
-        """The hit before."""
+        """Go to the previous hit."""
         self.look(self._field.text(), forward=False)
 
     def look(self, said: str, forward: bool = True) -> None:

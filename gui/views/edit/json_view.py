@@ -1,8 +1,8 @@
-"""The draft as Extended JSON to type in. An error is a line below with its place; what was typed stays.
+"""The draft as Extended JSON to type in. An error is a line below with its place; the text stays as typed.
 
-Relaxed notation does not tell an Int32 from an Int64 nor always from a Double. What was typed there is therefore
-compared with the relaxed form of the content, and only the difference is applied to the content itself: a number that
-nobody touched keeps its type.
+Relaxed notation does not tell an Int32 from an Int64 nor always from a Double. Text in it is therefore compared
+with the relaxed form of the content, and only the difference is applied to the content itself: a number that nobody
+touched keeps its type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gui.style.wording import size
 from model import diff, text
 from model.errors import Refused
 
-PAUSE = 250  # milliseconds of silence before what was typed is read
+PAUSE = 250  # milliseconds of silence before the text is read
 SMALL = 128 * 1024  # bytes up to which it is read at once, not in a task
 HUGE = 1024 * 1024  # bytes above which it is shown only when asked for
 
@@ -51,7 +51,7 @@ def taken(typed: str, content: bytes, relaxed: bool) -> bytes:
 
 
 class JsonText(QPlainTextEdit):
-    """The text itself."""
+    """The text editor of the JSON."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -84,7 +84,7 @@ class JsonText(QPlainTextEdit):
 class JsonView(QWidget):
     """The JSON side of the editor."""
 
-    edited = Signal(object)  # bytes: what is typed is this document
+    edited = Signal(object)  # bytes: the document that the text stands for
     error_changed = Signal()
     typing_changed = Signal()
 
@@ -141,7 +141,7 @@ class JsonView(QWidget):
 
     @property
     def error(self) -> str:
-        """Why what is typed is no document; "" where it is one."""
+        """The reason why the text is no document; "" where it is one."""
         return self._error
 
     @property
@@ -204,7 +204,7 @@ class JsonView(QWidget):
         self.text.setReadOnly(not may)
 
     def forget_text(self) -> None:
-        """Drop what was typed, read or not, and write the content anew."""
+        """Drop the typed text, read or not, and write the content anew."""
         self._stop_reading()
         self._say("")
         self._shown = False
@@ -238,7 +238,7 @@ class JsonView(QWidget):
         return self._unread or self._taking
 
     def flush(self, wait: bool = False) -> None:
-        """Read what was typed now; a large text in a task, unless ``wait``."""
+        """Read the text now; a large one in a task, unless ``wait``."""
         if not self._unread and not (wait and self._taking):
             return
         self._pause.stop()
@@ -265,7 +265,7 @@ class JsonView(QWidget):
         self._taken(made)
 
     def _stop_reading(self) -> None:
-        """What was typed last is not wanted: another text takes its place."""
+        """Stop reading the text, as another takes its place."""
         tasks.drop(self, "read")
         self._pause.stop()
         self._unread = self._taking = False

@@ -40,7 +40,7 @@ class LastSetColumn(QObject):
         preferences.signals.changed.connect(self._fill)
 
     def follow(self, base: Version | None, moved: Callable[[Path], Path]) -> None:
-        """What the fields began from, and where those of it stand by now."""
+        """Take the version that the fields began from, and the places where its fields stand by now."""
         self._moved, before = moved, self._base
         if base is None:
             return

@@ -1,4 +1,4 @@
-"""A new document: its id, and its content as Extended JSON. What is wrong is said below; what was typed stays."""
+"""A new document: its id, and its content as Extended JSON. Errors are said below; the text stays as typed."""
 
 from __future__ import annotations
 

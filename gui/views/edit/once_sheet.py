@@ -1,6 +1,6 @@
 """Asks for a count or an entry: a few lines to fill in, and a sentence on why repeating it does no harm.
 
-The sheet stays open until the write has ended; what was refused is said below, and what was typed stays.
+The sheet stays open until the write has ended; a refusal is said below, and the lines stay as typed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FormLine:
 
 
 class OnceSheet(Sheet):
-    """``agreed`` carries what was filled in, by the lines' names; a line that may stay empty is None then."""
+    """The sheet. ``agreed`` carries the values by the lines' names; an empty line that may stay so is None."""
 
     agreed = Signal(object)
 

@@ -1,4 +1,4 @@
-"""Beside the editor: what was changed, and exactly what saving would send."""
+"""The pane beside the editor: the changes, and the exact write that saving would send."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ChangeModel(QAbstractListModel):
         self._changes: tuple[Change, ...] = ()
 
     def show(self, changes: tuple[Change, ...]) -> None:
-        """Other changes from now on."""
+        """Show other changes from now on."""
         same = len(changes) == len(self._changes)
         if same:
             self._changes = changes
@@ -97,7 +97,7 @@ def sides(change: Change, limit: int) -> tuple[str, str]:
 
 
 class _Painter(QStyledItemDelegate):
-    """Symbol and path, the change of type at the right; below them old → new."""
+    """Paints a change in two lines: symbol and path, with a change of type at the right; below them old → new."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(theme.px(120), theme.px(ROW))
@@ -174,7 +174,7 @@ class _Painter(QStyledItemDelegate):
 
 
 class ChangeList(QListView):
-    """The list; Enter or a click goes to the field, Delete reverts it."""
+    """The list of changes; Enter or a click goes to the field, Delete reverts it."""
 
     opened = Signal(object)  # Change
     revert_asked = Signal(object)  # Change
@@ -232,7 +232,7 @@ class CodeText(QTextEdit):
         theme.signals.changed.connect(self._anew)
 
     def put(self, whole: str, short: str) -> None:
-        """Show code with its long values elided; ``whole`` is what is copied."""
+        """Show code with its long values elided; a copy is made of ``whole``."""
         if (whole, short) != (self.whole, self._short):
             self.whole, self._short = whole, short
             self._anew()

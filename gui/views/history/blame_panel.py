@@ -29,7 +29,7 @@ SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "": ""}
 
 
 class BlameModel(RowsModel[Blame]):
-    """One row a field, as they stand in the document."""
+    """A row for each field, in the order of the document."""
 
     headers = ("", "Field", "Value", "Last set", "When", "By")
 
@@ -58,7 +58,7 @@ class BlameModel(RowsModel[Blame]):
         return plain(row.version.author or "not known", "text2" if row.version.author else "text3", size=12)
 
     def tip(self, row: Blame) -> str:
-        """What is not certain about a version."""
+        """The uncertainty about a version."""
         if row.since is None:
             return "" if row.op else "As it was from the start"
         if not row.op:
@@ -80,7 +80,7 @@ class _List(CellTree):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy_asked.emit()  # Qt would copy the words shown, which may be cut
+            self.copy_asked.emit()  # Qt would copy the drawn words, which may be cut
             return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
@@ -101,7 +101,7 @@ class BlamePanel(ChainPanel):
         self.model = BlameModel()
         self.list = _List(row_height=28)
         self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
-        self.list.setTreePosition(FIELD)  # what the arrows begin at
+        self.list.setTreePosition(FIELD)  # the column that the arrows begin at
         self.list.opened.connect(self.compare)
         self.list.copy_asked.connect(self._copy)
         self.list.doubleClicked.connect(self._double)

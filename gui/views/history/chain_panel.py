@@ -1,4 +1,4 @@
-"""What the panels that follow a document through its versions have in common: reading the chain in a task."""
+"""The base of panels that follow a document through its versions: it reads the chain in a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The change map of one document: its fields by its versions, what set each, and what is in force now."""
+"""The change map of one document: its fields by its versions, the changes, and those still in force."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from model.values.canonical import Value
 
 
 class ChangeMapPanel(ChainPanel):
-    """Shows a document's chain, and what is known of it so far while older versions arrive.
+    """Shows a document's chain, and the newer part of it while older versions arrive.
 
     ``restore_asked`` carries a version and the key of a field.
     """
@@ -158,7 +158,7 @@ class ChangeMapPanel(ChainPanel):
         elif chain.complete:
             self.stack.show_content()
         elif self.stack.kind != "content":
-            self.stack.show_content()  # what is there can be used while the rest arrives
+            self.stack.show_content()  # the newer part can be used while the rest arrives
             self._say_reading()
 
     def _cancelled(self) -> None:

@@ -1,4 +1,4 @@
-"""What stands above the cells of the change map: years, sizes as a step line, and the axis of versions."""
+"""The head of the change map: years, sizes as a step line, and the axis of versions."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _flag(painter: QPainter, model: MapModel, sizes: MapSizes, column: int, y: f
 
 
 def scale(painter: QPainter, model: MapModel, width: float) -> None:
-    """Draw what stands left of the chart: its title, its scale, the column's header."""
+    """Draw the title, the scale and the column's header left of the chart."""
     painter.setFont(theme.font(12, 500))
     painter.setPen(theme.colour("text2"))
     left, top, floor = theme.px(16), theme.px(TOP), theme.px(FLOOR)

@@ -1,7 +1,7 @@
 """The cells of a change map as an item view, with the field names, the axis and the counts that stay put beside it.
 
-What is drawn is kept in tiles, so that moving the crosshair and scrolling paint nothing anew; only the crosshair and
-the ring are drawn at each paint. Each cell is an item with an accessible name.
+The drawing is kept in tiles, so that moving the crosshair and scrolling paint nothing anew; only the crosshair and the
+ring are drawn at each paint. Each cell is an item with an accessible name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from gui.views.history.map_model import MapModel
 
 TILE = 512  # pixels of the window
 TILES = 48
-COUNTS = 184  # the width of what stands at the right
+COUNTS = 184  # the width of the counts at the right
 YEAR = 48  # the least width of the matrix: a year stands above two versions too
 NAMES = (96, 232)  # the least and the usual width of the names
 
@@ -90,12 +90,12 @@ class MapGrid(QTableView):
 
     @property
     def wide(self) -> int:
-        """How wide all columns are."""
+        """The width of all columns."""
         return len(self.map.versions) * self.sizes.column
 
     @property
     def high(self) -> int:
-        """How high all rows are."""
+        """The height of all rows."""
         return len(self.map.rows) * self.sizes.row
 
     def sizeHint(self) -> QSize:
@@ -105,7 +105,7 @@ class MapGrid(QTableView):
         return QSize(theme.px(80), theme.px(60))
 
     def go(self, row: int, column: int) -> None:
-        """Make a cell the current one, as far as there is one."""
+        """Make a cell the current one, or the nearest where there is none."""
         if self.map.rows and self.map.versions:
             row = min(max(row, 0), len(self.map.rows) - 1)
             column = min(max(column, 0), len(self.map.versions) - 1)
@@ -182,7 +182,7 @@ class MapGrid(QTableView):
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip:
-            return True  # the line below says it
+            return True  # the line below the map has these words
         return super().viewportEvent(event)
 
     # --- painting
@@ -359,7 +359,7 @@ class MapView(QWidget):
 
     @property
     def wide(self) -> int:
-        """How wide the whole matrix is with what stands above it."""
+        """The width of the whole matrix with its head."""
         return max(self.grid.wide, theme.px(YEAR))
 
     def _fit_names(self) -> None:
@@ -384,7 +384,7 @@ class MapView(QWidget):
             self.show_newest()
 
     def zoom(self, by: int) -> None:
-        """Wider or narrower columns by two pixels; the crosshair's column, else the middle, stays in place."""
+        """Make columns wider or narrower by two pixels; the crosshair's column, else the middle, stays in place."""
         grid, bar = self.grid, self.grid.horizontalScrollBar()
         wanted = min(map_sizes.WIDEST, max(map_sizes.NARROWEST, grid.sizes.zoom + 2 * by))
         here = grid.currentIndex()
@@ -407,7 +407,7 @@ class MapView(QWidget):
     # --- painting
 
     def redraw(self) -> None:
-        """Draw everything anew; what is chosen and in sight stays."""
+        """Draw everything anew; the crosshair and the part in sight stay."""
         self.model.revision += 1
         for one in (self.grid.viewport(), self.head):
             one.update()
@@ -441,7 +441,7 @@ class MapView(QWidget):
         map_painter.counts_head(painter)
 
     def picture(self, ratio: float = 2.0) -> Callable[[], QImage]:
-        """How to draw the whole map as it is now, in sight or not; for a task, because that takes seconds."""
+        """A call that draws the whole map as it is now, in sight or not; for a task, because it takes seconds."""
         model, sizes, wide = self.model.still(), self.grid.sizes, self.wide
         names, counts = self.names.width(), self.counts.width()
         return lambda: map_picture.whole(model, sizes, names, wide, counts, ratio)

@@ -1,4 +1,4 @@
-"""A chain as rows and columns: fields down, versions across from old to new, and what stands where they cross.
+"""A chain as rows and columns: fields down, versions across from old to new, changes where they cross.
 
 The model is an item model, so that each cell has an accessible name; :mod:`gui.views.history.map_painter` decides how
 cells look.
@@ -51,7 +51,7 @@ class MapRow:
 
     @cached_property
     def label(self) -> tuple[str, str]:
-        """What leads to the field, muted, and its own name."""
+        """The path to the field, muted, and its own name."""
         parts = key_parts(self.track.key)
         for at, step in enumerate(self.track.key):
             if isinstance(step, TrackedElement) and step.id.type == OBJECT_ID:
@@ -76,12 +76,12 @@ class MapRow:
 
     @cached_property
     def by_column(self) -> dict[int, MapMark]:
-        """Which change a column shows; a change over a gap shows in all of its columns."""
+        """The change that each column shows; a change over a gap shows in all of its columns."""
         return {column: mark for mark in self.marks for column in range(mark.first, mark.column + 1)}
 
     @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """From which column to which the field exists."""
+        """The runs of columns in which the field exists."""
         made: list[tuple[int, int]] = []
         end: int | None = self.newest if self.track.now is not None else None
         for mark in reversed(self.marks):
@@ -135,7 +135,7 @@ class MapModel(QAbstractTableModel):
         self.order, self.unfolded = "document", False
         self.folded = 0  # fields that change in every version
         self.most = 0
-        self.revision = 0  # of what is drawn
+        self.revision = 0  # counts the changes of the drawing
         self._changed: dict[int, list[MapRow]] | None = None  # the rows that a column changed, once asked for
 
     # --- filling
@@ -149,7 +149,7 @@ class MapModel(QAbstractTableModel):
         self.endResetModel()
 
     def arrange(self, order: str, unfolded: bool) -> None:
-        """Another order of the rows, or the fields that always change shown as well."""
+        """Put the rows in another order, or show or fold the fields that change in every version."""
         if (order, unfolded) != (self.order, self.unfolded):
             self.beginResetModel()
             self.order, self.unfolded = order, unfolded

@@ -1,8 +1,8 @@
-"""How the change map is drawn: fields, cells, counts.
+"""Draws the change map: fields, cells, counts.
 
 Everything is drawn from a :class:`~gui.views.history.map_sizes.MapSizes` and a scroll offset, on any painter, so that
-the widgets and a saved picture share it. Newest ink lies over older: what is in force is full and runs to the right
-edge, what was overwritten is pale. :mod:`gui.views.history.map_axis` draws the head above the cells.
+the widgets and a saved picture share it. Newest ink lies over older: a change in force is full and runs to the right
+edge, an overwritten one is pale. :mod:`gui.views.history.map_axis` draws the head above the cells.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
 
 def matrix(painter: QPainter, model: MapModel, sizes: MapSizes, box: QRectF) -> None:
-    """Draw what lies in ``box`` of the cells; the ground stays as it is, for the crosshair lies under the cells."""
+    """Draw the part of the cells in ``box``; the ground stays as it is, for the crosshair lies under the cells."""
     width, height = sizes.column, sizes.row
     first, last = max(0, int(box.left() // width)), min(len(model.versions) - 1, int(box.right() // width))
     top, end = max(0, int(box.top() // height)), min(len(model.rows), int(box.bottom() // height) + 1)
@@ -163,7 +163,7 @@ def _mark(painter: QPainter, sizes: MapSizes, mark: MapMark, y: float) -> None:
 
 
 def gap_bar(painter: QPainter, box: QRectF, op: str) -> None:
-    """A change that fell into a gap, over the gap and the next version."""
+    """Draw a change that fell into a gap, over the gap and the next version."""
     ink = theme.colour(INK[op][0])
     shape = QPainterPath()
     shape.addRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), theme.px(2.5), theme.px(2.5))
@@ -182,7 +182,7 @@ def gap_bar(painter: QPainter, box: QRectF, op: str) -> None:
 
 
 def cell(painter: QPainter, centre: QPointF, op: str, force: bool, side: int, with_symbol: bool = True) -> None:
-    """One change: full where it is in force, pale with an edge where it was overwritten, with its symbol."""
+    """Draw a change: full where it is in force, pale with an edge where it was overwritten, with its symbol."""
     ink, pale, edge = (theme.colour(token) for token in INK[op])
     left, top = round(centre.x() - side / 2), round(centre.y() - side / 2)
     box = QRectF(left, top, side, side)
@@ -302,7 +302,7 @@ def counts_head(painter: QPainter) -> None:
 def counts(
     painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, height: float, current: int
 ) -> None:
-    """Draw the version that last set each field, how often it changed, and that as a bar."""
+    """Draw the version that last set each field, and how often it changed, as number and bar."""
     font = theme.mono(12)
     bar_left, bar_room = theme.px(113), theme.px(53)
     for at, y in _rows(model, sizes, offset, height):

@@ -22,7 +22,7 @@ LEGEND = (
 
 
 class MapLegend(QWidget):
-    """What the marks mean, as many as there is room for; a screen reader is told at each cell."""
+    """The meaning of the marks, as many as there is room for; screen readers are told it at each cell."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,7 +77,7 @@ class Said(QWidget):
         theme.signals.changed.connect(self.update)
 
     def put(self, *spans: Span) -> None:
-        """Say something else."""
+        """Show other words."""
         self.spans = tuple(span for span in spans if span.text)
         self.setAccessibleName(self.text)
         self.setToolTip(wording.tip(self.text))

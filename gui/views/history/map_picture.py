@@ -1,4 +1,4 @@
-"""The whole change map as one picture; drawn from what it is given, so that a task can do it."""
+"""The whole change map as one picture, drawn from its arguments alone, so that a task can do it."""
 
 from __future__ import annotations
 

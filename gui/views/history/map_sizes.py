@@ -12,7 +12,7 @@ NARROWEST, USUAL, WIDEST = 8, 16, 24
 
 @dataclass(frozen=True)
 class MapSizes:
-    """How wide a column is, in the design's pixels."""
+    """The sizes of a map: ``zoom`` is the width of a column in the design's pixels."""
 
     zoom: float = USUAL
 

@@ -1,4 +1,4 @@
-"""What the change map says of the cell under its crosshair."""
+"""The change map's words about the cell under its crosshair."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.values.canonical import Value
 
 
 def happened(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
-    """What a cell says: what happened to the field there, when and by whom."""
+    """The event of a cell: what happened to the field there, when and by whom."""
     mark = row.by_column.get(column)
     field, name = Span(row.name, weight=600), version_name(model, column)
     version = model.versions[column]

@@ -1,6 +1,6 @@
-"""What to say and ask when a save found another version in the database: side by side first, buttons after.
+"""The prompt after a save found another version in the database: both sides first, then the choices.
 
-The prompt writes nothing; it says what was chosen. Overwriting asks a second time, with what would be lost.
+The prompt writes nothing; it only tells the choice. Overwriting asks a second time, and lists the loss.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Clash:
 
 
 def clashes(conflict: Conflict) -> list[Clash]:
-    """What the database changed, those that need a person first."""
+    """The fields that the database changed, those that need a person first."""
     base = conflict.base.content
     if conflict.theirs is None or conflict.theirs.content is None or base is None:
         return []
@@ -75,7 +75,7 @@ def clashes(conflict: Conflict) -> list[Clash]:
 
 
 class _Elements:
-    """Which element that the edit added stands against one that the database added: their places do not tell."""
+    """Pairs the elements that the edit added with those that the database added, which their places do not tell."""
 
     def __init__(self, mine: Sequence[Change], asked: Sequence[Decision]) -> None:
         self._mine = {(own.old_path[:-1], own.new): i for i, own in enumerate(mine) if own.is_element}
@@ -103,7 +103,7 @@ def _elements(decision: Decision, value: Value | None) -> list[Value]:
 
 
 class _ByPlace:
-    """Which of many paths lie at a path, above or below it, without a look at each: both sides may have thousands."""
+    """Finds those of many paths at, above or below a path without a look at each: both sides may have thousands."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._at: dict[Path, list[int]] = {}
@@ -112,7 +112,7 @@ class _ByPlace:
         self._sorted = sorted((_steps(path), i) for i, path in enumerate(paths))
 
     def near(self, path: Path) -> list[int]:
-        """Their numbers."""
+        """The numbers of the paths at, above or below a path."""
         steps = _steps(path)
         first, last = (bisect_left(self._sorted, (key, -1)) for key in (steps, (*steps, (2, ""))))
         below = [i for _, i in self._sorted[first:last]]
@@ -120,19 +120,19 @@ class _ByPlace:
 
 
 def _steps(path: Path) -> tuple[tuple[int, str | int], ...]:
-    """A path that can be sorted among others: names and positions are not compared, and (2, "") is behind them all."""
+    """A path as a key to sort by: names and positions are never compared, and (2, "") sorts behind all steps."""
     return tuple((int(isinstance(step, str)), step) for step in path)
 
 
 def _meet(a: Change, b: Change) -> bool:
-    """Whether two changes are of the same place, or of one inside the other."""
+    """Whether two changes are at one place, or one inside the other."""
     if a.op == b.op == "move" and a.old_path[:-1] == b.old_path[:-1]:
         return True  # elements of one array, whose order both changed
     return a.touches(b.old_path) and b.touches(a.old_path)
 
 
 def _waits(decision: Decision, change: Change) -> bool:
-    """Whether a change waits for a decision; one on an order is none on what is ordered."""
+    """Whether a change waits for a decision; a decision on an order does not decide the values in it."""
     if decision.kind != "order":
         return change.touches(decision.path)
     container = change.old_path[:-1] if change.op == "move" else change.old_path
@@ -307,7 +307,7 @@ class ConflictPrompt(Sheet):
         self._turned()
 
     def _turned(self) -> None:
-        """Another page is in front: fit the sheet to it."""
+        """Fit the sheet to the page that is in front now."""
         if self.isVisible() and self._page is not None and self._first is not None:
             self._page.show()  # else the layout passes it over until the next event
             self._place()
@@ -405,7 +405,7 @@ class ConflictPrompt(Sheet):
         self._button(row, "cancel", "Cancel")
 
     def _overwrite(self) -> None:
-        """The second question: what would be lost, by name, with the focus on Cancel."""
+        """Ask the second question: the changes that would be lost, by name, with the focus on Cancel."""
         lost = [clash for clash in self.rows if not clash.same]
         now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
         column = self._new_page(

@@ -1,4 +1,4 @@
-"""The resolver's table: what was opened, my edit, the database's, and what is taken, one place a row."""
+"""The resolver's table, a place a row: the opened version, my edit, the database's, and the value taken."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from model.values.canonical import Value
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 ROW = 36
-LEAST = 8  # characters of what differs that are to be in sight
+LEAST = 8  # differing characters that have to be in sight
 Spans: TypeAlias = tuple[Span, ...]
 NAMED = 60  # names of an order that a cell lists
 
 
 def operation(decision: Decision, taken: Value | None, in_array: bool = False) -> str:
-    """The symbol for what a decision does to what was opened; elements of an array move, fields are reordered."""
+    """The symbol of a decision's effect on the opened version; elements of an array move, fields are reordered."""
     if decision.kind == "order":
         return "move" if in_array else "reorder"
     if decision.base is None:
@@ -48,7 +48,7 @@ def operation(decision: Decision, taken: Value | None, in_array: bool = False) -
 
 
 class DecisionModel(CellModel):
-    """One row a decision, then one that counts what is not changed."""
+    """A row for each decision, then one that counts the unchanged fields."""
 
     def __init__(self, resolution: Resolution, zone: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class DecisionModel(CellModel):
         return "", "Field", f"When you opened it   {was}", "Your edit   draft", f"In the database   {now}", "Decision"
 
     def show(self, resolution: Resolution) -> None:
-        """Another resolution, or the same after a choice."""
+        """Show a resolution, or the next state of it after a choice."""
         if resolution is self.resolution:
             last = self.index(self.rowCount() - 1, DECISION)
             self.dataChanged.emit(self.index(0, 0), last)
@@ -77,7 +77,7 @@ class DecisionModel(CellModel):
         self.endResetModel()
 
     def set_room(self, characters: int) -> None:
-        """Say how many characters fit a side: longer values are cut around what differs."""
+        """Say how many characters fit a side: longer values are cut around their difference."""
         if characters != self._room:
             self._room, self._drawn = characters, {}
 
@@ -177,14 +177,14 @@ class DecisionModel(CellModel):
         return Cell(spans=(*spans, *behind), mono=True, size=12)
 
     def _is_cut(self, value: Value, other: Value) -> bool:
-        """Whether what differs would stand beyond the column's edge."""
+        """Whether the difference would stand beyond the column's edge."""
         if not self._room < max(len(value.data), len(other.data)) < diff_cells.HUGE:
             return False
         shown = [diff_cells.shown(one, self.zone) for one in (value, other)]
         return value_text.common(*shown) + LEAST > self._room or value.type == canonical.BINARY
 
     def _around(self, value: Value, other: Value, mark: bool) -> Spans:
-        """A long value cut to what is around its first difference from another: else the sides may look the same."""
+        """A long value cut to the words around its first difference from another: else both may look alike."""
         key = (value, other, mark)
         if key not in self._drawn:
             spans = diff_cells.marked(other, value, None, self.zone, self._room, "chgS")[1]
@@ -192,7 +192,7 @@ class DecisionModel(CellModel):
         return self._drawn[key]
 
     def _order(self, decision: Decision, side: str, value: Value) -> Cell:
-        """Names, or what elements are known by, in a side's order; those that changed places are marked."""
+        """The names of fields, or the keys of elements, in a side's order; those that changed places are marked."""
         here = _names(value, self.zone)
         moved = _moved(decision.base, value, self.zone) if side != "base" and decision.base else frozenset()
         start = 0
@@ -253,7 +253,7 @@ def _moved(base: Value, value: Value, zone: str) -> frozenset[str]:
 
 
 def renamed(decision: Decision) -> str:
-    """``it may have become charge``, where it looks like that; "" where it does not."""
+    """``it may have become charge``, where a field looks renamed; "" where it does not."""
     way, _, name = decision.hint.partition(" ")[2].partition(" ")
     if not name:
         return ""

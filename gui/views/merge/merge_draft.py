@@ -1,4 +1,4 @@
-"""The draft of an edit that is merged: kept, and forgotten, with it. A draft of another edit stays as it is."""
+"""The draft of an edit that is merged: kept and forgotten with it. A draft of another edit stays as it is."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from model.values.canonical import Value
 
 
 class MergeDraft(QObject):
-    """An edit out of the editor has its draft; one that was to be undone, or restored, gets its own.
+    """The draft of one merge. An edit out of the editor has one; an undo or a restore gets one of its own.
 
-    ``kept``: whether the document's draft is this edit, or there was none; ``said`` is that in words. ``changed``:
-    these are known now.
+    ``kept``: whether the document's draft is this edit, or there was none; ``said`` has the words for it. ``changed``
+    follows once these are known.
     """
 
     changed = Signal()
@@ -50,7 +50,7 @@ class MergeDraft(QObject):
         self.changed.emit()
 
     def flush(self) -> None:
-        """Write now what still waits; the tab closes."""
+        """Write the waiting draft now; the tab closes."""
         self._keeper.flush()
 
     def forget(self) -> None:

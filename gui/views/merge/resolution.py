@@ -1,4 +1,4 @@
-"""A merge being decided: each choice is one step that can be taken back, and what the result looks like meanwhile."""
+"""A merge under decision: each choice is one step that can be taken back, and the result is known meanwhile."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from model.values.canonical import ARRAY, EMPTY, OBJECT, Path, Value
 
 @dataclass(frozen=True)
 class Standing:
-    """What is decided so far: the merge's decisions, and values typed where no decision was to be made.
+    """The decisions so far: those of the merge, and values typed where none was due.
 
-    Their places are those in what these very decisions make: another choice can move the elements of an array.
+    The places of the values are those in the result of just these decisions: another choice can move elements.
     """
 
     merge: Merge
@@ -52,7 +52,7 @@ class Resolution:
         return self.now.merge.decisions[self.rows[row]]
 
     def is_overridden(self, row: int) -> bool:
-        """Whether a person changed what had merged by itself."""
+        """Whether a person changed a place that had merged by itself."""
         decision = self.decision(row)
         return not decision.conflict and decision.action != decision.initial
 
@@ -72,7 +72,7 @@ class Resolution:
         self._take(f"choose for {decision.place}", replace(self.now, merge=self.now.merge.choose(decision, action)))
 
     def choose_all(self, action: str) -> int:
-        """Decide every row that is open, as one step; how many that were."""
+        """Decide every row that is open, as one step; returns how many there were."""
         made = tuple(_decided(decision, action) for decision in self.now.merge.decisions)
         before = self.unresolved
         merge = replace(self.now.merge, decisions=made)
@@ -80,12 +80,12 @@ class Resolution:
         return before - self.unresolved
 
     def reopen(self, row: int) -> None:
-        """Back to how a row stood before anybody chose."""
+        """Take a row's choice back, as a step of its own."""
         decision = self.decision(row)
         self._take(f"reopen {decision.place}", replace(self.now, merge=self.now.merge.reopen(decision)))
 
     def type_value(self, path: Path, value: Value, row: int | None, seen: Merge | None = None) -> None:
-        """A value of one's own: the decision of a row, or of a field about which nothing was to be decided.
+        """Take a typed value: as the decision of a row, or for a field on which no decision was due.
 
         ``seen`` are the decisions of the result that the path was read from, where others may have been made since.
         """
@@ -94,7 +94,7 @@ class Resolution:
             if decision.kind != "inserted":
                 self.choose(row, value)
                 return
-            # What is inserted are elements, of which this is the first; without any, the element behind was meant.
+            # The row inserts elements, of which this is the first; without any, the element behind was meant.
             there = [] if decision.open or decision.result is None else canonical.items(decision.result)
             if there or decision.open:
                 self.choose(row, canonical.array([value, *there[1:]]))
@@ -122,7 +122,7 @@ class Resolution:
         return True
 
     def redo(self) -> bool:
-        """Take it again."""
+        """Take the step again that was taken back last."""
         if not self._undone:
             return False
         title, after = self._undone.pop()
@@ -133,14 +133,14 @@ class Resolution:
     # --- moved again
 
     def chosen(self) -> list[Decision]:
-        """What a person decided."""
+        """The decisions that a person made."""
         every = self.now.merge.decisions
         return [d for d in every if not d.open and (d.conflict or d.action != d.initial)]
 
     def carried(self, conflict: Conflict) -> tuple[Resolution, int]:
-        """A resolution of what the same edit meets now, with the choices that still fit; and how many did.
+        """A resolution of the conflict that this edit meets now, with the choices that still fit; and how many did.
 
-        A choice fits where the place, and what all three sides have there, are the same as before.
+        A choice fits where the place, and the values of all three sides there, are those of before.
         """
         after = Resolution(conflict)
         waiting = {decision.path: decision for decision in self.chosen()}
@@ -197,7 +197,7 @@ def _decided(decision: Decision, action: str) -> Decision:
 
 
 def _drawn(merge: Merge) -> bytes:
-    """What a merge makes, with a stand-in where nothing is decided."""
+    """The result of a merge, with a stand-in where nothing is decided."""
     return replace(merge, decisions=tuple(map(_stand_in, merge.decisions))).preview()
 
 
@@ -213,10 +213,10 @@ def _stand_in(decision: Decision) -> Decision:
 
 @dataclass(frozen=True)
 class Result:
-    """The result as it stands, compared with each side; worked out in one go, in a task where it is large."""
+    """The result as it stands, compared with each side; worked out in a task where it is large."""
 
     content: bytes
-    changes: EditChanges  # from what was opened
+    changes: EditChanges  # from the opened version
     from_mine: EditChanges
     from_theirs: EditChanges
     places: dict[Path, int]  # the rows of the decisions by where they are in the result

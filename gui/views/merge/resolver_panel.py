@@ -144,7 +144,7 @@ class ResolverPanel(QWidget):
 
     @property
     def draft(self) -> MergeDraft:
-        """What is kept of the edit on disk."""
+        """The draft of the edit on disk."""
         return self._draft
 
     def _draft_known(self) -> None:
@@ -155,7 +155,7 @@ class ResolverPanel(QWidget):
         self.head.show(self._resolution, wording.plain(self.id), self._following, self._draft.kept)
 
     def _begin(self) -> None:
-        """Show a resolution that is new here."""
+        """Begin with another resolution."""
         self._unchanged = None
         self.rows.show(self._resolution)
         self._say_head()
@@ -173,7 +173,7 @@ class ResolverPanel(QWidget):
         self.split.setSizes([above, max(1, self.split.height() - above)])
 
     def _work_out(self) -> None:
-        """Work out the result of what is decided, and show it."""
+        """Work out the result of the decisions, and show it."""
         resolution, unchanged = self._resolution, self._unchanged
         self.rows.show(resolution)
         self._show_state()
@@ -272,7 +272,7 @@ class ResolverPanel(QWidget):
             self.table.go(row)
 
     def _step(self, by: int) -> None:
-        """To the next row that waits; where none does, to the next that was a conflict."""
+        """Go to the next row that waits; where none does, to the next that was a conflict."""
         count, here = self._resolution.asked, self.table.row
         if not count:
             return
@@ -284,11 +284,11 @@ class ResolverPanel(QWidget):
             self.table.setFocus()
 
     def next_conflict(self) -> None:
-        """To the next conflict."""
+        """Go to the next conflict."""
         self._step(1)
 
     def previous_conflict(self) -> None:
-        """To the one before."""
+        """Go to the previous conflict."""
         self._step(-1)
 
     # --- choosing
@@ -313,7 +313,7 @@ class ResolverPanel(QWidget):
             self._decided()
 
     def reopen(self, row: int) -> None:
-        """Back to how a row was before anybody chose."""
+        """Take the choice of a row back."""
         self._resolution.reopen(row)
         self._decided()
 
@@ -342,7 +342,7 @@ class ResolverPanel(QWidget):
             self._decided()
 
     def redo(self) -> None:
-        """Take it again."""
+        """Take the choice again that was taken back last."""
         if self._resolution.redo():
             self._decided()
 
@@ -430,7 +430,7 @@ class ResolverPanel(QWidget):
         self.changed.emit()
 
     def look_again(self) -> None:
-        """Look whether the database moved again; what is decided stays, as far as it still fits."""
+        """Look whether the database moved again; decisions stay as far as they still fit."""
         if self._saver.hold_reason:
             return  # a save under way, or in doubt, has its own way to find out
         self._ask_again(self._looked_again, self._not_looked_again, f"Looking at {wording.plain(self.id)}")
@@ -447,7 +447,7 @@ class ResolverPanel(QWidget):
         messages.fail(self, error)
 
     def act_on(self, conflict: Conflict, choice: str) -> None:
-        """Do what was chosen where nothing is left to merge."""
+        """Do a choice of the prompt where nothing is left to merge."""
         if choice == "create_again":
             self._saver.create(conflict.mine, self.id)
         elif choice in ("take", "discard"):
@@ -522,7 +522,7 @@ class ResolverPanel(QWidget):
 
 
 def moved_again(was: str, now: str, kept: int, total: int, waiting: int) -> str:
-    """What a person must know when the database moved while they decided."""
+    """The message for a person who was deciding while the database moved."""
     lead = f"The database moved again while you decided, {was} → {now}." if was and now else "The database moved again."
     if total == 0:
         choices = ""

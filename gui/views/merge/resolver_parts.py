@@ -1,4 +1,4 @@
-"""The resolver's frame: what is merged and how much waits above, the three ways below the table, the result's head."""
+"""The resolver's frame: the edit and how much waits above, the three ways below the table, the result's head."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MergeHead:
         row.addWidget(self.save)
 
     def show(self, resolution: Resolution, name: str, following: str, keeps_draft: bool) -> None:
-        """What is merged, and whether it is kept as a draft."""
+        """Say which edit is merged, and whether it is kept as a draft."""
         conflict = resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
         lead = f"You opened {was}. The database is at {now} now." if was and now else "The document changed meanwhile."
@@ -64,7 +64,7 @@ class MergeHead:
         self.save.setText(f"Save as {following}" if following else "Save")
 
     def show_state(self, resolution: Resolution, reason: str) -> None:
-        """How much waits, and why it cannot be saved where it cannot."""
+        """Say how much waits, and why the result cannot be saved where it cannot."""
         waiting = resolution.unresolved
         if waiting:
             self.count.put(f"{waiting} unresolved", "warn", "warnT", "conflict")
@@ -103,7 +103,7 @@ class ConflictBar:
         owner.setTabOrder(self.ways["both"], self.up)
 
     def show(self, resolution: Resolution, row: int) -> None:
-        """What the current row is about."""
+        """Say the current row's conflict, and offer its choices."""
         decision = resolution.decision(row) if row >= 0 else None
         was = version(resolution.conflict.base.v)
         labels = {"base": f"Keep {was}" if was else "Keep as it was", "mine": "Use mine", "theirs": "Use database"}
@@ -151,7 +151,7 @@ def sentence(decision: Decision, resolution: Resolution) -> str:
 
 
 class ResultHead(QWidget):
-    """Above the result: against what it is saved, in what it differs, Tree | JSON."""
+    """The row above the result: the version it is saved over, its differences from that, Tree | JSON."""
 
     view_chosen = Signal(bool)  # whether JSON
 
@@ -178,7 +178,7 @@ class ResultHead(QWidget):
             self.view_chosen.emit(which == 1)
 
     def show_result(self, now: str, following: str, differing: list[str], waiting: int) -> None:
-        """In what the result differs from the database."""
+        """Say in which fields the result differs from the database."""
         self.against.setText(
             f"what would be saved as {following}, against {now}" if following and now else "what would be saved"
         )

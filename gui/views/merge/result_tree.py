@@ -1,4 +1,4 @@
-"""What a merge would save: its fields, where each comes from, and a place to type where nothing is decided."""
+"""The result of a merge as a tree: its fields, the side of each, and room to type where nothing is decided."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ResultModel(FieldModel):
         return (waiting is None or waiting.kind == "order") and super().hasChildren(parent)
 
     def whose(self, node: FieldNode) -> str:
-        """Where a field comes from, in words."""
+        """The side that a field comes from, in words."""
         result = self.result
         if result is None:
             return ""
@@ -109,7 +109,7 @@ class ResultModel(FieldModel):
 
 
 class ResultTree(FieldTree):
-    """The editor's tree over a result; open fields are typed into from nothing."""
+    """The editor's tree over a result; typing into an undecided field starts empty."""
 
     def __init__(self, model: ResultModel, parent: QWidget | None = None) -> None:
         super().__init__(model, parent)

@@ -1,1 +1,1 @@
-"""The repair centre: findings by class, the ticked plan, what each item would do, and doing it."""
+"""The repair centre: findings by class, the ticked plan, the dry run of each item, and the repair."""

@@ -1,4 +1,4 @@
-"""The left of the repair centre: the findings by class, the scan's own buttons, and what it did not look at."""
+"""The left of the repair centre: the findings by class, the scan's buttons, and the places it did not look at."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ClassPane(QWidget):
         self.tree.expandAll()
 
     def begin(self) -> None:
-        """A scan is under way."""
+        """Show that a scan is under way."""
         self.plan = None
         self.put({})
         self.again.setEnabled(False)
@@ -126,7 +126,7 @@ class ClassPane(QWidget):
         self.done.setText(f"{wording.count(done)}{of} documents so far")
 
     def end(self, plan: Plan | None = None) -> None:
-        """No scan is under way; ``plan`` is what came of it, or of a file."""
+        """Show that no scan is under way; ``plan`` came of the last one, or of a file."""
         self.plan = plan
         scanner = self._scanner
         self.again.setEnabled(True)
@@ -163,7 +163,7 @@ class ClassPane(QWidget):
         menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
 
     def menu(self) -> QMenu:
-        """What else can be done with a scan and its plan."""
+        """The menu of further actions on a scan and its plan."""
         menu = QMenu(self)
         menu.addAction("Save the plan…", self._save).setEnabled(self.plan is not None and bool(self.plan.items))
         menu.addAction("Open a plan…", self._open)

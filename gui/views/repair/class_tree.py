@@ -1,4 +1,4 @@
-"""The findings at the left: classes by what they do to people, each with its badge and how many there are."""
+"""The findings at the left: classes by their effect on people, each with its badge and its count."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ClassModel(CellModel):
         self._root = _Node((), "", 0)
 
     def put(self, counts: Mapping[str, int]) -> None:
-        """Show how many findings there are of each class; what is there already is only counted anew."""
+        """Show how many findings there are of each class; rows that are there already only get new counts."""
         wanted = [(group, [c for c in CLASSES if CLASSES[c].group == group and counts.get(c)]) for group in GROUPS]
         wanted = [(group, codes) for group, codes in wanted if codes]
         shape = [(node.name, [kid.codes[0] for kid in node.children]) for node in self._root.children]
@@ -162,7 +162,7 @@ class ClassTree(CellTree):
         """Choose some classes, the first where they are not there."""
         there = self._classes.index_of(codes) if codes else QModelIndex()
         wanted = there if there.isValid() else self._classes.first()
-        self._kept = ()  # told even where it was chosen before: what is behind it is new
+        self._kept = ()  # the choice is told even where it is an old one: the findings behind it are new
         if wanted == self.currentIndex():
             self._moved(wanted, wanted)
         else:

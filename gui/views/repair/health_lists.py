@@ -1,4 +1,4 @@
-"""The two lists of the health page: how each class went over the scans, and the scans themselves."""
+"""The two lists of the health page: the course of each class over the scans, and the scans themselves."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _change(row: Course) -> Cell:
 
 
 def spoken(row: Course) -> str:
-    """A course as a sentence, for who cannot see the bars: ``15, 15, 1 findings in the last 3 scans``."""
+    """A course as a sentence, for people who cannot see the bars: ``15, 15, 1 findings in the last 3 scans``."""
     said = ", ".join("not known" if count is None else wording.count(count) for count in row.counts[-SHOWN:])
     shown = min(len(row.counts), SHOWN)
     if shown == 1:

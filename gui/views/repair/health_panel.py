@@ -22,7 +22,7 @@ EVERYWHERE = "All databases"
 
 
 class HealthPanel(QWidget):
-    """Shows what was kept of the scans of one place, and makes another."""
+    """Shows the summaries of a place's scans, and makes another scan."""
 
     place_changed = Signal()
     repairs_asked = Signal()
@@ -73,7 +73,7 @@ class HealthPanel(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.refresh()  # a scan may have been made beside it
+        self.refresh()  # another page may have made a scan meanwhile
 
     # --- reading
 
@@ -82,7 +82,7 @@ class HealthPanel(QWidget):
         return subject([self.place] if self.place else [], self._ids)
 
     def refresh(self) -> None:
-        """Read again what was kept."""
+        """Read the kept summaries again."""
         if self.scanning:
             return
         health = self._session.health
@@ -138,7 +138,7 @@ class HealthPanel(QWidget):
         return self.place or EVERYWHERE.lower()
 
     def _fill_places(self, found: set[str]) -> None:
-        """Where else there were scans; the choice is only there where there is one."""
+        """Offer the other places with scans; the box is only shown where there are any."""
         self.places.clear()
         for each in sorted(found):
             self.places.addItem(each or EVERYWHERE, each)
@@ -181,7 +181,7 @@ class HealthPanel(QWidget):
         messages.fail(self, error)
 
     def leave(self) -> None:
-        """Stop what is under way."""
+        """Stop a scan or a reading under way."""
         if self.scanner is not None:
             self.scanner.stop()
 

@@ -1,4 +1,4 @@
-"""The plan's items of the chosen classes: a tick each, what was found, and what a dry run or the repair said."""
+"""The plan's items of the chosen classes: a tick each, the finding, and the answer of a dry run or a repair."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NARROW = (36, 92, 152, 134, 64)  # the widths in a window of 1024 pixels
 
 
 class ItemsModel(RowsModel[Item]):
-    """Items of a plan; :attr:`plan` is the whole of it, with ticks and answers."""
+    """Some items of a plan; :attr:`plan` is the whole plan, with ticks and answers."""
 
     right_headers = frozenset({SIZE})
     ticked_changed = Signal()
@@ -40,7 +40,7 @@ class ItemsModel(RowsModel[Item]):
 
     @property
     def headers(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The last one says whether the rows were done already."""
+        """The words above the columns; the last one says whether the rows were done already."""
         return ("", "_id", "What was found", "Written", "Size", "Result" if self.ends else "Dry run")
 
     def key(self, row: Item) -> Hashable:
@@ -60,17 +60,17 @@ class ItemsModel(RowsModel[Item]):
         self.ticked_changed.emit()
 
     def can_tick(self, row: Item) -> bool:
-        """Whether a person may have it done or left."""
+        """Whether a person may tick or untick the item."""
         dry = self.dry.get(row.no)
         doable = dry is None or dry.verdict in ("would", "asks")
         return row.repair is not None and row.no not in self.ends and doable
 
     def is_ticked(self, row: Item) -> bool:
-        """Whether it is going to be done."""
+        """Whether the item is going to be done."""
         return row.ticked and self.can_tick(row)
 
     def ticked(self) -> list[Item]:
-        """What is going to be done, in the order shown."""
+        """The items that are going to be done, in the order shown."""
         return [row for row in self.rows if self.is_ticked(row)]
 
     def tick(self, rows: Sequence[Item], on: bool) -> None:
@@ -82,7 +82,7 @@ class ItemsModel(RowsModel[Item]):
         self.change(replace(plan, items=tuple(changed.get(item.no, item) for item in plan.items)))
 
     def left_out(self, row: Item) -> bool:
-        """Whether it is left alone for its youth, and no person has said otherwise."""
+        """Whether the item is left alone because it is young, and no person has ticked it."""
         if row.repair is None:
             return waits(row.finding)
         return row.do == "no" and row.finding.young
@@ -91,7 +91,7 @@ class ItemsModel(RowsModel[Item]):
         """Icon, colour and words for what would happen to an item, or did."""
         end = self.ends.get(row.no)
         if end is not None:
-            # In one word what was done; the sentence is in the tooltip and in the preview.
+            # One word for the end; the sentence is in the tooltip and in the preview.
             known = REPAIRS.get(row.repair or "") if end.kind == "applied" else None
             return (*ENDS[end.kind], known.done.capitalize() if known is not None else end.detail)
         dry = self.dry.get(row.no)
@@ -103,7 +103,7 @@ class ItemsModel(RowsModel[Item]):
             return (*VERDICTS["asks"], "Needs an answer below")
         if dry is None:
             return "", "", ""
-        # What a repair would do in two words; the rest of the sentence is in the tooltip and in the preview.
+        # Two words for the repair; the whole sentence is in the tooltip and in the preview.
         words = dry.text.partition(":")[0] if dry.verdict == "would" else dry.text
         return (*VERDICTS[dry.verdict], words)
 

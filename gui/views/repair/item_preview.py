@@ -1,4 +1,4 @@
-"""One item from near: stored documents before and after, the fields at stake, the writes as they would be sent."""
+"""One item in detail: stored documents before and after, the fields at stake, the writes as they would be sent."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ class ItemPreview(QWidget):
         self.at_stake = DiffTable(self.fields)
         self.at_stake.setAccessibleName("The fields at stake")
         self._same = words("", "second", wrap=True)
-        self._note = ""  # how it ended, or what a person can do where there is no repair
+        self._note = ""  # how it ended, or the advice where there is no repair
         self._same.setContentsMargins(theme.px(56), theme.px(4), theme.px(16), theme.px(8))
         column.addWidget(self.table)
         column.addWidget(self.at_stake, 1)
         column.addWidget(self._same)
-        column.addStretch(0)  # where there are no fields to show, what there is stands at the top
+        column.addStretch(0)  # without fields to show, the other parts stand at the top
         self._pages = QStackedWidget()
         self._pages.addWidget(documents)
         self._pages.addWidget(self.code)
@@ -188,7 +188,7 @@ def _place(ns: str) -> str:
 
 
 def _lines(item: Item, dry: DryItem | None) -> list[_StoredLine]:
-    """What stays as it is first, then what changes."""
+    """The lines of the unchanged documents, then those of the changed ones."""
     changes = dry.changes if dry is not None else ()
     touched = {raw for change in changes for raw in (change.before, change.after) if raw is not None}
     rows = []
@@ -207,7 +207,7 @@ def _lines(item: Item, dry: DryItem | None) -> list[_StoredLine]:
 
 
 def _pair(item: Item, dry: DryItem | None, own: Collection[str]) -> tuple[bytes, bytes, tuple[str, str]] | None:
-    """The two documents whose fields are worth a look, with what they are called."""
+    """The two documents whose fields are worth a look, each with its name."""
     for change in dry.changes if dry is not None else ():
         if change.before is not None and change.after is not None:
             return change.before, change.after, ("Before", "After")

@@ -76,7 +76,7 @@ class QuestionBar(QWidget):
         self.show()
 
     def refuse(self, error: Refused) -> None:
-        """Say why what was typed is no answer."""
+        """Say why the typed words are no answer."""
         self._wrong.setText(str(error))
         self._wrong.show()
 

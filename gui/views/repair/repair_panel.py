@@ -31,7 +31,7 @@ from model.repair.plan import Plan
 from model.session import Session
 from model.values.canonical import Value
 
-MANY = 100  # from so many items on their number must be typed
+MANY = 100  # items from which on their number must be typed
 LEFT = 305
 OWN = ("id", "archive_id", "version", "token", "hash", "current")
 
@@ -296,7 +296,7 @@ class RepairPanel(QWidget):
         self.question.put(item if asks else None, len(self._alike(item)) if item is not None else 0)
 
     def _own(self, ns: str) -> set[str]:
-        """The fields that the layout of a collection keeps for itself."""
+        """The reserved fields of a collection's layout."""
         fields = self._fields.get(ns, {})
         return {"_id", *(fields[role] for role in OWN if role in fields)}
 
@@ -422,7 +422,7 @@ class RepairPanel(QWidget):
         )
 
     def apply(self) -> None:
-        """Do what is ticked among the items shown."""
+        """Repair the ticked items among those shown."""
         plan, session = self.model.plan, self._session
         if plan is None or self.busy:
             return
@@ -480,7 +480,7 @@ class RepairPanel(QWidget):
         messages.fail(self, error)
 
     def undo(self, run: str) -> None:
-        """Take back what a run wrote."""
+        """Take back the writes of a run."""
         session = self._session
 
         def work(progress: tasks.Progress) -> list[Outcome]:

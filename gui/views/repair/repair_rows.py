@@ -1,4 +1,4 @@
-"""The rows around the list of the repair centre: what is in front, what is ticked, what would happen, the buttons."""
+"""The rows around the list of the repair centre: the class in front, the ticks, the dry run's report, the buttons."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TicksRow(QWidget):
 
 
 class ReportRow(QHBoxLayout):
-    """What would happen, or did, and when that was found out."""
+    """The report of the dry run or the repair, with its time."""
 
     def __init__(self, save: Callable[[], object]) -> None:
         super().__init__()

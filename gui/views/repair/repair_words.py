@@ -1,4 +1,4 @@
-"""How findings and repairs are worded in the window: verbs for buttons, verdicts, what was not looked at."""
+"""The window's words for findings and repairs: verbs for buttons, verdicts, unchecked places."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _alone(repairs: Sequence[str]) -> Repair | None:
 
 
 def badge(found: DamageClass) -> tuple[str, str]:
-    """Ink and ground of a class's badge, by what it does to people."""
+    """Ink and ground of a class's badge, by its effect on people."""
     if found.group == BLOCKS:
         return "err", "errT"
     if found.group == DOUBT:
@@ -65,7 +65,7 @@ def badge(found: DamageClass) -> tuple[str, str]:
 
 
 def not_checked(unchecked: Sequence[Unchecked]) -> str:
-    """What was not looked at, in one sentence; "" where everything was."""
+    """The documents that were not looked at, in one sentence; "" where all were."""
     documents = Counter(each.ns for each in unchecked if each.id is not None)
     parts = [f"{wording.many(count, 'document')} of {ns}" for ns, count in documents.items()]
     parts += [f"{each.ns} ({each.why.rstrip('.')})" for each in unchecked if each.id is None]

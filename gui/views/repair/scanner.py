@@ -1,4 +1,4 @@
-"""A scan as the window sees it: under way with its progress, held, stopped with a way to go on, or done."""
+"""A scan for the window: under way with its progress, held, stopped with a way to go on, or done."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Scanner(QObject):
         unchecked = tuple(self.unchecked)
 
         def remember(summary: Summary) -> None:
-            """Count it for the health page, with what was seen before it was stopped and gone on with."""
+            """Keep a scan's summary for the health page, with the part from before it was stopped and gone on with."""
             whole = replace(
                 summary,
                 documents=documents + summary.documents,
@@ -91,7 +91,7 @@ class Scanner(QObject):
                 unchecked=unchecked + summary.unchecked,
             )
             if whole.whole or whole.documents:
-                with suppress(Refused):  # that page says it where the file cannot be used
+                with suppress(Refused):  # the health page says so where the file cannot be used
                     session.health.keep(counted(dt.datetime.now(dt.UTC), places, ids, whole))
 
         def work(progress: tasks.Progress) -> None:
@@ -110,7 +110,7 @@ class Scanner(QObject):
                         progress.put((parcel, None, None))
                         parcel, said = [], time.monotonic()
             finally:
-                # A stopped task cannot hand anything over; what was found until then comes by this door.
+                # A stopped task cannot hand anything over; its findings come by this list.
                 self._last = (parcel, scan.summary, scan.mark)
                 remember(scan.summary)
 
@@ -127,14 +127,14 @@ class Scanner(QObject):
         self._task.progressed.connect(self.progressed)
 
     def hold(self, on: bool) -> None:
-        """Wait where it is, or go on."""
+        """Hold the scan where it is, or let it go on."""
         if on:
             self._free.clear()
         else:
             self._free.set()
 
     def stop(self) -> None:
-        """Stop; :meth:`begin` can go on from there."""
+        """Stop the scan; :meth:`begin` can go on from there."""
         if self._task is not None:
             self._task.cancel()
 

@@ -1,7 +1,7 @@
 """A document's versions on one line, old to new: an item view that paints only what is visible.
 
 It is a list view with a layout of its own, so that screen readers meet a list, newest first, and Qt's scrolling,
-tooltips and current item work as everywhere. What is where is decided by :mod:`gui.views.timeline.strip_geometry`.
+tooltips and current item work as everywhere. :mod:`gui.views.timeline.strip_geometry` decides the places.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Strip(QListView):
         super().__init__(parent)
         self._history = model
         self._layout = strip_geometry.StripGeometry(model)
-        self._from_end = 0  # how far the right edge is from the new end, so that older versions arrive out of sight
-        self._held: str = ""  # what the mouse holds: "", "line", "a" or "b"
+        self._from_end = 0  # from the right edge to the new end, so that older versions arrive out of sight
+        self._held: str = ""  # the mouse holds nothing (""), the "line", or flag "a" or "b"
         self._pressed = QPoint()
         self._value_then = 0
         self._moved = False
@@ -72,7 +72,7 @@ class Strip(QListView):
         return self._layout.by_time
 
     def set_by_time(self, on: bool) -> None:
-        """Place the marks by time or one beside the other; what was at the right edge stays there."""
+        """Place the marks by time or one beside the other; the mark at the right edge stays there."""
         newest = self._layout.last_before(self._offset() + self.viewport().width())
         self._layout.set_by_time(on)
         self._remeasure()

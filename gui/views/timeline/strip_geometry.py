@@ -1,4 +1,4 @@
-"""Where each version stands on the strip, and how what is visible of it is drawn.
+"""The place of each version on the strip, and the drawing of the visible part.
 
 Positions count from the new end, so that older versions that arrive later move nothing. By version, marks are one
 pitch apart; by time, at their time, but never on top of one another. All sizes are scaled to the system font.
@@ -25,7 +25,7 @@ _CLOSE = 22  # from a mark's middle to the edge of a gap beside it
 
 
 class StripGeometry:
-    """Where the marks are, in pixels from the old end of the content; rows count from the newest."""
+    """The places of the marks, in pixels from the old end of the content; rows count from the newest."""
 
     def __init__(self, model: VersionsModel) -> None:
         self.model = model
@@ -37,11 +37,11 @@ class StripGeometry:
         self._made_for: tuple[int, float] = (-1, 0.0)
 
     def set_by_time(self, on: bool) -> None:
-        """Choose what a distance means."""
+        """Choose whether a distance means time."""
         self.by_time = on
 
     def zoom(self, factor: float) -> None:
-        """Change the pitch, between what can just be told apart and twice the comfortable."""
+        """Change the pitch, from marks that can just be told apart up to twice the comfortable pitch."""
         self._zoomed = min(theme.px(160), max(theme.px(8), self.pitch * factor))
 
     def forget(self) -> None:
@@ -85,7 +85,7 @@ class StripGeometry:
 
     @property
     def radius(self) -> float:
-        """Of a mark, smaller where they crowd."""
+        """The radius of a mark, smaller where they crowd."""
         return float(min(theme.px(8), max(theme.px(2.5), self.pitch * 0.32)))
 
     def x(self, row: int) -> float:
@@ -120,7 +120,7 @@ class StripGeometry:
         return row if self.x(row) - left <= x <= self.x(row) + right else -1
 
     def reach(self, row: int) -> tuple[float, float]:
-        """How far a row extends to the left and to the right of its middle."""
+        """The extent of a row to the left and to the right of its middle."""
         here, marks = self.x(row), self.model.marks
         if marks[row].missing:
             most = theme.px(MARGIN - 12)
@@ -133,7 +133,7 @@ class StripGeometry:
         return min(most, older), min(most, newer)
 
     def middle(self, row: int) -> float:
-        """Where a row's label is centred: its mark, or the middle of a gap."""
+        """The middle of a row's label: its mark, or the middle of a gap."""
         left, right = self.reach(row) if self.model.marks[row].missing else (0.0, 0.0)
         return self.x(row) + (right - left) / 2
 
@@ -173,7 +173,7 @@ def above(height: int) -> float:
 def paint(
     painter: QPainter, layout: StripGeometry, offset: int, room: QSize, focused: int, dragged: Mapping[str, int]
 ) -> None:
-    """Draw what is visible. ``dragged`` says over which row a flag is held, ``focused`` the row with the ring."""
+    """Draw the visible part. ``dragged`` says over which row a flag is held, ``focused`` the row with the ring."""
     rows = layout.visible(offset, room.width())
     if not rows:
         return
@@ -225,7 +225,7 @@ def _line(painter: QPainter, layout: StripGeometry, rows: range) -> None:
 
 
 def pill(painter: QPainter, middle: QPointF, words: str, font: QFont, chosen: bool, edge: str = "border") -> float:
-    """A number on the line: how many fields changed there. Returns how wide it is."""
+    """Draw a number on the line: how many fields changed there. Returns its width."""
     height = theme.px(19 if edge == "border" else 16)
     width = max(theme.px(21 if edge == "border" else 17), QFontMetricsF(font).horizontalAdvance(words) + theme.px(12))
     box = QRectF(middle.x() - width / 2, middle.y() - height / 2, width, height)
@@ -249,7 +249,7 @@ def _gap(painter: QPainter, layout: StripGeometry, row: int) -> None:
 
 
 def gap(painter: QPainter, box: QRectF) -> None:
-    """A hatched break in the line, dashed where it begins and ends."""
+    """Draw a hatched break in the line, dashed where it begins and ends."""
     symbols.hatch(painter, box, "sunken")
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -285,7 +285,7 @@ def _marks(painter: QPainter, layout: StripGeometry, rows: range, focused: int) 
 
 
 def _labels(painter: QPainter, layout: StripGeometry, rows: range) -> None:
-    """Names and dates; where they crowd, the important ones first and the rest as far as there is room."""
+    """Draw names and dates; where they crowd, the important ones first and others as far as there is room."""
     model = layout.model
     for line in (NAME, DATE):
         taken: list[tuple[float, float]] = []
@@ -305,9 +305,9 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range) -> None:
 
 
 def _rank(model: VersionsModel, row: int) -> tuple[int, int]:
-    """What gets its label first: the chosen, the current, the damaged, gaps, then every 64th, 32nd … row.
+    """The rank of a row's label: the chosen, the current, the damaged, gaps, then every 64th, 32nd … row.
 
-    The lowest set bit keeps the choice the same while the strip scrolls.
+    The lowest set bit of its number decides, so that the choice stays while the strip scrolls.
     """
     mark = model.marks[row]
     if row in (model.a, model.b):

@@ -1,6 +1,6 @@
-"""The versions of one document: a strip from old to new or a list from new to old, and which two are compared.
+"""The versions of one document: a strip from old to new or a list from new to old, and the two to compare.
 
-Versions are read in a task and arrive in chunks, newest first. What is shown stays until something newer is there.
+Versions are read in a task and arrive in chunks, newest first. Shown versions stay until newer ones are there.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from model.session import Session
 from model.values.canonical import Value
 
 UNBOUNDED = (1 << 24) - 1  # Qt's own word for no maximum
-CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which what has been read is handed on
+CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which a chunk is handed on
 
 
 class _Note(QWidget):
-    """What stands in place of the strip: icon, sentence, help, at most two buttons, in little height."""
+    """A state in place of the strip: icon, sentence, help, at most two buttons, in little height."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class TimelinePanel(QWidget):
     # --- reading
 
     def show_document(self, id: Value | None, keep: bool = False) -> None:
-        """Read a document's versions; with ``keep`` the chosen two and the place stay if it is the same document."""
+        """Read a document's versions; with ``keep`` the chosen two and the place stay where it is shown already."""
         same = id is not None and id == self._shown_id
         self._wanted, self._keep = None, keep and same
         self.id = id
@@ -216,7 +216,7 @@ class TimelinePanel(QWidget):
     def set_ab(self, v_a: Value | None, v_b: Value | None) -> None:
         """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do."""
         a, b = self.model.row_of(v_a), self.model.row_of(v_b)
-        elsewhere = self.id != self._shown_id or self._quietly  # what is shown is about to be replaced
+        elsewhere = self.id != self._shown_id or self._quietly  # the versions on show are about to be replaced
         if self._task is not None and (elsewhere or a is None or b is None):
             self._wanted = (v_a, v_b)
             return
@@ -233,7 +233,7 @@ class TimelinePanel(QWidget):
 
     def _arrived(self, part: tuple[Value, list[Version]]) -> None:
         _, versions = part
-        if self._quietly:  # a document is read again: what is shown stays whole until everything is there
+        if self._quietly:  # a document is read again: the versions on show stay until all of it is there
             self._waiting.extend(versions)
             self._say_busy_again()
             return
@@ -254,7 +254,7 @@ class TimelinePanel(QWidget):
         self._show_form()
 
     def _replace(self, versions: Sequence[Version]) -> None:
-        """Show the same document as it is now, from the same place."""
+        """Show the document as it is now, from the place scrolled to."""
         a, b = self.chosen()
         if self._keep and self._wanted is None and b is not None:
             self._wanted = (a.v if a is not None else None, b.v)
@@ -267,7 +267,7 @@ class TimelinePanel(QWidget):
             self.strip.setCurrentIndex(self.model.index(current, 0))
 
     def _choose(self) -> None:
-        """The versions asked for, else the newest and the one before it."""
+        """Choose the versions asked for, else the newest and the one before it."""
         model = self.model
         if self._wanted is not None:
             a, b = (model.row_of(v) for v in self._wanted)
@@ -425,7 +425,7 @@ class TimelinePanel(QWidget):
             menu.popup(where)
 
     def menu(self, row: int) -> QMenu | None:
-        """What can be done with the version at a row; None for a gap."""
+        """The menu of the version at a row; None for a gap."""
         one, id = self.model.version_at(row), self._shown_id
         if one is None or id is None:
             return None
@@ -470,7 +470,7 @@ class TimelinePanel(QWidget):
             self._fit_height()
 
     def _fit_height(self) -> None:
-        """The strip has one height, what is beyond it would stay empty; the list is as high as it may be."""
+        """Fit the height: the strip has only one, beyond which the panel would be empty; the list takes all it may."""
         least = theme.px(40 + HEIGHT)
         self.setMinimumHeight(least)
         self.setMaximumHeight(UNBOUNDED if self.as_list.isChecked() else least)

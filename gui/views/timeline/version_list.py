@@ -15,7 +15,7 @@ WIDTHS = (40, 170, 150, 120, 220, 90, 90, 90)
 
 
 class StripLegend(QWidget):
-    """What the shapes on the strip mean: only those that occur, as many as there is room for."""
+    """The meaning of the shapes on the strip: only those that occur, as many as there is room for."""
 
     def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -100,7 +100,7 @@ class _MarkDelegate(CellDelegate):
 
 
 class VersionList(CellTree):
-    """The list form, newest first. Signals as the strip's."""
+    """The list form, newest first; it has the signals of :class:`gui.views.timeline.strip.Strip`."""
 
     a_asked = Signal(int)
     b_asked = Signal(int)
@@ -117,7 +117,7 @@ class VersionList(CellTree):
         header.setSectionResizeMode(MARK, QHeaderView.ResizeMode.Fixed)
 
     def fit(self) -> None:
-        """Show the columns that say something."""
+        """Show the columns that have something in any row."""
         self.setColumnHidden(AUTHOR, not self._history.authors)
         self.setColumnHidden(CHANGED, not self._history.counted)
 

@@ -1,4 +1,4 @@
-"""What a server really guarantees: each promise with what was measured and what to do, worst first to the eye."""
+"""A server's real guarantees: each promise with its measurement and advice, the worst easiest to see."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class CheckPanel(QWidget):
         """Measure everything anew."""
         session = self._session
         self.found = []
-        self._had_focus = self.run.hasFocus()  # a button that is disabled hands it on, to the one that allows writes
+        self._had_focus = self.run.hasFocus()  # a disabled button hands the focus on, to the one that allows writes
         self.run.setEnabled(False)
         if self._had_focus:
             self.states.setFocus()

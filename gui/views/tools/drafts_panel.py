@@ -1,4 +1,4 @@
-"""Edits that were begun and not saved: kept on this computer, each tied to the version it began from."""
+"""The drafts: unsaved edits that are kept on this computer, each tied to the version it began from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal: every write that left this computer, what it changed, how it ended, and the way back."""
+"""The journal: every write that left this computer, its changes, its end, and the way back."""
 
 from __future__ import annotations
 

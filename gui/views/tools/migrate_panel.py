@@ -1,4 +1,4 @@
-"""Moving a collection to another layout: what it would do, doing it, comparing both, and what to put into a profile."""
+"""The move of a collection to another layout: a dry run, the copying, the comparison, and the new profile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ICONS = {
 
 
 class OutcomesModel(RowsModel[Outcome]):
-    """Documents and what becomes of each."""
+    """Documents, each with its outcome."""
 
     headers = ("Document", "What happens")
 
@@ -152,14 +152,14 @@ class MigratePanel(QWidget):
         self._other()
 
     def _other(self, *_: object) -> None:
-        """What is asked for is another now: what was found out of the one before does not hold."""
+        """Drop the findings about the move, as another one is asked for now."""
         self.model.fill([])
         self.report.setText("")
         self._show_toml()
         self._ready()
 
     def _making(self) -> Callable[[], Migration]:
-        """What is asked for now, to be made in a task, which must not look at the window."""
+        """A call that makes the move asked for now; for a task, which must not look at the window."""
         session, ns, name = self._session, self.ns, str(self.layout_choice.currentData())
         target, newest = self.target.text().strip(), not self.newest.isHidden() and self.newest.isChecked()
         return lambda: session.migration(ns, name, target, None, newest)
@@ -204,7 +204,7 @@ class MigratePanel(QWidget):
     # --- doing it
 
     def try_it(self) -> None:
-        """Say for each document what copying would do."""
+        """Say for each document how copying would end."""
         stopped = "Stopped. Nothing has been written."
         self._run("Looking at what would be copied", lambda m, p: m.dry_run(p), self._tried, stopped)
 
@@ -248,7 +248,7 @@ class MigratePanel(QWidget):
         self._ready()
 
     def stop(self) -> None:
-        """Stop what is being done; the tab closes."""
+        """Stop the work under way; the tab closes."""
         if self._task is not None:
             self._task.cancel()
 

@@ -1,4 +1,4 @@
-"""Pending tokens: what finishing or dropping each would do, the write beforehand, then one guarded write a token.
+"""The clean-up of pending tokens: the effect of finishing or dropping each, then one guarded write a token.
 
 Old tokens are ticked; one inside the grace period is ticked by hand only, and touched only once a name or number has
 been typed.

@@ -1,4 +1,4 @@
-"""The list of pending tokens: its filters, its ticks, what each would come to, and the fields that change with it."""
+"""The list of pending tokens: its filters, its ticks, each token's verdict, and the fields that change with it."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class TokensModel(RowsModel[PendingToken]):
         return row.ns, row.id, row.token
 
     def can_tick(self, row: PendingToken) -> bool:
-        """Without a question that only a person can answer, and not dealt with yet."""
+        """Whether a token can be ticked: it leaves no question to a person, and is not dealt with yet."""
         return not row.problem and self.key(row) not in self.ends
 
     def is_ticked(self, row: PendingToken) -> bool:
-        """Whether it would be dealt with: old ones unless unticked, young ones only where ticked."""
+        """Whether a token would be dealt with: an old one unless unticked, a young one only if ticked."""
         return self.can_tick(row) and self.said.get(self.key(row), is_old(row))
 
     def ticked(self) -> list[PendingToken]:
-        """What would be dealt with, in the order shown."""
+        """The tokens that would be dealt with, in the order shown."""
         return [row for row in self.rows if self.is_ticked(row)]
 
     def tick(self, rows: Sequence[PendingToken], on: bool) -> None:
@@ -114,7 +114,7 @@ class TokensModel(RowsModel[PendingToken]):
 
 
 class PreviewModel(RowsModel[tuple[str, str, str, str]]):
-    """The fields that a token touches: as they are, once it is finished, once it is dropped."""
+    """The fields that a token touches: as they are now, after finishing it, after dropping it."""
 
     headers = ("Field", "Now", "Finished", "Dropped")
 
@@ -133,7 +133,7 @@ class PreviewModel(RowsModel[tuple[str, str, str, str]]):
 
 
 def touched(token: PendingToken, fields: Mapping[str, str], keeps: bool) -> list[tuple[str, str, str, str]]:
-    """The rows of the preview: field, now, finished, dropped; "" is not there.
+    """The rows of the preview: field, now, finished, dropped; "" where a field is not there.
 
     ``fields`` names the lists; ``keeps`` says whether finished tokens are noted in one.
     """
@@ -148,13 +148,13 @@ def touched(token: PendingToken, fields: Mapping[str, str], keeps: bool) -> list
 
 
 def is_old(token: PendingToken) -> bool:
-    """Whether a token may be dealt with without a word: old, or counted already."""
+    """Whether a token may be dealt with unasked: it is old, or counted already."""
     return token.stale or token.applied
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which tokens are listed."""
+    """A choice of the tokens to list."""
 
     age: dt.timedelta | None = None
     state: int = 0  # a place in STATES
@@ -174,7 +174,7 @@ class Filter:
 
 
 class TokenTree(CellTree):
-    """The list itself: Space and a click on the tick tick."""
+    """The view of the list; Space, or a click on a box, ticks it."""
 
     def __init__(self, model: TokensModel) -> None:
         super().__init__(row_height=28)

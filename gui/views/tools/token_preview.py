@@ -69,7 +69,7 @@ class TokenPreview(QWidget):
         column.addWidget(split, 1)
 
     def show_token(self, token: PendingToken | None) -> None:
-        """Show what would become of a token."""
+        """Show the effects of finishing and of dropping a token."""
         self._token, self._sending = token, None
         self._copy.setEnabled(False)
         self._copy_shell.setEnabled(False)

@@ -1,4 +1,4 @@
-"""What is asked before tokens are finished or dropped: how old they must be, and a word where mistakes are dear."""
+"""The question before tokens are finished or dropped: their least age, and a word to type where mistakes are dear."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def typed_age(typed: str) -> dt.timedelta | None:
 
 
 def to_type(tokens: Sequence[PendingToken], production: bool) -> str | None:
-    """What has to be typed before these are written: the collection's name, or how many; None for nothing."""
+    """The word to type before these tokens are written: the collection's name, or their number; None for no word."""
     young = any(not is_old(token) for token in tokens)
     if not (young or production or len({(token.ns, token.id) for token in tokens}) >= MANY):
         return None
@@ -40,7 +40,7 @@ def to_type(tokens: Sequence[PendingToken], production: bool) -> str | None:
 
 
 def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
-    """What finishing or dropping these comes to, in a few sentences."""
+    """The consequences of finishing or dropping these tokens, in a few sentences."""
     said = []
     if what == "finish":
         said.append("Each is one guarded write: the step that its writer would have sent.")
@@ -56,7 +56,7 @@ def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
 
 
 class TokenQuestion(Sheet):
-    """Asks from which age on; ``agreed`` carries the tokens that are at least so old, none of unknown age."""
+    """The question; ``agreed`` carries the tokens of at least the chosen age, none of unknown age."""
 
     agreed = Signal(object)
 
