@@ -1,4 +1,4 @@
-"""``palimpsest``: a command is handed on before Qt is imported; anything else opens the window."""
+"""The program ``palimpsest``: a command is handed on before Qt is imported; anything else opens the window."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _missing_for(platform: str) -> str:
         return ""
     plugin = os.path.join(os.path.dirname(QtWidgets.__file__), "Qt", "plugins", "platforms", f"libq{platform}.so")
     if not os.path.exists(plugin):
-        return ""  # another name or place than ours: let Qt look for it
+        return ""  # it may have another name or place here: let Qt look for it
     try:
         ctypes.CDLL(plugin)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Everything a person can ask for, in one table: id, menu, text, keys, the method that does it, when it can be done.
+"""The actions: everything a person can ask for, in one table of id, menu, text, keys, method and needs.
 
 ``method`` is looked up on the page in front, then on the window's commands; an action that opens a page stands in that
 page's row of the registry. ``needs`` are facts; both the page and the window state theirs, and an action is enabled
@@ -32,7 +32,7 @@ class Item:
     needs: frozenset[str] = frozenset()
     icon: str = ""
     checked: str = ""  # the fact that ticks it
-    about: About = ""  # of what is in front, what the page is about that it opens
+    about: About = ""  # the page that it opens is about this part of the place in front
     pages: bool = False
 
 
@@ -153,7 +153,7 @@ def with_pages(opening: Iterable[Item]) -> tuple[Item, ...]:
 
 
 class Actions(QObject):
-    """A table as menus; ``asked`` carries the item whose method should be called."""
+    """The table of actions as menus; ``asked`` carries the item whose method is to be called."""
 
     asked = Signal(object)
 
@@ -190,7 +190,7 @@ class Actions(QObject):
                 menus[item.menu].addSeparator()
 
     def update(self, facts: Iterable[str], reasons: Mapping[str, str]) -> None:
-        """Enable what can be done; ``reasons`` says for a fact that is missing why it is."""
+        """Enable the actions that can be done; ``reasons`` says why a fact is missing."""
         there = frozenset(facts)
         for id, action in self.by_id.items():
             item = self._items[id]
@@ -201,11 +201,11 @@ class Actions(QObject):
                 action.setChecked(item.checked in there)
 
     def enabled(self) -> list[tuple[Item, QAction]]:
-        """What can be done now, in the table's order."""
+        """The actions that can be done now, in the table's order."""
         return [(self._items[id], action) for id, action in self.by_id.items() if action.isEnabled()]
 
     def trigger(self, id: str) -> None:
-        """Do one thing, if it can be done."""
+        """Do one action, if it can be done."""
         self.by_id[id].trigger()
 
 
@@ -224,7 +224,7 @@ def keys_text(item: Item) -> str:
 
 
 def resolve(item: Item, places: Iterable[object]) -> Callable[[], object] | None:
-    """The method that does it: the first place's that has one."""
+    """The method that does an item: that of the first place which has one."""
     for place in places:
         found = getattr(place, f"do_{item.method}", None)
         if callable(found):

@@ -71,7 +71,7 @@ def _preference_changed(name: str) -> None:
 
 
 def catch(shown_by: Callable[[BaseException], None]) -> None:
-    """Show what nobody caught through ``shown_by``, and log its kind and where it happened."""
+    """Show errors that nobody caught through ``shown_by``, and log their kind and where they happened."""
     global _shown_by
     _shown_by = shown_by
     sys.excepthook = _uncaught
@@ -81,7 +81,7 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
-    # Where it happened, and not what the error says: it may quote a document.
+    # Its words are not logged: they may quote a document.
     _log.critical("An error that nobody caught: %s\n%s", kind.__name__, "".join(traceback.format_tb(trace)))
     if _shown_by is not None:
         try:

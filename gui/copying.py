@@ -1,4 +1,4 @@
-"""What is put on the clipboard: small things at once, large ones in a task, so that the window answers meanwhile."""
+"""Copies to the clipboard: small ones at once, large ones in a task, so that the window answers meanwhile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gui import messages, tasks
 from gui.style import wording
 from model.errors import Refused
 
-AT_ONCE = 64 * 1024  # bytes of what is written out; twice as much takes longer than a window may stand still
+AT_ONCE = 64 * 1024  # bytes that are written out; twice as many take longer than a window may stand still
 
 
 class _Copying(QObject):
@@ -38,8 +38,8 @@ class _Copying(QObject):
 def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str = "") -> None:
     """Put words on the clipboard and say so, where ``said`` says how.
 
-    ``size`` is of what they are made from, in bytes; None where that has to be read first. What cannot be written out
-    is a message, and the clipboard stays as it was.
+    ``size`` is that of the document or value they are made from, in bytes; None where it has to be read first. Where it
+    cannot be written out, a message says so and the clipboard stays as it was.
     """
     _drop_latest()
     if size is None or size > AT_ONCE:

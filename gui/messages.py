@@ -1,7 +1,7 @@
-"""Telling, failing, asking: one line at the foot of the window, and one kind of question.
+"""Messages at the foot of the window, and the one kind of question.
 
-What is done is told for ten seconds with a way back, longer while it is pointed at or focused. What failed stays until
-it is closed; what is unknown stays until it is settled.
+A success is told for ten seconds with a way back, longer while it is pointed at or focused. A failure stays until it is
+closed, an unknown outcome until it is settled.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Choice(QObject):
 
 
 class MessageArea(QWidget):
-    """Where a window shows its messages; one above the other, newest below."""
+    """The place for a window's messages: one above the other, newest below."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -131,7 +131,7 @@ class MessageArea(QWidget):
         return line
 
     def remove(self, line: MessageLine) -> None:
-        """Take one away; focus inside it goes back to the page."""
+        """Take a message away; focus inside it goes back to the page."""
         if line not in self.lines:
             return
         self.lines.remove(line)
@@ -168,17 +168,17 @@ def copied(parent: QWidget, text: str) -> MessageLine:
 
 
 def why_not(parent: QWidget, text: str) -> MessageLine:
-    """Say why what was asked for cannot be done as things are; goes by itself."""
+    """Say why a wish cannot be met as things are; the message goes by itself."""
     return area(parent).add("why not", text)
 
 
 def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
-    """Say what a person should know of and can act on; stays until it is closed."""
+    """Tell something that a person can act on; the message stays until it is closed."""
     return area(parent).add("note", text, choices)
 
 
 def hint(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
-    """Say what can be tried here; stays until it is closed."""
+    """Suggest something to try; the message stays until it is closed."""
     return area(parent).add("hint", text, choices)
 
 

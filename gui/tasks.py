@@ -47,7 +47,7 @@ class _Relay(QObject):
 
 
 class Progress:
-    """What the work sees: call it as a checkpoint, ``put`` partial results."""
+    """The work's side of a task: it calls this as a checkpoint, and puts partial results into it."""
 
     def __init__(self, relay: _Relay, number: int) -> None:
         self._relay, self._number = relay, number
@@ -71,8 +71,8 @@ class Progress:
 
 
 class _Job(QRunnable):
-    # Whatever a worker drops last dies in the worker, and a widget that dies there takes the program with it. So a job
-    # knows no object of Qt but the one relay, and hands the work itself, with all that it caught, back with the answer.
+    # An object whose last reference a worker drops dies in the worker, and a widget that dies there takes the program
+    # with it. So a job knows no object of Qt but the one relay, and hands the work itself back with the answer.
     def __init__(self, work: Callable[[Progress], Any], progress: Progress, relay: _Relay, number: int) -> None:
         super().__init__()
         self._parcel: list[Any] = [work]
@@ -109,7 +109,7 @@ class Task(QObject):
         self.progress.stop.set()
 
     def drop(self) -> None:
-        """Ask it to stop, and let none of its answers come: what it was for is no longer looked at."""
+        """Ask it to stop, and let none of its answers come: nobody waits for them."""
         self.superseded = True
         self.cancel()
 
@@ -176,7 +176,7 @@ class Tasks(QObject):
         return task
 
     def drop(self, owner: QObject, key: str) -> None:
-        """No answer is wanted any more of what runs for this owner under this key."""
+        """Stop the work of this owner under this key; none of its answers comes."""
         for task in self.running:
             if task.owner is owner and task.key == key:
                 task.drop()
@@ -230,9 +230,9 @@ class Sweeper(QObject):
     """Collects Python's garbage on the UI thread alone.
 
     Python collects in whatever thread happens to allocate; a cycle with a widget in it that is found by a worker dies
-    there, and Qt with it. So the collector is switched off and run by a timer, by its own thresholds. What a task makes
-    can be a million objects, and looking through them would stop the window for a tenth of a second: such heaps are set
-    aside unseen, which costs nothing, and looked through when nobody is at the window.
+    there, and Qt with it. So the collector is switched off and run by a timer, by its own thresholds. A task can make
+    a million objects, and a look through them would stop the window for a tenth of a second: such heaps are set aside
+    unseen, which costs nothing, and looked through when nobody is at the window.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -245,7 +245,7 @@ class Sweeper(QObject):
         self._timer.start(500)
 
     def sweep(self) -> None:
-        """Collect what is due and small; everything once nothing has been done for a while."""
+        """Collect small heaps that are due; all of them once nothing has been done for a while."""
         pointer = QCursor.pos()
         still = pointer == self._pointer and not tasks.running
         self._pointer, self._quiet = pointer, self._quiet + 1 if still else 0

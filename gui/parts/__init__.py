@@ -1,1 +1,1 @@
-"""What several views are made of: values, rows of differences, fields, versions."""
+"""Parts that several views are made of: values, rows of differences, fields, versions."""

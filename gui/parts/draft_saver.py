@@ -58,7 +58,7 @@ class DraftSaver(QObject):
         tasks.run(lambda _: write(), done=self.kept.emit, failed=self._failed, owner=self)
 
     def _next(self) -> Callable[[], dt.datetime | None]:
-        """What is waiting, as a call that writes it unless something newer was written before it."""
+        """The waiting draft, as a call that writes it unless a newer one was written before."""
         draft, forget, session, order = self._waiting, self._forget, self._session, self._order
         ns, id, number = self._ns, self._id, order.number()
         self._waiting, self._forget = None, False
@@ -78,7 +78,7 @@ class DraftSaver(QObject):
         return write
 
     def flush(self) -> None:
-        """Write now what is still waiting; for a panel that is about to go."""
+        """Write the waiting draft now; for a panel that is about to go."""
         if not self._timer.isActive():
             return
         self._timer.stop()
@@ -92,7 +92,7 @@ class DraftSaver(QObject):
 
 
 class _Order:
-    """Two workers may write at the same time; the older draft must not win."""
+    """Numbers the drafts: of two workers that write at the same time the one with the older draft must not win."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

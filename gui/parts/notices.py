@@ -1,4 +1,4 @@
-"""Lines above a panel's foot about this one document; each kind once, and some stay until they are settled."""
+"""Lines above a panel's foot about its document; each kind occurs once, and some stay until they are settled."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Notices(QWidget):
         return line
 
     def doubt(self, said: str, outcome: Outcome, check: Callable[[], object]) -> None:
-        """An outcome that is not known; the line stays until it is."""
+        """Show that an outcome is not known; the line stays until it is."""
         detail = f"{said}. {outcome.detail}" if outcome.detail else f"{said}."
         choices: list[Choice] = [("Check again", check)]
         token = outcome.token
@@ -51,7 +51,7 @@ class Notices(QWidget):
         self.put("doubt", "unknown", detail, choices, closable=False)
 
     def clear(self, name: str) -> None:
-        """Take a line away, where it is there."""
+        """Take a line away, if it is shown."""
         line = self.lines.pop(name, None)
         if line is not None:
             self._column.removeWidget(line)
@@ -60,7 +60,7 @@ class Notices(QWidget):
         self._fit()
 
     def hide_one(self, name: str, hidden: bool) -> None:
-        """Leave a line out while what it says can be seen anyway."""
+        """Leave a line out while its subject can be seen anyway."""
         if name in self.lines:
             self.lines[name].setVisible(not hidden)
         self._fit()

@@ -1,4 +1,4 @@
-"""One save at a time, and what can become of it: applied, conflict, refused, or not known until it is settled."""
+"""One save at a time, with its end: applied, conflict, refused, or not known until it is settled."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Saver(QObject):
 
     @property
     def sent_name(self) -> str:
-        """What the save under way, or in doubt, is called: ``v15``, or "your edit"."""
+        """The name of the save under way, or in doubt: ``v15``, or "your edit"."""
         base, _, action = self._sent
         return (following(base.v) if base is not None and action != "create" else "") or "your edit"
 
@@ -70,13 +70,13 @@ class Saver(QObject):
         self._run(lambda: session.save(ns, id, base, content, action), base, content)
 
     def create(self, content: bytes, id: Value | None) -> None:
-        """A new document with this content, under ``id`` or a new one."""
+        """Insert a document with this content, under ``id`` or a new one."""
         session, ns = self._session, self._ns
         self._sent = (None, content, "create")
         self._run(lambda: session.create(ns, content, id), None, content)
 
     def look(self, base: Version, content: bytes) -> None:
-        """Find out what happened since ``base`` without writing anything; it ends as a conflict or a refusal."""
+        """Find out, without a write, whether the document moved on from ``base``; ends as a conflict or a refusal."""
         session, ns, id = self._session, self._ns, self._id
         self._sent = (base, content, "look")
         self._start(lambda _: _Answer(None, session.conflict(ns, id, base, content)))
@@ -99,7 +99,7 @@ class Saver(QObject):
                 return _Answer(outcome, session.conflict(ns, id, base, content))
             if outcome.kind != "applied" or outcome.id != id:
                 return _Answer(outcome)
-            try:  # what was stored may hold more than was sent: who saved it, for one
+            try:  # the stored version may hold more than was sent: who saved it, for one
                 there = session.version(ns, id)
             except Refused:
                 return _Answer(outcome)
@@ -139,6 +139,6 @@ class Saver(QObject):
 
 
 def _nothing_moved(conflict: Conflict) -> bool:
-    """Whether the database still has what the edit began from: the write did not arrive, nobody was faster."""
+    """Whether the database still has the version that the edit began from: no write arrived, nobody was faster."""
     theirs, base = conflict.theirs, conflict.base
     return theirs is not None and (theirs.v, theirs.content) == (base.v, base.content)

@@ -43,7 +43,7 @@ class VersionMark:
 
     @property
     def under(self) -> str:
-        """The second line under a mark: its date, or what stands in its place."""
+        """The second line under a mark: its date, or some words where it has none."""
         if self.missing:
             return self.newest.detail or "retention or loss"
         if self.newest.state == "damaged":
@@ -164,7 +164,7 @@ class VersionsModel(CellModel):
         return next((i for i in range(row + 1, len(self.marks)) if not self.marks[i].missing), None)
 
     def summary(self) -> str:
-        """``14 versions, 11 kept, 3 missing``, and in short what is to be said of the current one."""
+        """``14 versions, 11 kept, 3 missing``, and a short note on the current one."""
         total = len(self.versions)
         words = wording.many(total, "version")
         if self.missing:
@@ -173,7 +173,7 @@ class VersionsModel(CellModel):
 
     @property
     def note(self) -> str:
-        """What is to be said of the current version beside its state: how far its archive is behind."""
+        """The note on the current version beside its state: how far its archive is behind."""
         one = self.current()
         return one.detail if one is not None and one.state == "present" else ""
 

@@ -1,4 +1,4 @@
-"""How the parts of a panel are set beside and below one another, and the ground that they stand on. Sizes are in u."""
+"""The arrangement of a panel's parts beside and below one another, and the ground below them. Sizes are in u."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float =
 def segments(owner: QWidget, names: Sequence[str], said: str = "{}") -> tuple[QHBoxLayout, QButtonGroup]:
     """Buttons side by side of which one is chosen, at first the first; their ids are their places.
 
-    ``said`` is what one is called for screen readers, with its name in braces.
+    ``said`` names one for screen readers, with its own name in braces.
     """
     beside, group = row(x=0, y=0, gap=0), QButtonGroup(owner)
     for at, name in enumerate(names):

@@ -49,7 +49,7 @@ class Span:
     mark: str = ""
     weight: int = 0  # 0: the cell's
     sans: bool = False  # a word of ours beside a value, not in fixed width
-    struck: bool = False  # what is not there any more
+    struck: bool = False  # a removed text
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one cell shows. Colours are token names."""
+    """The content of one cell. Colours are token names."""
 
     spans: tuple[Span, ...] = ()
     mono: bool = False
@@ -230,7 +230,7 @@ class CellDelegate(QStyledItemDelegate):
 
 
 def full_width(cell: Cell) -> float:
-    """How wide a cell has to be so that nothing of it is cut off."""
+    """The width that a cell needs so that nothing of it is cut off."""
     signs = {20: bool(cell.change), 24: cell.check is not None or bool(cell.icon), 21: cell.radio is not None}
     beside: float = sum(theme.px(wide) for wide, there in signs.items() if there) + theme.px(cell.indent)
     beside += theme.px(20) * bool(cell.tick) + theme.px(18) * bool(cell.caret)
@@ -293,7 +293,7 @@ theme.signals.changed.connect(_forget_faces)
 
 
 def _look(look: _Look, span: Span) -> _Look:
-    """How one run is drawn in a cell of a look."""
+    """The way that one run is drawn in a cell of a look."""
     return (look[0] and not span.sans, look[1], span.weight or look[2])
 
 

@@ -1,4 +1,4 @@
-"""What the status line says of a collection: where its versions are, and what guards a write."""
+"""The status line's words about a collection: where its versions are, and what guards a write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def _name(ns: str) -> str:
 
 
 def layout_sentence(info: CollectionInfo) -> str:
-    """Where the versions of a collection's documents are kept."""
+    """A sentence on the place of the versions of a collection's documents."""
     if info.belongs_to is not None:
         return f"Earlier versions of {_name(info.belongs_to)}"
     if info.layout == "plain":
@@ -19,7 +19,7 @@ def layout_sentence(info: CollectionInfo) -> str:
 
 
 def guard_sentence(info: CollectionInfo, read_only: bool) -> str:
-    """What every write to a collection depends on."""
+    """A sentence on the condition of every write to a collection."""
     if read_only:
         return "Read-only: nothing is written"
     if info.belongs_to is not None:

@@ -1,4 +1,4 @@
-"""What the window remembers between runs, and the choices of its Settings; read by every view, written in few places.
+"""The window's memory between runs, and the choices of its Settings; read by every view, written in few places.
 
 One INI file: ``window.ini`` in ``PALIMPSEST_HOME`` where that is set, else the platform's place for settings. No
 document, no filter's result and no password is ever in it.

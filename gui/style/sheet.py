@@ -1,4 +1,4 @@
-"""A dialog inside the window, which it dims: what it asks stands beside what it is about.
+"""A dialog inside the window, which it dims: the question stands beside its subject.
 
 It is part of the window, so that it looks the same with every window manager and is in every picture of the window.
 While it is open the window behind takes neither clicks nor keys.
@@ -67,7 +67,7 @@ class Sheet(QDialog):
             first.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def first(self) -> QWidget | None:
-        """What has the focus when the dialog opens."""
+        """The widget that has the focus when the dialog opens."""
         return None
 
     def _place(self) -> None:

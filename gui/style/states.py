@@ -1,6 +1,6 @@
-"""What stands in place of content that is not there: empty, loading, failed.
+"""States in place of content that is not there: empty, loading, failed.
 
-A panel puts its content into a :class:`StateStack` and says what is the case. Content that was shown once stays
+A panel puts its content into a :class:`StateStack` and names its state. Content that was shown once stays
 while newer content is read; it never blanks.
 """
 
@@ -106,7 +106,7 @@ def tool(
 
 
 class OneLine(QLabel):
-    """A label that gives way instead of widening the window; what is cut off is in its tooltip."""
+    """A label that gives way instead of widening the window; its tooltip has the whole of a text that is cut off."""
 
     def __init__(self, role: str, middle: bool = False) -> None:
         super().__init__()
@@ -195,13 +195,13 @@ class StateView(QWidget):
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
-        """What the words and buttons need without the picture, as far as a small window has room for it."""
+        """The size of the words and buttons without the picture, as far as a small window has room for it."""
         needed = self.column.totalHeightForWidth(max(self.width(), theme.px(200)))
         needed -= 0 if self._low else theme.px(2 * (24 - 8) + 20 + 8)
         return QSize(theme.px(200), min(needed, theme.px(LOW)))
 
     def focus_choice(self) -> None:
-        """The first way out takes the keys."""
+        """Give the first choice the focus."""
         item = self._buttons.itemAt(0)
         if item is not None and (made := item.widget()) is not None:
             made.setFocus()
@@ -231,7 +231,7 @@ class StateView(QWidget):
         if total:
             self._bar.setRange(0, total)
             self._bar.setValue(min(done, total))
-            # It stands in place of the content: nothing of that can be used, as in the line above content it can.
+            # It hides the content, none of which can be used meanwhile; below a line above it, content can be.
             self._help.setText(
                 f"{wording.count(done)} of about {wording.count(total)}. All else can be used meanwhile."
             )
@@ -252,7 +252,7 @@ class StateView(QWidget):
 
 
 class BusyLine(QFrame):
-    """One line above content that is not as of now: what is read and how far, or why it cannot be read anew."""
+    """One line above content that is out of date: how far the reading is, or why it failed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -275,7 +275,7 @@ class BusyLine(QFrame):
         self._title = ""
 
     def begin(self, title: str, stop: Callable[[], object] | None) -> None:
-        """Name what is read; ``stop`` is what the button does."""
+        """Name the content that is read; the button calls ``stop``."""
         self._title, self._call = title, stop
         self._text.setText(title)
         self._bar.hide()
@@ -283,7 +283,7 @@ class BusyLine(QFrame):
         self._stop.setVisible(stop is not None)
 
     def stale(self, text: str, retry: Callable[[], object] | None, said: str = "Try again") -> None:
-        """Say why the content is not all or not new; ``retry`` is what the button does, ``said`` what it says."""
+        """Say why the content is not complete or not new; the button says ``said`` and calls ``retry``."""
         self.begin(text, retry)
         self._stop.setText(said)
 
@@ -335,24 +335,24 @@ class StateStack(QWidget):
         return self._state
 
     def show_content(self) -> None:
-        """The content is there."""
+        """Show the content, which is complete."""
         self._had_content = True
         self._as_of = dt.datetime.now(dt.UTC)
         self._settle("content")
         self._stack.setCurrentWidget(self._content)
 
     def show_part(self, why: str, read_on: Callable[[], object]) -> None:
-        """Some of the content is there, and no more comes: why, and the way to the rest."""
+        """Show the content although it is not all there; a line says why, and offers to read the rest."""
         self.show_content()
         self._busy.stale(why, read_on, "Read on")
         self._busy.show()
 
     def show_empty(self, title: str, help: str = "", choices: Sequence[Choice] = (), icon: str = "tray") -> None:
-        """Nothing is there: why, and the way out."""
+        """Say why there is no content, and the way out."""
         self._put("empty", icon, "text2", title, help, choices)
 
     def show_loading(self, title: str, on_stop: Callable[[], object] | None = None) -> None:
-        """Something is being read: nothing is said for 200 ms, and content shown already stays."""
+        """Say what is being read, after 200 ms; content that is shown already stays."""
         self._loading = (title, on_stop)
         self._reached = (0, None)
         self._timer.start(PATIENCE)
@@ -368,7 +368,7 @@ class StateStack(QWidget):
     def show_failed(
         self, error: BaseException, retry: Callable[[], object] | None = None, title: str = "This could not be read"
     ) -> None:
-        """Reading did not work: what did not happen, and what to do. Without a connection, what was read stays."""
+        """Say that the reading failed, and what to do. Content read earlier stays where the server is out of reach."""
         sentence, details = tasks.describe(error)
         if isinstance(error, Unreachable) and self._had_content and self.kind == "content":
             self._settle("content")
@@ -397,7 +397,7 @@ class StateStack(QWidget):
         here = self._content.hasFocus() or self._content.isAncestorOf(QApplication.focusWidget() or self)
         self._state.put(icon, token, title, help, choices)
         self._stack.setCurrentWidget(self._state)
-        if here:  # what is hidden hands its keys to whatever comes next, which may be far from here
+        if here:  # a hidden widget hands its focus to the next one, which may be far from here
             self._state.focus_choice()
 
     def _settle(self, kind: str) -> None:

@@ -123,7 +123,7 @@ def mark_path(centre: QPointF, stored: str, radius: float) -> QPainterPath:
 def version_mark(
     painter: QPainter, centre: QPointF, stored: str, state: str, current: bool, chosen: bool = False, radius: float = 7
 ) -> None:
-    """Draw a version: shape is the place, outline the state; the current one alone is filled, with a halo."""
+    """Draw a version: the shape tells its place, the outline its state; only the current one is filled, with a halo."""
     r = theme.px(radius)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -149,7 +149,7 @@ def version_mark(
 
 
 def hatch(painter: QPainter, rect: QRectF, ground: str = "", step: float = 6, token: str = "hatch") -> None:
-    """Fill a rectangle with diagonal lines: what is absent or missing."""
+    """Fill a rectangle with diagonal lines, which mean: absent or missing."""
     painter.save()
     painter.setClipRect(rect, Qt.ClipOperation.IntersectClip)
     if ground:
@@ -204,7 +204,7 @@ def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, b
 
 
 def badge_width(text: str, symbol: str = "") -> float:
-    """How wide :func:`badge` draws."""
+    """The width that :func:`badge` draws."""
     return QFontMetricsF(theme.font(11, 500)).horizontalAdvance(text) + theme.px(12) + (theme.px(15) if symbol else 0)
 
 

@@ -1,4 +1,4 @@
-"""Every colour and size of the window, light and dark, and how they reach the widgets.
+"""The theme: every colour and size of the window, light and dark, and their way to the widgets.
 
 Colours are tokens: nothing else in the program holds a hex value. Sizes are in device-independent pixels at a
 13 px font and scale with the system font through :func:`px`. A change of theme sets the palette and the style
@@ -163,7 +163,7 @@ def use_mono(family: str) -> None:
 def apply(scheme: str = "system", contrast: str = "system") -> None:
     """Put ``light``, ``dark`` or the system's colours in force in the whole application, at once.
 
-    ``contrast`` is ``normal``, ``high`` or what the system asks for. What the system decides is followed from then on.
+    ``contrast`` is ``normal``, ``high`` or the system's; a choice that is the system's follows it from then on.
     """
     global _tokens, _dark, _strong, _scale, _asked, _follower
     app = QApplication.instance()

@@ -1,4 +1,4 @@
-"""What Qt asks of an icon that is no file."""
+"""The engine that Qt asks for an icon which is no file."""
 
 from __future__ import annotations
 

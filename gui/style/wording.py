@@ -1,4 +1,4 @@
-"""How counts, sizes, times, versions and ids are worded, once for every view."""
+"""The words for counts, sizes, times, versions and ids, for every view."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def version(v: Value | None) -> str:
 
 
 def plain(value: Value) -> str:
-    """An id as people say it: text without its quotes, everything else as it is shown elsewhere."""
+    """An id for people: text without its quotes, everything else as on one line of any list."""
     if value.type == STRING:
         try:
             return str(value.python())
@@ -110,7 +110,7 @@ def plain(value: Value) -> str:
 
 
 def copied(value: Value) -> str:
-    """What copying an id gives: a text's own characters, anything else so that it is read as the same again."""
+    """The copy of an id: a text's own characters, anything else so that reading it gives that id again."""
     return plain(value) if value.type == STRING else typed(value)
 
 

@@ -76,7 +76,7 @@ class _Badges(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> list[tuple[float, float]]:
-        """Where each stands: its left edge and its middle."""
+        """The place of each: its left edge and its middle."""
         x, middle, places = 0.0, float(theme.px(11)), []
         for text, _, _, symbol in BADGES:
             wide = symbols.badge_width(text, symbol)

@@ -85,7 +85,7 @@ def _own_home() -> Iterator[None]:
 
 @contextmanager
 def _without_noise() -> Iterator[None]:
-    """The offscreen platform warns about every window with a minimum size; nobody can act on that."""
+    """Silence the offscreen platform's warning about every window with a minimum size; nobody can act on it."""
     from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
     def say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:

@@ -250,7 +250,7 @@ class TourViews:
         yield "check", self._still()
 
     def _healing(self) -> Iterator[tuple[str, QWidget]]:
-        """What a scan finds is repaired class by class, and the health page shows how the next scans went."""
+        """Repair the findings of a scan class by class, so that the health page has several scans to show."""
         session, window = self._session, self.window
         page = window.workspace.tab_area.page
         assert isinstance(page, RepairPage)

@@ -55,7 +55,7 @@ def sides(node: DiffNode, zone: str, room: int) -> tuple[Cell, Cell]:
 
 
 def inline(node: DiffNode, zone: str, room: int) -> Cell:
-    """Both values of a row in one cell: what went struck out, what came behind it; long ones are cut."""
+    """Both values of a row in one cell: removed words are struck out, added ones follow; long values are cut."""
     place = node.place
     a, b = node.value("a"), node.value("b")
     if place is not None and place.inside and place.reorder is None:
@@ -79,7 +79,7 @@ def inline(node: DiffNode, zone: str, room: int) -> Cell:
 
 
 def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Two texts as one where they share enough: what only the old one has is struck out, what came follows it."""
+    """Two texts as one where they share enough: words of the old one alone are struck out, those of the new follow."""
     made = _one_text(left, right) if any(span.mark for span in (*left, *right)) else None
     both = sum(len(span.text) for span in made or () if not span.mark)
     if made is None or both < 4 or both * 4 < min(sum(len(span.text) for span in side) for side in (left, right)):
@@ -90,7 +90,7 @@ def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
 
 
 def _one_text(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...] | None:
-    """Both woven into each other, up to where the shorter piece of a long text ends; None where they do not fit."""
+    """Two texts woven into each other, up to the end of the shorter piece of a long one; None where they do not fit."""
     made: list[Span] = []
     old, new = list(left), list(right)
     while old or new:
@@ -100,7 +100,7 @@ def _one_text(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ..
             made.append(replace(new.pop(0), mark="addS"))
         elif not old or not new:
             return None
-        else:  # a stretch that both have; what is marked on either side may cut it elsewhere
+        else:  # a stretch that both have; the marks of either side may cut it elsewhere
             length = value_text.common(old[0].text, new[0].text)
             if not length:
                 is_cut = any(side[0].text.startswith("…") for side in (old, new))

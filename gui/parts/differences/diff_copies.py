@@ -1,4 +1,4 @@
-"""What can be copied out of a comparison: a path, a value, one operation, and the whole diff in three forms."""
+"""Copies out of a comparison: a path, a value, one operation, and the whole diff in three forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for o
 
 
 def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> str:
-    """The diff in one of the ``FORMS``; what is hidden is left out, but of those two that must apply as a whole."""
+    """The diff in one of the ``FORMS``; hidden changes are left out, except of the two that must apply as a whole."""
     found = Diff(tuple(shown), comparison.diff.coarse)
     a, b = comparison.a.content or b"", comparison.b.content or b""
     if form == "rows":
@@ -55,7 +55,7 @@ class DiffCopies:
             menu.addAction(words).triggered.connect(lambda _=False, form=form: self.whole(form))
 
     def row(self, menu: QMenu, node: DiffNode) -> None:
-        """Add what can be copied of a row to a menu."""
+        """Add the copies of a row to a menu."""
 
         def add(words: str, copy: Callable[[], None], enabled: bool = True) -> None:
             action = menu.addAction(words)
@@ -90,7 +90,7 @@ def copy_value(owner: QWidget, node: DiffNode, side: str) -> None:
 
 
 def copy_change(owner: QWidget, node: DiffNode) -> None:
-    """Put what changed in a row on the clipboard, as JSON rows."""
+    """Put the change of a row on the clipboard, as JSON rows."""
     own = tuple(one for one in (node.op, node.place.also if node.place is not None else None) if one is not None)
     size = sum(slot[3] - slot[2] for slot in (node.a, node.b) if slot is not None)
     if own:
@@ -98,7 +98,7 @@ def copy_change(owner: QWidget, node: DiffNode) -> None:
 
 
 def copy_cell(owner: QWidget, node: DiffNode, column: int, inline: bool) -> None:
-    """Put what a cell stands for on the clipboard, whole: the path, a value, or the change."""
+    """Put the whole content of a cell on the clipboard: the path, a value, or the change."""
     if column == FIELD:
         copy_path(owner, node)
     elif column == B or (column == A and inline and node.b is not None):

@@ -87,7 +87,7 @@ class Plan:
 
 
 class _Alignment:
-    """Which element of an array became which, from what was removed, added and moved in it."""
+    """The element that each element of an array became, worked out from those removed, added and moved."""
 
     def __init__(self, removed: list[int], added: list[int], moved: dict[int, int]) -> None:
         self._gone = sorted({*removed, *moved})
@@ -167,7 +167,7 @@ class _Places:
                 self._moved[op.path[:-1]][last] = to
 
     def take(self, number: int, op: Operation) -> None:
-        """Enter one operation at its place; one without a number (-1) is hidden."""
+        """Enter an operation at its place; with the number -1 it is hidden."""
         steps = op.path
         both = None if isinstance(op, Add | Remove) else op.to_path
         depth = 0

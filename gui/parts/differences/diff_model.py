@@ -145,7 +145,7 @@ class DiffModel(CellModel):
         return self.current + 1 if self._is_change(index) else self._first_at(index)
 
     def previous_from(self, index: Index) -> int:
-        """The number of the change before a row."""
+        """The number of the change that precedes a row."""
         return (self.current if self._is_change(index) else self._first_at(index)) - 1
 
     def _is_change(self, index: Index) -> bool:

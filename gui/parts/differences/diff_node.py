@@ -1,4 +1,4 @@
-"""What a comparison shows, row by row: what changed at once, everything else fetched when it is looked at.
+"""The rows of a comparison: changes are there at once, everything else is fetched when it is looked at.
 
 :class:`DiffNode` is one row. Its children come out of an iterator in chunks, so a container of a million elements costs
 no more than what is scrolled through. Values stay slices of the two documents until they are drawn.
@@ -49,7 +49,7 @@ class DiffNode:
         self.place = place
         self.tint = tint  # the operation that the whole value is part of
         self.kids: list[DiffNode] = []
-        self.cells: dict[int, object] = {}  # what was drawn last, by column
+        self.cells: dict[int, object] = {}  # the cells drawn last, by column
         self._more: Iterator[DiffNode] | None = None
 
     @property
@@ -59,12 +59,12 @@ class DiffNode:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether what changed here is not among the changes shown."""
+        """Whether the change here is not among those shown."""
         return self.kind == "hidden" or (self.kind == "inside" and self.parent is not None and self.parent.is_hidden)
 
     @property
     def path(self) -> Path:
-        """Where it is in the new document, or was in the old one."""
+        """The path in the new document, or in the old one for a field that is gone."""
         return self.path_b if self.path_b is not None else self.path_a or ()
 
     @property
@@ -100,7 +100,7 @@ class DiffNode:
         found: list[DiffNode] = []
         try:
             found.extend(islice(self._more, most))
-        except Refused as error:  # bytes that are no BSON: what could be read stays, and the row below says why it ends
+        except Refused as error:  # bytes that are no BSON: the children before them stay, a last row says why
             found.append(DiffNode(self, "broken", str(error), None, None, None, None))
             self._more = None
         else:
@@ -109,7 +109,7 @@ class DiffNode:
         return found
 
     def add(self, found: list[DiffNode]) -> None:
-        """Take in what :meth:`peek` gave."""
+        """Add the children that :meth:`peek` gave."""
         for node in found:
             node.at = len(self.kids)
             self.kids.append(node)
@@ -157,7 +157,7 @@ def kids_of(node: DiffNode, only_changes: bool) -> Iterator[DiffNode]:
 
 
 def _changed_rows(parent: DiffNode, place: Place) -> Iterator[DiffNode]:
-    """What changed inside a place and is not hidden; a lone change deep down is one row."""
+    """The rows of the changes inside a place that are not hidden; a lone change deep down is one row."""
     for kid in place.inside:
         if not kid.count:
             continue
@@ -190,7 +190,7 @@ def _place_node(parent: DiffNode, place: Place, depth: int) -> DiffNode:
 
 
 def _unchanged_rows(fold: DiffNode, place: Place) -> Iterator[DiffNode]:
-    """Everything that is the same in both, at the highest level at which it is, in document order."""
+    """The rows of all that is equal in both documents, each at the highest level possible, in document order."""
     stack = [_pairs(place)]
     while stack:
         found = next(stack[-1], None)
@@ -207,7 +207,7 @@ def _unchanged_rows(fold: DiffNode, place: Place) -> Iterator[DiffNode]:
 def _all_rows(parent: DiffNode) -> Iterator[DiffNode]:
     """All fields or elements of a place that has changes inside, in order.
 
-    What lies between two changes is counted by their positions and not walked, however much it is.
+    Fields between two changes are counted by the positions of these and not walked, however many they are.
     """
     place = parent.place
     assert place is not None
@@ -313,7 +313,7 @@ def _pairs(place: Place) -> Iterator[_Row]:
 
 
 def _reordered(place: Place, a: Slot, b: Slot) -> Iterator[_Row]:
-    """As the new document has them; what was removed follows."""
+    """The fields in the order of the new document; removed ones follow."""
     there = dict(_steps(a))
     for step, slot in _steps(b):
         known = place.by_b.get(step)
@@ -330,7 +330,7 @@ def _steps(slot: Slot) -> Iterator[tuple[str | int, Slot]]:
 
 
 def _inner_rows(node: DiffNode) -> Iterator[DiffNode]:
-    """The fields of a value that was added, removed or replaced as a whole, or that is the same in both."""
+    """The fields of a value that was added, removed or replaced as a whole, or is equal in both documents."""
     kind = "same" if node.kind == "same" else "inside"
     containers = [slot is not None and slot[1] in (OBJECT, ARRAY) for slot in (node.a, node.b)]
     label: Callable[[str | int], str] = lambda step: text.path_text((step,))  # noqa: E731

@@ -19,7 +19,7 @@ _TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
 
 
 class SidesDelegate(CellDelegate):
-    """Leaves a gap between the two sides, sets a field close to its chevron, and draws what is absent faintly."""
+    """Leaves a gap between the two sides, sets a field close to its chevron, and draws absent values faintly."""
 
     @staticmethod
     def _is_inline(index: QModelIndex | QPersistentModelIndex) -> bool:
@@ -139,7 +139,7 @@ class DiffTable(CellTree):
             header.resizeSection(beside, max(least, header.sectionSize(beside) + old - new))
             self._laying = False
         sizes = [float(header.sectionSize(each)) for each in (FIELD, A, B, TYPE)]
-        if inline:  # what both share is kept as two equal columns
+        if inline:  # the width of both together is remembered as that of two equal columns
             sizes[1:3] = [sizes[1] / 2, sizes[1] / 2]
         self._shares = tuple(sizes)
         preferences.remember("diff-columns", [round(share / sum(self._shares), 4) for share in self._shares])
@@ -192,7 +192,7 @@ class DiffTable(CellTree):
         elif event.key() == Qt.Key.Key_Up and control:
             self.previous_asked.emit()
         elif event.matches(QKeySequence.StandardKey.Copy):
-            node = self._rows.node(self.currentIndex())  # Qt would copy what is drawn, cut to the column
+            node = self._rows.node(self.currentIndex())  # Qt would copy the drawn text, which is cut to the column
             if node is not None and node.kind not in ("fold", "broken"):
                 diff_copies.copy_cell(self, node, self.currentIndex().column(), self._rows.inline)
         elif event.key() == Qt.Key.Key_Space:

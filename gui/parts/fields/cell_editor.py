@@ -1,4 +1,4 @@
-"""Typing into a name or a value in place: what is typed is taken, or stays open with the reason below it."""
+"""Typing into a name or a value in place: the typed text is taken, or stays open with the reason below it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HINT = "Ctrl+Enter keeps what is typed, Esc leaves it"
 
 @dataclass
 class Typing:
-    """What an open editor is for. ``kind`` is the type that what is typed shall have."""
+    """The cell that an open editor is for; ``kind`` is the type that the typed value shall have."""
 
     node: FieldNode
     column: int
@@ -35,8 +35,8 @@ class Typing:
 class CellEditor(QObject):
     """The one editor that a tree may have open, and the line below it."""
 
-    value_typed = Signal(object, object)  # Node, Value
-    name_typed = Signal(object, object)  # Node, str
+    value_typed = Signal(object, object)  # FieldNode, Value
+    name_typed = Signal(object, object)  # FieldNode, str
     stepped = Signal(object, bool)  # Typing, forward: Tab was pressed in it
     changed = Signal()
 
@@ -55,13 +55,13 @@ class CellEditor(QObject):
 
     @property
     def has_text(self) -> bool:
-        """Whether something is typed that is not there already."""
+        """Whether the typed text differs from the cell's."""
         here = self.typing
         return here is not None and (self.text != here.start or here.kind != here.node.value.kind)
 
     @property
     def text(self) -> str:
-        """What is typed."""
+        """The typed text."""
         if isinstance(self.widget, QPlainTextEdit):
             return _raw(self.widget)
         return self.widget.text() if self.widget is not None else ""
@@ -120,7 +120,7 @@ class CellEditor(QObject):
         self._place_line()
 
     def commit(self, then: str = "") -> bool:
-        """Take what is typed; false, with the reason below it, where it cannot be. ``then``: here, next, previous."""
+        """Take the typed text; false, with the reason below it, where it cannot be. ``then``: here, next, previous."""
         here = self.typing
         if here is None:
             return True
@@ -143,7 +143,7 @@ class CellEditor(QObject):
         return True
 
     def read(self) -> Value | str:
-        """What is typed as a value, or as a name; raises ``Refused`` where it is none."""
+        """The typed text as a value, or as a name; raises ``Refused`` where it is none."""
         here = self.typing
         assert here is not None
         typed = self.text
@@ -160,13 +160,13 @@ class CellEditor(QObject):
         return text.parsed(typed, here.kind, self._fields.zone)
 
     def give_up(self) -> None:
-        """Close and forget what was typed."""
+        """Close and forget the typed text."""
         if self.typing is not None:
             self.close()
             self._tree.setFocus()
 
     def close(self) -> None:
-        """Close; what was typed is taken already, or not wanted."""
+        """Close the editor; its text is taken already, or not wanted."""
         widget, self.widget, self.typing = self.widget, None, None
         self._had_text = False
         self._line.hide()
@@ -176,7 +176,7 @@ class CellEditor(QObject):
         self.changed.emit()
 
     def left(self) -> None:
-        """The focus went elsewhere: what is typed is taken, or stays open with its error."""
+        """Take the typed text when the focus goes elsewhere, or stay open with its error."""
         if QApplication.activePopupWidget() is None and self._tree.isVisible():
             QTimer.singleShot(0, self, self._commit_left)
 
@@ -190,11 +190,11 @@ class CellEditor(QObject):
 
     @property
     def line(self) -> str:
-        """What is said below."""
+        """The words of the line below."""
         return "" if self._line.isHidden() else self._line.text()
 
     def refuse(self, sentence: str) -> None:
-        """Say why what is typed is not taken; it stays open."""
+        """Say why the typed text is not taken; the editor stays open."""
         if self.widget is not None:
             self.widget.setProperty("bad", True)
             _restyle(self.widget)
@@ -203,7 +203,7 @@ class CellEditor(QObject):
         self._say(sentence.rstrip("."), "err")
 
     def check(self) -> None:
-        """Say at once whether what is typed is of the type that was just chosen."""
+        """Say at once whether the typed text is of the type that was just chosen."""
         self.clear_line()
         try:
             self.read()
@@ -218,7 +218,7 @@ class CellEditor(QObject):
         self._place_line()
 
     def _place_line(self) -> None:
-        """Below the editor, or above it where there is no room."""
+        """Put the line below the editor, or above it where there is no room."""
         if self.widget is None or self._line.isHidden():
             return
         self._line.adjustSize()
@@ -231,7 +231,7 @@ class CellEditor(QObject):
         self._line.raise_()
 
     def clear_line(self) -> None:
-        """Nothing is wrong any more, as far as is known."""
+        """Empty the line: no error is known any more."""
         self._line.hide()
         if self.widget is not None and self.widget.property("bad"):
             self.widget.setProperty("bad", False)

@@ -1,4 +1,4 @@
-"""What an edit changed, by where it stands in the content now: for the tree's symbols and the list beside it.
+"""The changes of an edit, each by its place in the content now: for the tree's symbols and the list beside it.
 
 A diff names places in the document it starts from. Rows show the document it ends in, where array elements may
 have moved up or down; :class:`EditChanges` translates.
@@ -21,7 +21,7 @@ from model.values.canonical import ARRAY, OBJECT, Path, Value
 
 @dataclass(frozen=True)
 class Change:
-    """One difference. ``path`` is its place in the content, for what was removed the place where it would be.
+    """One difference. ``path`` is its place in the content; a removed field has the place where it would be.
 
     ``old_path`` is its place in the base; of an added element, which has none there, the one in the content.
     """
@@ -39,13 +39,13 @@ class Change:
         return self.op == "add" and isinstance(self.path[-1], int)
 
     def touches(self, path: Path) -> bool:
-        """Whether it changes what was at a path in the base, or anything in it, or what that is in."""
+        """Whether it changes the value at a path of the base, anything inside it, or a container around it."""
         if self.is_element and len(path) >= len(self.old_path):
             return False  # the base has another element of that number, or none
         return _touch(self, self.old_path, path)
 
     def touches_now(self, path: Path) -> bool:
-        """Whether it changes what is at a path in the content now, or anything in it, or what that is in."""
+        """Whether it changes the value at a path of the content now, anything inside it, or a container around it."""
         return _touch(self, self.path, path)
 
 
@@ -57,7 +57,7 @@ def _touch(change: Change, at: Path, path: Path) -> bool:
 
 
 class _Shifts:
-    """Where elements of one array went: by what was taken out of it and put into it."""
+    """The moves of one array's elements, as others were taken out of it and put into it."""
 
     def __init__(self) -> None:
         self.gone: list[int] = []  # positions before
@@ -94,7 +94,7 @@ class EditChanges:
             else:
                 self.at.setdefault(
                     change.path, change
-                )  # of a moved element the move counts, what changed in it has its own row
+                )  # of a moved element the move counts; changes inside it have their own rows
             for depth in range(len(change.path)):
                 self.inside[change.path[:depth]] += 1
 
@@ -102,7 +102,7 @@ class EditChanges:
         return len(self.all)
 
     def now(self, path: Path) -> Path:
-        """The place in the content of what was at ``path`` in the base."""
+        """The place in the content of the value that was at ``path`` in the base."""
         made: list[str | int] = []
         for depth, step in enumerate(path):
             shifts = self._shifts.get(path[:depth]) if isinstance(step, int) else None
@@ -219,7 +219,7 @@ def _nth_kept(gone: list[int], rank: int) -> int:
 
 
 def marked(value: Value, other: Value, zone: str, mark: str, token: str = "text") -> tuple[Span, ...]:
-    """A value as runs of text, those that are not in the other value marked; what a comparison would mark in it."""
+    """A value as runs of text; those that a comparison with the other value would mark are marked."""
     spans: list[Span] = []
     shown = text.shown(value, zone)
     at = 0

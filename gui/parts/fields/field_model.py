@@ -57,11 +57,11 @@ class FieldModel(CellModel):
 
     @property
     def locked_names(self) -> frozenset[str]:
-        """The names at the top that are taken by the layout."""
+        """The top-level names that the layout keeps for itself."""
         return frozenset(name for name, _ in (*self.before, *self.behind))
 
     def set_content(self, content: bytes, changes: EditChanges | None) -> None:
-        """Show another content and what it changed; rows that stay keep their place, selection and what is open."""
+        """Show another content and its changes; rows that stay keep their place and selection, open ones stay open."""
         was = self.changes
         afresh = changes is None or was is None or changes.base is not was.base or bool(changes.gone or was.gone)
         self.changes = changes
@@ -69,7 +69,7 @@ class FieldModel(CellModel):
         self.refresh()
 
     def refresh(self) -> None:
-        """Draw every row again; what it says is worked out anew."""
+        """Draw every row again, with its words worked out anew."""
         for node in self._nodes.values():
             node.cells.clear()
         if self.root.children:
@@ -84,7 +84,7 @@ class FieldModel(CellModel):
         return node
 
     def _inside(self, node: FieldNode) -> list[FieldEntry]:
-        """What the rows below a node stand for; at the top what is locked stands around them."""
+        """The entries of the rows below a node; at the top the locked fields stand around them."""
         made = node.inside()
         if node is self.root:
             before = [FieldEntry("locked", name, value, -1) for name, value in self.before]
@@ -93,7 +93,7 @@ class FieldModel(CellModel):
         return made
 
     def _fit(self, node: FieldNode, value: Value, always: bool = False) -> None:
-        """Make a node's rows those of a value, with as few comings and goings as there are."""
+        """Make a node's rows those of a value; rows that need not come or go stay."""
         if node.value == value and not always:
             return
         node.value = value
@@ -167,7 +167,7 @@ class FieldModel(CellModel):
         return tuple(reversed(steps))
 
     def spot(self, node: FieldNode) -> Spot | None:
-        """Its positions from the top of the content; None for what is no field of it."""
+        """Its positions from the top of the content; None for a row that is no field of it."""
         if node.kind != "field":
             return None
         steps: list[int] = []
@@ -181,7 +181,7 @@ class FieldModel(CellModel):
         return tuple(reversed(steps))
 
     def change_of(self, node: FieldNode) -> Change | None:
-        """What was changed about this very field."""
+        """The change of this very field, without those inside it."""
         if node.lost is not None or self.changes is None or node.kind != "field":
             return node.lost
         return self.changes.at.get(self.path(node))
@@ -219,7 +219,7 @@ class FieldModel(CellModel):
                 self._put_rows(node, 0, entries)
 
     def set_open(self, index: Index, is_open: bool) -> None:
-        """An opened container says how many fields it has; a closed one what they are."""
+        """Note whether a container is open: an open one says how many fields it has, a closed one lists them."""
         node = self.node(index)
         if node is not None and node.is_open != is_open:
             node.is_open = is_open
@@ -383,7 +383,7 @@ class FieldModel(CellModel):
         return replace(mono("", token, badges=badges, ground=ground), spans=spans)
 
     def _below(self, node: FieldNode) -> tuple[Badge, ...]:
-        """A closed container says that something inside it was changed."""
+        """The mark of a closed container with changes inside."""
         if self.changes is None or node.is_open or not node.value.is_container or node.kind != "field":
             return ()
         number = self.changes.inside.get(self.path(node), 0)

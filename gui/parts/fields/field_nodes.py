@@ -18,7 +18,7 @@ MOST = 1000
 
 
 class FieldEntry(NamedTuple):
-    """What a row stands for, before there is a row."""
+    """The field, or part of one, that a row is going to stand for."""
 
     kind: str
     name: str | int
@@ -32,7 +32,7 @@ class FieldEntry(NamedTuple):
 class FieldNode:
     """One row.
 
-    ``kind``: ``field``; ``ghost``, removed and still shown; ``locked``, the layout keeps it for itself; ``group``, the
+    ``kind``: ``field``; ``ghost``, removed and still shown; ``locked``, kept by the layout for itself; ``group``, the
     fields from ``position`` to before ``end`` of a long container, whose value it has.
     """
 
@@ -42,7 +42,7 @@ class FieldNode:
     kind: str
     name: str | int
     value: Value
-    position: int  # among the content's fields; meaningless for ghosts and what is locked
+    position: int  # among the content's fields; meaningless for ghosts and locked fields
     end: int = 0
     lost: Change | None = None  # a ghost's change
     children: list[FieldNode] | None = None  # None: not opened yet
@@ -64,7 +64,7 @@ class FieldNode:
 
     @property
     def is_long(self) -> bool:
-        """Whether what is inside is shown in groups."""
+        """Whether the fields inside are shown in groups."""
         return self.kind != "group" and len(self.walked()) > MOST
 
     def walked(self) -> list[tuple[bytes, int, int, int]]:
@@ -75,7 +75,7 @@ class FieldNode:
         return holder.walk
 
     def look(self, path: Path, changes: EditChanges | None) -> None:
-        """Forget what was known of the inside, and find out which of its fields were removed."""
+        """Read the inside anew, and find out which of its fields were removed."""
         self.walk = None
         self.ghosts = {}
         if changes is not None and self.kind == "field" and changes.gone.get(path):
@@ -84,7 +84,7 @@ class FieldNode:
             self.ghosts = changes.ghosts(path, names)
 
     def inside(self) -> list[FieldEntry]:
-        """What the rows below this one stand for."""
+        """The entries of the rows below this one."""
         total = len(self.walked())
         if self.is_long:
             ranges = [(at, min(at + MOST, total)) for at in range(0, total, MOST)]
@@ -109,7 +109,7 @@ class FieldNode:
         return [FieldEntry("ghost", c.path[-1], c.old, -1, 0, c) for c in gone if c.old is not None]
 
     def position_of(self, step: str | int) -> int:
-        """Where a field is inside; for one that is not there, where it would be; -1 for a step of the other sort."""
+        """The position that a field inside has, or would have if it were there; -1 for a step of the other sort."""
         walk = self.walked()
         if (self.value.type == ARRAY) != isinstance(step, int):
             return -1

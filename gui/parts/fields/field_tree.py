@@ -50,7 +50,7 @@ class FieldDelegate(CellDelegate):
         return self._tree.editor.made(parent)
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:
-        # Filled when it was made: Qt asks again at every change of the model, which would undo what is being typed.
+        # It was filled when it was made: Qt asks again at every change of the model, which would undo typing.
         return
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
@@ -91,14 +91,14 @@ class FieldDelegate(CellDelegate):
 
 
 class FieldTree(CellTree):
-    """The tree of a :class:`FieldModel`. It changes nothing itself: what was typed leaves as a signal."""
+    """The tree of a :class:`FieldModel`. It changes nothing itself: typed names and values leave as signals."""
 
-    value_typed = Signal(object, object)  # Node, Value
-    name_typed = Signal(object, object)  # Node, str
-    revert_asked = Signal(object)  # Node
-    menu_asked = Signal(object, object)  # Node or None, QPoint on the screen
-    key_asked = Signal(object, object)  # Node, what: remove, add, up, down, revert, copy
-    whole_asked = Signal(object)  # Node: Space
+    value_typed = Signal(object, object)  # FieldNode, Value
+    name_typed = Signal(object, object)  # FieldNode, str
+    revert_asked = Signal(object)  # FieldNode
+    menu_asked = Signal(object, object)  # FieldNode or None, QPoint on the screen
+    key_asked = Signal(object, object)  # FieldNode, what: remove, add, up, down, revert, copy
+    whole_asked = Signal(object)  # FieldNode; Space was pressed
     typing_changed = Signal()
     has_actions = True  # whether the last column is something to press
 
@@ -173,7 +173,7 @@ class FieldTree(CellTree):
         return here is not None and here.column == VALUE and self.fields.node(index) is here.node
 
     def edit_cell(self, index: Index, kind: str = "", start: str | None = None, wrong: str = "") -> bool:
-        """Open the editor of a name or a value; ``kind`` is the type that what is typed shall have."""
+        """Open the editor of a name or a value; ``kind`` is the type that the typed value shall have."""
         node = self.fields.node(index)
         if node is None or not self.may_edit or not (index.flags() & Qt.ItemFlag.ItemIsEditable):
             return False
@@ -190,15 +190,15 @@ class FieldTree(CellTree):
         return True
 
     def commit(self) -> bool:
-        """Take what is being typed; false where it cannot be taken, and says why."""
+        """Take the text being typed; false where it cannot be taken, and the editor says why."""
         return self.editor.commit()
 
     def give_up(self) -> None:
-        """Forget what is being typed."""
+        """Forget the text being typed."""
         self.editor.give_up()
 
     def _step(self, typing: Typing, forward: bool) -> None:
-        """From a name to its value, from a value to the next one that can be typed."""
+        """Go from a name to its value, from a value to the next one that can be typed."""
         index = self.fields.index_of(typing.node, VALUE)
         if typing.column == FIELD and forward:
             self.edit_cell(index)

@@ -1,4 +1,4 @@
-"""Values as they are typed: the same value as another type, and text that needs several lines."""
+"""Values as they are typed: a value as another type, and text that needs several lines."""
 
 from __future__ import annotations
 

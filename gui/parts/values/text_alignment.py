@@ -1,4 +1,4 @@
-"""Which places of two texts belong together, by what differs between them: for views that scroll as one."""
+"""The places of two texts that belong together, worked out from their differences: for views that scroll as one."""
 
 from __future__ import annotations
 

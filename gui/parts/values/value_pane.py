@@ -1,6 +1,6 @@
 """A whole value, wrapped, to read and copy: below a list on Space, or in a dialog of its own.
 
-Texts are made in a task. Where two values are compared they stand side by side with what differs marked.
+Texts are made in a task. Two values that are compared stand side by side with their differences marked.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class ReadOnlyText(QPlainTextEdit):
             self.go(marks[0][0])
 
     def go(self, place: int) -> None:
-        """Bring a place into sight, in the middle where it was out of it."""
+        """Bring a place into sight; one that was out of it comes to the middle."""
         if place >= self.document().characterCount() and self._timer.isActive():
             self._due = place  # once it is there
             return
@@ -149,7 +149,7 @@ class ReadOnlyText(QPlainTextEdit):
         super().wheelEvent(event)
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """What is selected, without the breaks that only the view has put into overlong lines."""
+        """The selected text, without the breaks that only the view has put into overlong lines."""
         cursor, made = self.textCursor(), QMimeData()
         places = self._whole.replace("\r\n", "\n").encode("utf-16-le", "surrogatepass")
         chosen = places[2 * cursor.selectionStart() : 2 * cursor.selectionEnd()]
@@ -177,7 +177,7 @@ class ReadOnlyText(QPlainTextEdit):
 
 
 def _end_of_piece(text: str, start: int) -> int:
-    """Where a piece ends: never between the two characters of one line break."""
+    """The end of a piece: never between the two characters of one line break."""
     end = start + PIECE
     return end + 1 if text[end - 1 : end + 1] == "\r\n" else end
 
@@ -232,7 +232,7 @@ class Picture(QWidget):
 
 
 class _Side(QWidget):
-    """One value: what it is, the way it is shown, copy."""
+    """One value: its type and size, the ways to show it, and its copy."""
 
     load_asked = Signal()
 
@@ -266,7 +266,7 @@ class _Side(QWidget):
         whole.addWidget(pages, 1)
 
     def put(self, name: str, value: Value | None, reading: ValueText | None, strong: str) -> None:
-        """Show a value that has been read; without one, that it is absent."""
+        """Show a value that has been read; without one, say that it is absent."""
         self.value = value
         self.as_hex.setVisible(reading is not None and reading.picture is not None)
         self.copy.setVisible(value is not None and reading is not None and not reading.broken)
@@ -370,7 +370,7 @@ class ValuePane(QWidget):
     def show_pair(
         self, title: str, a: Value | None, b: Value | None, strong: str = "chgS", names: tuple[str, str] = ("A", "B")
     ) -> None:
-        """Show two values side by side, with what differs on the token ``strong``."""
+        """Show two values side by side, with their differences on the token ``strong``."""
         self._names, self._strong = names, strong
         self.right.show()
         self._rule.show()
@@ -391,7 +391,7 @@ class ValuePane(QWidget):
         self._show(*self._asked, True)
 
     def _put(self, readings: tuple[ValueText | None, ValueText | None]) -> None:
-        # Title and values change together: what is read, and copied, is never under the name of another field.
+        # Title and values change together: no value is ever read, or copied, under the name of another field.
         title, *values = self._asked
         self._title.setText(title)
         self.setAccessibleName(f"Value of {title}")
@@ -409,14 +409,14 @@ class ValuePane(QWidget):
     def _align(self) -> None:
         """Find out which places belong together; of a long text once more when all of it is there."""
         self._alignment = TextAlignment(self.left.text.marks, self.right.text.marks)
-        lines: dict[tuple[int, ...], tuple[int, int]] = {}  # what differs in one line is one step
+        lines: dict[tuple[int, ...], tuple[int, int]] = {}  # all differences of one line are one step
         for stop in self._alignment.stops:
             lines.setdefault(tuple(side.text.line_of(at) for side, at in zip(self._both, stop, strict=True)), stop)
         self._stops = tuple(lines.values())
         self._say()
 
     def _lead(self, side: _Side, _: int = 0) -> None:
-        """Scroll the other text to what stands beside the top of this one."""
+        """Scroll the other text to the place that belongs to the top of this one."""
         if self._leading or self.right.isHidden():
             return
         other = self.right if side is self.left else self.left

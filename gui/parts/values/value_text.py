@@ -1,7 +1,7 @@
 """Whole values as text to read: strings as they are, binary as hex, containers as indented Extended JSON.
 
 Made in a task: nothing here touches a widget. Lines are broken at :data:`LONGEST` characters, because a text view lays
-out a whole line at once; what is copied is the value itself.
+out a whole line at once; a copy is made of the value itself.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def content_bytes(value: Value) -> bytes:
 
 
 def copied(value: Value) -> str:
-    """What copying gives: a string's own characters, else canonical Extended JSON."""
+    """The copy of a value: a string's own characters, else canonical Extended JSON."""
     if value.type in _TEXTS:
         return content_bytes(value).decode("utf-8", "replace")
     return text.value_text(value)
@@ -79,7 +79,7 @@ def copied(value: Value) -> str:
 def read_pair(
     a: Value | None, b: Value | None, zone: str, whole: bool = False
 ) -> tuple[ValueText | None, ValueText | None]:
-    """Both values to read, with what differs between them marked."""
+    """Both values to read, with their differences marked."""
     left, right = (None if v is None else read(v, zone, whole, 8) for v in (a, b))
     if a is None or b is None or left is None or right is None:
         return left, right
@@ -154,7 +154,7 @@ def hex_lines(data: bytes, columns: int = 16) -> str:
 
 
 def _hex_marks(a: bytes, b: bytes, columns: int) -> tuple[list[Range], list[Range]]:
-    """Where two dumps differ, byte by byte; the rest of the longer one differs too."""
+    """The places where two dumps differ, byte by byte; the rest of the longer one differs too."""
     sides: tuple[list[Range], list[Range]] = ([], [])
     shared = min(len(a), len(b), HEX_MOST)
     step = 4096
@@ -207,13 +207,13 @@ def _of_edits(edits: Iterable[Edit], head: int = 0) -> tuple[list[Range], list[R
 
 
 def numbers(old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """Where two numbers differ: from the first other digit on, because what follows means something else there."""
+    """The part in which two numbers differ: all from the first other digit on, as the place of each digit counts."""
     head = common(old, new)
     return [(head, len(old))], [(head, len(new))]
 
 
 def words_apart(old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """Where two dates differ, word by word: half a day or half a zone says nothing."""
+    """The places where two dates differ, in whole words: half a day or half a zone says nothing."""
     left, right = ([(m.start(), m.end()) for m in _WORD.finditer(words)] for words in (old, new))
     if len(left) != len(right):
         return left, right
@@ -222,7 +222,7 @@ def words_apart(old: str, new: str) -> tuple[list[Range], list[Range]]:
 
 
 def marks_between(a: Value, b: Value, old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """What to mark in the texts ``old`` and ``new`` of two values."""
+    """The marks of the texts ``old`` and ``new`` of two values."""
     if a.type == b.type and a.type in _NUMBERS:
         return numbers(old, new)
     if a.type == b.type == canonical.DATE:
@@ -231,7 +231,7 @@ def marks_between(a: Value, b: Value, old: str, new: str) -> tuple[list[Range], 
 
 
 def common(a: AnyStr, b: AnyStr) -> int:
-    """How many characters or bytes two texts or binaries begin with alike, found by halving."""
+    """The length of the beginning that two texts or binaries share, found by halving."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
