@@ -30,7 +30,9 @@ class Finding:
 
     code: str  # a key of :data:`model.repair.damage_classes.CLASSES`
     ns: str  # the profile's, never the archive's; for S1 the counters', for S2 the target's
-    id: Value | None  # the profile's id, for B1 the physical one; S1: the counter's name, S2: the number
+    id: (
+        Value | None
+    )  # the profile's id, for B1 the physical one where no other can be read; S1: the counter's name, S2: the number
     versions: tuple[Value, ...]  # the missing numbers of a gap, else those concerned
     detail: str  # what was found, one clause or sentence
     repair: str | None = None  # the name of the safe repair; None where there is none, or none yet

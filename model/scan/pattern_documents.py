@@ -29,7 +29,7 @@ class PatternDocuments:
             for raw in self._found(ids):
                 damage = damage_of(raw)
                 if damage:
-                    self.spotted.append(unreadable(self._ns, self._ns, raw, damage))
+                    self.spotted.append(unreadable(self._ns, self._ns, raw, damage, self._id))
                 id = legible_field(raw, self._id)
                 if damage == "does not decode":
                     broken += 1

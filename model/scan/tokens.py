@@ -51,7 +51,9 @@ def judged(id: Value, raw: bytes, of: TwoStepCounters, now: dt.datetime) -> list
     counter = c.get(raw, tuple(of.counter.split(".")))
     nothing = counter is None or counter.type == c.NULL
     kept = any(c.get(raw, tuple(name.split("."))) is not None for name in (of.pending, of.applied))
-    wrong = kept if nothing else counter is not None and counter.type not in NUMBERS
+    # A sum over nothing stores null and takes the lists away, so null tells by itself; a document without a counter may
+    # be none.
+    wrong = kept if counter is None else counter.type not in NUMBERS
     drafts: list[DamageDraft] = []
     counts_from_zero = nothing and bool(old)  # finishing an old token sets such a counter
     if wrong and not counts_from_zero:

@@ -290,6 +290,10 @@ def lagging(make: Maker, id: str) -> Planted:
     return {"things": [make.current(id, 3)], "things_past": [make.row(id, 1), make.row(id, 2)]}
 
 
+def lagging_behind_a_gap(make: Maker, id: str) -> Planted:
+    return {"things": [make.current(id, 4)], "things_past": [make.row(id, 1), make.row(id, 3)]}
+
+
 # --- inside one document
 
 
@@ -361,6 +365,10 @@ def no_number(make: Maker, id: str) -> Planted:
     return {"things": [{"_id": id, n.count: "5", n.pending: [make.oid()], n.applied: []}]}
 
 
+def summed_over_nothing(make: Maker, id: str) -> Planted:
+    return {"things": [{"_id": id, make.names.count: None}]}
+
+
 CASES = (
     Case("V1", "versions", duplicates, ("V1",)),
     Case("V1 three", "versions", three_equal, ("V1",)),
@@ -380,6 +388,7 @@ CASES = (
     Case("A3 and A2", "archive", edited_below_phantom, ("A2", "A3"), unique=True),
     Case("A5", "archive", orphans, ("A5",), {"A5": "restore"}, unique=True),
     Case("R1", "stream", lagging, ("R1",)),
+    Case("R1 behind a gap", "stream", lagging_behind_a_gap, ("R1",)),
     Case("E1 order", "embedded", out_of_order, ("E1",)),
     Case("E1 repeated", "embedded", repeated, ("E1",)),
     Case("E2", "embedded", outgrown, ("E2",), {"E2": "move"}, most=1),
@@ -391,6 +400,7 @@ CASES = (
     Case("T1 null", "pending", null_count, ("T1",), counts=True),
     Case("T2", "pending", applied_too, ("T2",), counts=True),
     Case("T1 and T2", "pending", both_tokens, ("T1", "T2"), counts=True),
+    Case("T3 null", "pending", summed_over_nothing, ("T3",), {"T3": "5"}, counts=True),
     Case("T3 and T1", "pending", no_number, ("T3",), {"T3": "5"}, counts=True, rounds=2),
 )
 

@@ -456,7 +456,7 @@ def _(it: Scene, count: int) -> None:
             continue
         gone = ([4], [2], [2, 4])[way]
         pair(it, id, 4, gone)
-        it.expect("R1", id, gone, "archive-current" if way == 0 else None)
+        it.expect("R1", id, gone, "archive-current" if 4 in gone else None)
     around(it, lambda id: pair(it, id, 3), taken, count // 2)
     it.indexes.append((it.past, [(it.names.archive_id, 1), (it.names.v, 1)]))
 
@@ -694,10 +694,12 @@ def _(it: Scene, count: int) -> None:
 
 @scene("T3 pending", "pending")
 def _(it: Scene, count: int) -> None:
-    taken, dice = ids(it), it.dice
+    taken, dice, n = ids(it), it.dice, it.names
     for plant in range(count):
-        id, way = next(taken), plant % 5
-        if way == 0:
+        id, way = next(taken), plant % 6
+        if way == 5:
+            it.put({"_id": id, n.count: None})  # as a sum over nothing leaves it
+        elif way == 0:
             counted(it, id, [], [dice.oid(OLD)], c=None)
         elif way == 1:
             counted(it, id, [], [dice.oid(OLD)])
@@ -707,7 +709,7 @@ def _(it: Scene, count: int) -> None:
             counted(it, id, [dice.oid(YOUNG)], [], c=None)
         else:
             counted(it, id, [dice.oid(YOUNG)], [])
-        it.expect("T3", id, (), "set-counter" if way < 3 else None)
+        it.expect("T3", id, (), None if way in (3, 4) else "set-counter")
     around(it, lambda id: counted(it, id, [], [], c=0), taken, count // 2)
 
 
@@ -757,7 +759,7 @@ def _(it: Scene, count: int) -> None:
         physical = it.dice.oid()
         raw = broken(kind, physical)
         it.put(c.document([("_id", Value.of(physical)), (n.id, Value.of(id)), (n.v, Value.of(2)), *c.fields(raw)[1:]]))
-        it.expect("B1", physical)
+        it.expect_broken(id, 2, physical)
 
 
 @scene("B1 archive", "archive")
@@ -770,4 +772,4 @@ def _(it: Scene, count: int) -> None:
         raw = broken(kind, physical)
         own_fields = [("_id", Value.of(physical)), (n.archive_id, Value.of(id)), (n.v, Value.of(2))]
         it.put(c.document([*own_fields, *c.fields(raw)[1:]]), it.past)
-        it.expect("B1", physical)
+        it.expect_broken(id, 2, physical)

@@ -106,6 +106,7 @@ class Scene:
     others: list[dict[str, Any]] = field(default_factory=list)  # further collections of the profile
     first: int = 0  # the number of its first id
     sound: dict[bytes, tuple[Row, Row]] = field(default_factory=dict)  # what a document that cannot be damaged changes
+    broken: dict[bytes, Row] = field(default_factory=dict)  # what a stored document is told for, by its `_id`
 
     @property
     def ns(self) -> str:
@@ -129,6 +130,11 @@ class Scene:
         """A finding that a scan must tell."""
         told = None if versions is None else tuple(map(value_bytes, versions))
         self.expected[(code, ns or self.ns, value_bytes(id), told, repair)] += 1
+
+    def expect_broken(self, id: Any, v: Any, physical: Any) -> None:
+        """A version that cannot be read, in a stored document of its own."""
+        self.expect("B1", id, [v])
+        self.broken[value_bytes(physical)] = ("B1", self.ns, value_bytes(id), (value_bytes(v),), None)
 
     def expect_for_damage(self, code: str, id: Any, versions: Sequence[Any], damaged: Any, repair: str) -> None:
         """A finding without a repair, for it rests on a damaged document; with one where a server mended that."""
@@ -171,6 +177,8 @@ class Scene:
             collection.delete_one(where)
         for row in [row for row in self.expected if row[2] == value_bytes(id)]:
             del self.expected[row]
+        if value_bytes(id) in self.broken:
+            del self.expected[self.broken[value_bytes(id)]]
         if value_bytes(id) in self.sound:
             told, instead = self.sound[value_bytes(id)]
             self.expected[told] -= 1

@@ -187,7 +187,7 @@ def _(it: Scene, count: int) -> None:
         id = next(taken)
         if plant % 2:
             pair(it, id, 3, (1, 3))
-            it.expect("R1", id, [1, 3])
+            it.expect("R1", id, [1, 3], "archive-current")
         else:
             row(it, id, 2, it.dice.content())
             it.expect("A5", id, [2], "restore-document")
@@ -232,7 +232,7 @@ def _(it: Scene, count: int) -> None:
         pairs: list[tuple[str, Any]] = [("_id", physical), (n.id, id), (n.v, 3)]
         broken = ("x", c.Value(c.BOOLEAN, b"\x07"))
         it.put(c.document([*((name, Value.of(value)) for name, value in pairs), broken]))
-        it.expect("B1", physical)
+        it.expect_broken(id, 3, physical)
         it.expect("V2", id, [2])
 
 
@@ -245,6 +245,6 @@ def _(it: Scene, count: int) -> None:
         pairs: list[tuple[str, Any]] = [("_id", physical), (n.archive_id, id), (n.v, 2)]
         broken = ("x", c.Value(c.UNDEFINED, b""))
         it.put(c.document([*((name, Value.of(value)) for name, value in pairs), broken]), it.past)
-        it.expect("B1", physical)
+        it.expect_broken(id, 2, physical)
         # What may not be written back is not moved about either.
         it.expect_for_damage("A3", id, [2], physical, "remove-phantom")

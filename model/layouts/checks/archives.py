@@ -122,10 +122,10 @@ def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: 
         return earlier
     name = version_name(current.v)
     at = newest([current])
-    if earlier:
-        said = f"{earlier[0].detail}; current {name} is not archived either"
-        return [DamageDraft("R1", current.id, (*earlier[0].versions, current.v), said, None, (current,), at)]
+    versions = (*earlier[0].versions, current.v) if earlier else (current.v,)
     said = f"current {name} is not archived"
-    if rows and rows[-1][0] < top:
+    if earlier:  # what is lost stays lost, and the version that is still there need not be
+        said = f"{earlier[0].detail}; {said} either"
+    elif rows and rows[-1][0] < top:
         said += f", the archive ends at {version_name(rows[-1][1].v)}"
-    return [DamageDraft("R1", current.id, (current.v,), said, "archive-current", (current,), at, _is_new(at, ground))]
+    return [DamageDraft("R1", current.id, versions, said, "archive-current", (current,), at, _is_new(at, ground))]

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from model.collection_profile import CollectionProfile
-from model.errors import Unreadable
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.bson_damage import damage_of
 from model.layouts.checks.external_sort import ExternalSort
@@ -29,7 +28,7 @@ from model.layouts.checks.ordered_reading import (
     runs,
 )
 from model.layouts.checks.rules import CheckContext, DamageDraft, ground_of, listed, newest
-from model.layouts.reserved_fields import legible_field
+from model.layouts.reserved_fields import legible, legible_field
 from model.names import version_name
 from model.server.guards import by_id
 from model.server.retry import Port
@@ -107,7 +106,8 @@ class Chains:
     def _take(self, part: Part) -> Callable[[bytes], tuple[Value, Fact] | None]:
         def take(raw: bytes) -> tuple[Value, Fact] | None:
             if damage := damage_of(raw):
-                self._spotted.append(unreadable(self.profile.ns, part.ns, raw, damage))
+                version = (part.reader.own.version,) if part.reader.own.version else ()
+                self._spotted.append(unreadable(self.profile.ns, part.ns, raw, damage, part.reader.id, version))
             id = part.reader.id_of(raw)
             if id is None or id.type == c.ARRAY:
                 why = f"have no {part.reader.id}" if id is None else f"have an array as {part.reader.id}"
@@ -281,15 +281,19 @@ def _of_group(group: tuple[bytes, Iterator[tuple[object, ...]]]) -> tuple[Value,
     return Value(key[0], key[1:]), [Fact.unpacked(row) for row in rows]
 
 
-def unreadable(ns: str, stored: str, raw: bytes, damage: str) -> Finding:
-    """The finding of class B1 for a stored document."""
-    try:
-        id = c.get(raw, ("_id",))
-    except Unreadable:
-        id = None
+def unreadable(ns: str, stored: str, raw: bytes, damage: str, id: str, version: c.Path = ()) -> Finding:
+    """The finding of class B1 for a stored document, with its id and version where these stand before the damage."""
+    found = legible(raw)
+    v = found.get(str(version[0])) if version else None
+    for name in version[1:]:
+        v = legible(v.data).get(str(name)) if v is not None and v.type == c.OBJECT else None
+    if v is not None and v.type in (c.OBJECT, c.ARRAY):  # no version, whatever the field is called
+        v = None
     where = "" if ns == stored else f" (in {stored})"
-    name = "in the document" if ns == stored else "in the archive"
-    return Finding("B1", ns, id, (), f"{damage}{where}", None, (Evidence(stored, name, raw),))
+    told = "in the document" if ns == stored else "in the archive"
+    evidence = Evidence(stored, told, raw, v)
+    named = found.get(id) or found.get("_id")
+    return Finding("B1", ns, named, () if v is None else (v,), f"{damage}{where}", None, (evidence,))
 
 
 def finding(ns: str, draft: DamageDraft, detail: str, evidence: tuple[Evidence, ...]) -> Finding:

@@ -75,7 +75,7 @@ class SingleDocuments:
         p = self.profile
         damage = damage_of(raw)
         if damage:
-            yield unreadable(p.ns, p.ns, raw, damage)
+            yield unreadable(p.ns, p.ns, raw, damage, self.reader.id, self._version_path(raw))
         id = self.reader.id_of(raw)
         why = f"have no {self.reader.id}" if id is None else "do not decode" if damage == "does not decode" else ""
         if id is None or why:
@@ -93,6 +93,14 @@ class SingleDocuments:
                     bytes((fact.v.type,)) + fact.v.data,
                     (id.type, id.data, fact.physical.type, fact.physical.data, fact.digest),
                 )
+
+    def _version_path(self, raw: bytes) -> c.Path:
+        """Where the current version's number or hash stands."""
+        p = self.profile
+        if self.judge is None:
+            return (self.reader.own.version,) if self.reader.own.version else ()
+        part = legible(raw).get(p.current)
+        return (p.current, p.version) if part is not None and part.type == c.OBJECT else (p.version,)
 
     def _sealed(self, fact: Fact, raw: bytes) -> Iterator[Finding]:
         for draft in hashes([fact]):

@@ -14,6 +14,7 @@ import pymongo
 import pymongo.database
 import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
+from bson.raw_bson import RawBSONDocument
 
 from model.catalogue import Catalogue
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreadable
@@ -22,14 +23,15 @@ from model.layouts.checks.bson_damage import damage_of
 from model.layouts.checks.external_sort import ExternalSort
 from model.layouts.checks.id_order import key_of
 from model.layouts.checks.ordered_reading import OrderedReading
-from model.profile import Profile
+from model.profile import Profile, stated
 from model.scan import Mark, Scan
 from model.server.retry import Server, Terms
 from model.session import Session
+from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support
 from tests.scanning import scenes
-from tests.scanning.support import NOW, SEEDS, Dice, Scene, opened, scanned, value_bytes
+from tests.scanning.support import NOW, RAW, SEEDS, Dice, Scene, opened, scanned, value_bytes
 
 Db = pymongo.database.Database
 Key = tuple[str, bytes, tuple[bytes, ...], str | None]
@@ -85,6 +87,30 @@ def scene(client: pymongo.MongoClient, database_name: str, name: str, count: int
 def empty(layout: str, database_name: str) -> Scene:
     """A scene with nothing in it yet."""
     return Scene("empty", database_name, SEEDS, Dice(3), layout, dict(scenes._FIELDS[layout](database_name, SEEDS)))
+
+
+# --- what is told
+
+
+@pytest.mark.parametrize(
+    ("layout", "made", "v"),
+    [
+        ("embedded", {"_id": "K", "current": {"v": 3, "a": 1}, "prev": [], "x": 1}, 3),
+        ("nested", {"_id": "K", "version": 2, "versions": [], "x": 1}, 2),
+        ("hashed", {"_id": "K", "_versioned_id": "ab" * 20, "x": 1}, "ab" * 20),
+        ("plain", {"_id": "K", "x": 1}, None),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_named_with_its_version(
+    server_uri: str, client: pymongo.MongoClient, database_name: str, layout: str, made: dict[str, Any], v: Any
+) -> None:
+    raw = c.put(bson.encode(made), ("x",), Value(c.DATE, (253_402_300_800_000).to_bytes(8, "little")))  # year 10000
+    client[database_name].get_collection("things", codec_options=RAW).insert_one(RawBSONDocument(raw, RAW))
+    profile = Profile((stated(f"{database_name}.things", layout),))
+    with Session.open(server_uri, profile=profile) as session:
+        found = [each for each in session.scan([database_name]) if isinstance(each, Finding)]
+    told = [(each.id, each.versions) for each in found if each.code == "B1"]
+    assert told == [(Value.of("K"), () if v is None else (Value.of(v),))]
 
 
 # --- going on
