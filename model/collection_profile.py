@@ -26,6 +26,7 @@ class CollectionProfile:
     hash_exclude: tuple[str, ...] = ()
     at: str = ""
     author: str = ""
+    reason: str = ""  # the field that says why a version was made
     numbering: str = "next"
     grace: dt.timedelta = dt.timedelta(hours=24)
     counter: str = ""  # "seq" in a sequence, "count" in pending

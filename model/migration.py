@@ -453,7 +453,13 @@ def target_profile(
     """How the new place keeps its versions: the old names where both layouts have them, the usual ones else."""
     ns = ns or f"{of.ns}_{layout}"
     made = stated(ns, layout)
-    kept: dict[str, Any] = {"token": of.token or made.token, "at": of.at, "author": of.author, "keys": of.keys}
+    kept: dict[str, Any] = {
+        "token": of.token or made.token,
+        "at": of.at,
+        "author": of.author,
+        "reason": of.reason,
+        "keys": of.keys,
+    }
     if of.version and layout not in ("hashed", "plain") and of.layout not in ("hashed", "plain"):
         kept["version"] = of.version
     return replace(made, **(kept | dict(fields or {})))

@@ -130,7 +130,7 @@ def _name(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, str):
         raise ValueError("must be a field's name in quotes")
     if not value:
-        if key in ("token", "removed", "at", "author", "hash"):
+        if key in ("token", "removed", "at", "author", "reason", "hash"):
             return {key: ""}
         raise ValueError("must not be empty")
     if "." in value or value.startswith("$") or "\x00" in value:
@@ -205,7 +205,7 @@ def _targets(key: str, value: Any) -> dict[str, Any]:
     return {key: targets}
 
 
-_NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author")
+_NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author", "reason")
 _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     **dict.fromkeys((*_NAMES, "processed"), _name),
     **dict.fromkeys(("counter", "pending", "applied"), _path),

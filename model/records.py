@@ -65,6 +65,7 @@ class Version:
     content: Raw | None = None  # without _id and the layout's own fields; None where not asked for or not there
     raw: Raw | None = None  # the document as it is stored
     changed: int | None = None  # fields that differ from the version before; None where unknown
+    reason: str | None = None  # why it was made, where the profile names a field for that
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain, value
 from model.records import Version
 from model.values.canonical import Value
 
-MARK, VERSION, AT, AUTHOR, STORED, CHANGED, SIZE, HASH = range(8)
+MARK, VERSION, AT, AUTHOR, REASON, STORED, CHANGED, SIZE, HASH = range(9)
 PLACES = {"document": "document", "archive": "archive", "prev": "prev", "delta": "delta", "none": ""}
 
 
@@ -65,6 +65,8 @@ class VersionMark:
             parts.append(wording.many(one.changed, "field") + " changed")
         if one.author:
             parts.append(f"by {one.author}")
+        if one.reason:
+            parts.append(f"reason: {one.reason}")
         return ", ".join(part for part in parts if part)
 
     @property
@@ -87,7 +89,7 @@ def name_of(version: Version) -> str:
 class VersionsModel(CellModel):
     """Rows newest first. ``a`` and ``b`` are the rows of the two versions compared, or None."""
 
-    headers = ("", "Version", "Date", "Author", "Stored in", "Changed", "Size", "Hash")
+    headers = ("", "Version", "Date", "Author", "Reason", "Stored in", "Changed", "Size", "Hash")
     right_headers = frozenset((CHANGED, SIZE))
     chosen = Signal()
 
@@ -99,7 +101,7 @@ class VersionsModel(CellModel):
         self.a: int | None = None
         self.b: int | None = None
         self.kinds: set[tuple[str, str]] = set()
-        self.authors = False
+        self.authors = self.reasons = False
         self.counted = False
         self._rows: dict[Value | None, int] = {}
 
@@ -111,7 +113,7 @@ class VersionsModel(CellModel):
         self.marks, self.versions, self.missing = [], [], 0
         self.a = self.b = None
         self.kinds, self._rows = set(), {}
-        self.authors = self.counted = False
+        self.authors = self.reasons = self.counted = False
         self._take(versions)
         self.endResetModel()
 
@@ -141,6 +143,7 @@ class VersionsModel(CellModel):
             self.missing += one.state == "missing"
             self.kinds.add(("none" if one.state == "missing" else one.stored, one.state))
             self.authors = self.authors or one.author is not None
+            self.reasons = self.reasons or one.reason is not None
             self.counted = self.counted or one.changed is not None
 
     # --- asking
@@ -225,6 +228,8 @@ class VersionsModel(CellModel):
             return Cell(spans=(Span(words or "no date", "text" if words else "text3"),), size=12)
         if column == AUTHOR:
             return plain(one.author or "", "text2", size=12)
+        if column == REASON:
+            return plain(one.reason or "", "text2", size=12)
         if column == STORED:
             notes = [Badge("current", "acc", "accTint")] if one.current else []
             if one.state == "damaged":

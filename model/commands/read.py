@@ -59,12 +59,15 @@ def _named(fields: Iterable[tuple[str, str]]) -> str:
 def history(args: argparse.Namespace) -> int:
     """The versions of a document, newest first."""
     with open_session(args) as session, Progress("Reading version") as progress:
-        versions = session.history(args.ns, document(args, session), progress, changed=not args.json)
+        id = document(args, session)
+        versions = session.history(args.ns, id, progress, changed=not args.json)
         if args.json:
             for version in versions:
                 progress.make_way()
                 print(_history_json(version))
             return 0
+        named = session.info(args.ns).fields
+        said = [role for role in ("author", "reason") if role in named]  # columns only where they can say something
         rows = (
             (
                 version_name(v.v) + (" (current)" if v.current else ""),
@@ -73,12 +76,14 @@ def history(args: argparse.Namespace) -> int:
                 size(v.bytes),
                 number(v.changed),
                 moment(v.at),
+                *(getattr(v, role) or "" for role in said),
                 (v.hash or "")[:12],
                 v.detail,
             )
             for v in versions
         )
-        header = ("Version", "Stored", "State", "Size", "Changed", "At", "Hash", "")
+        beside = [{"author": "By", "reason": "Reason"}[role] for role in said]
+        header = ("Version", "Stored", "State", "Size", "Changed", "At", *beside, "Hash", "")
         table(header, rows, right=(3, 4), progress=progress)
     return 0
 
@@ -92,6 +97,8 @@ def _history_json(version: Version) -> str:
         stored=version.stored,
         current=version.current,
         state=version.state,
+        author=version.author,
+        reason=version.reason,
     )
 
 

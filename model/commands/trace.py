@@ -18,20 +18,23 @@ def blame(args: argparse.Namespace) -> int:
         progress.make_way()
         if args.json:
             for one in found:
-                print(json_row(path=list(one.path), v=one.version.v, at=one.version.at))
+                of = one.version
+                print(json_row(path=list(one.path), v=of.v, at=of.at, author=of.author, reason=of.reason))
             return 0
-        header = ("Field", "Set in", "At", "By", "Value")
-        table(header, (_blame_cells(one) for one in found))
+        reasons = any(one.version.reason for one in found)
+        header = ("Field", "Set in", "At", "By", *(["Reason"] if reasons else []), "Value")
+        table(header, (_blame_cells(one, reasons) for one in found))
     return 0
 
 
-def _blame_cells(one: Blame) -> tuple[str, ...]:
+def _blame_cells(one: Blame, reasons: bool) -> tuple[str, ...]:
     version, now = version_name(one.version.v), one.now
     where = (
         version if one.since is None else f"{version_name(one.since.v)}–{version}" if one.op else f"{version} or before"
     )
     shown = f"{now.kind}, {number(now.size)} bytes" if now.value is None else text.shown(now.value, limit=50)
-    return key_text(one.key), where, moment(one.version.at), one.version.author or "", shown
+    why = [one.version.reason or ""] if reasons else []
+    return key_text(one.key), where, moment(one.version.at), one.version.author or "", *why, shown
 
 
 def bisect(args: argparse.Namespace) -> int:
@@ -41,8 +44,9 @@ def bisect(args: argparse.Namespace) -> int:
         progress.make_way()
         if args.json:
             for turn in found.turns:
-                at = turn.version.at
-                print(json_row(v=turn.version.v, at=at, holds=turn.holds, before=turn.before.v, missing=turn.gap))
+                of = turn.version
+                row = {"v": of.v, "at": of.at, "holds": turn.holds, "before": turn.before.v, "missing": turn.gap}
+                print(json_row(**row, author=of.author, reason=of.reason))
         elif found.turns:
             table(("Version", "At", "By", "", ""), map(_turn_cells, found.turns))
         else:

@@ -49,7 +49,7 @@ class Embedded(Layout):
     about = "the current version and earlier ones in one document"
     where = "earlier versions in {prev}"
     roles = ("id", "current", "prev", "version", "token")
-    inside = ("version", "token", "at", "author")
+    inside = ("version", "token", "at", "author", "reason")
     lacks = "no sub-document with a version, and an array of earlier ones, were found in it."
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:

@@ -247,7 +247,7 @@ def made_version(
     v: Value | None = None,
     counted: bool = True,
 ) -> Version:
-    """A stored document as a version, with its time, author and hash, and what is damaged about it.
+    """A stored document as a version, with its time, author, reason and hash, and what is damaged about it.
 
     ``times`` are the names whose ObjectId tells when it was written, where the profile names no field; ``counted``
     is False where there are no version numbers. Bytes that are no BSON make a damaged version without content.
@@ -255,7 +255,7 @@ def made_version(
     try:
         content = own.content(raw)
         v = v if v is not None else (c.get(raw, (own.version,)) if own.version else None)
-        author = c.get(raw, (profile.author,)) if profile.author else None
+        author, reason = (c.get(raw, (name,)) if name else None for name in (profile.author, profile.reason))
         at = time_of(c.get(raw, (own.at,))) if own.at else None
         for name in times:
             at = at or time_of(c.get(raw, (name,)))
@@ -267,7 +267,7 @@ def made_version(
     return Version(
         v=v,
         at=at,
-        author=str(author.python()) if author is not None and not author.is_container else None,
+        author=_words(author),
         stored=stored,
         state="damaged" if damage else "present",
         current=current,
@@ -276,4 +276,10 @@ def made_version(
         detail=damage,
         content=content if contents else None,
         raw=raw if contents else None,
+        reason=_words(reason),
     )
+
+
+def _words(value: Value | None) -> str | None:
+    """A value that says who or why as text; None where it is none, or a container."""
+    return str(value.python()) if value is not None and not value.is_container else None

@@ -30,7 +30,7 @@ def test_blame_names_the_version_that_last_set_each_field(told: Told) -> None:
     status, lines, err = told("blame", *SAMPLE, "--json")
     assert (status, err) == (0, "")
     rows = {tuple(row["path"]): row for row in map(json.loads, lines)}
-    assert all(list(row) == ["path", "v", "at"] for row in rows.values())
+    assert all(list(row) == ["path", "v", "at", "author", "reason"] for row in rows.values())
     assert rows["premium", "gross"]["v"] == {"$numberInt": "57"}
     assert rows["riders", 0, "premium"]["v"] == {"$numberInt": "57"}
     assert rows["riders", 1, "premium"]["v"] == {"$numberInt": "52"}

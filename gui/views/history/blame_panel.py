@@ -55,7 +55,9 @@ class BlameModel(RowsModel[Blame]):
             case 4:
                 moment = wording.moment(row.version.at)
                 return plain(moment or "no date", "text" if moment else "text3", size=12)
-        return plain(row.version.author or "not known", "text2" if row.version.author else "text3", size=12)
+        by, why = row.version.author, row.version.reason
+        spans = (Span(by or "not known", "text2" if by else "text3"), *((Span(f"  {why}", "text3"),) if why else ()))
+        return Cell(spans=spans, size=12)
 
     def tip(self, row: Blame) -> str:
         """The uncertainty about a version."""

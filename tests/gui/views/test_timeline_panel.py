@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMous
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.parts.versions_model import AT, HASH, VERSION, VersionsModel
+from gui.parts.versions_model import AT, AUTHOR, HASH, REASON, VERSION, VersionsModel
 from gui.style import preferences
 from gui.style.cells import CELL, Cell
 from gui.views.timeline.timeline_panel import TimelinePanel
@@ -192,6 +192,19 @@ def test_the_list_form_is_newest_first_and_chooses_too(marta: Watched) -> None:
     where = panel.list.visualRect(model.index(2, VERSION)).center()
     marta.qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, where)
     assert marta.ab == ("v12", "v10")
+
+
+def test_who_made_a_version_and_why_stand_beside_it_where_a_version_says_so(qtbot: QtBot) -> None:
+    plain = story(4)
+    watched = Watched(qtbot, Told({ID: plain}))
+    watched.read()
+    assert watched.panel.list.isColumnHidden(REASON)
+    watched.source.histories[ID] = [replace(plain[0], author="ann", reason="typo"), *plain[1:]]
+    watched.read()
+    assert [cell(watched.panel.model, 0, column).text for column in (AUTHOR, REASON)] == ["ann", "typo"]
+    assert watched.panel.model.words(0).startswith("v4, current")
+    assert "by ann, reason: typo" in watched.panel.model.words(0)
+    assert not watched.panel.list.isColumnHidden(REASON)
 
 
 def test_dates_are_in_the_chosen_zone(marta: Watched) -> None:
