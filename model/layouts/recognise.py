@@ -199,7 +199,7 @@ def _judged(
         )
         made = CollectionProfile(found.ns, token="")
         return info_of(made, None, 0.0 if found.trouble else 1.0, why), made
-    made_by = paired or _alone(server, sample) or _nothing(sample)
+    made_by = paired or _alone(server, sample)
     if made_by.profile.layout == "pending" and (there := _linked(server, sample, made_by.profile, collections)):
         why = f"The list {made_by.profile.pending} holds ids of {there}, so nothing waits in it to be counted."
         made_by = Proposal(_plain(sample), 0.8, why)
@@ -224,8 +224,12 @@ def _linked(server: Port, sample: Sample, profile: CollectionProfile, collection
     return ""
 
 
-def _alone(server: Port, sample: Sample) -> Proposal | None:
-    """What a collection is by itself; a judge that meets bytes it cannot read has no opinion."""
+def _alone(server: Port, sample: Sample) -> Proposal:
+    """What a collection is by itself; a judge that meets bytes it cannot read has no opinion.
+
+    One that says ``plain`` says what speaks against its own layout: that is told where no other fits.
+    """
+    but: Proposal | None = None
     judges = [partial(each.proposed, server, sample) for each in LAYOUTS.values()]
     judges += [partial(each.judge, sample, False) for each in PATTERNS.values()]
     for judge in judges:
@@ -233,17 +237,20 @@ def _alone(server: Port, sample: Sample) -> Proposal | None:
             made = judge()
         except (Unreadable, NotAllowed):
             continue
-        if made is not None:
+        if made is not None and made.profile.layout != Plain.name:
             return made
-    return None
+        but = but or made
+    return _nothing(sample, but)
 
 
-def _nothing(sample: Sample) -> Proposal:
+def _nothing(sample: Sample, but: Proposal | None) -> Proposal:
     profile = _plain(sample)
+    if but is not None:
+        return replace(but, profile=profile)
     if sample.documents:
         why = "No field of the documents sampled tells one version from another."
-        if but := find_version_documents.near_miss(sample):
-            return Proposal(profile, 0.7, but, ("versions",))
+        if near := find_version_documents.near_miss(sample):
+            return Proposal(profile, 0.7, near, ("versions",))
         return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)
     if sample.unreadable:
         return Proposal(profile, 0.3, "None of the documents sampled can be read.")

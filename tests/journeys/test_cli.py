@@ -67,7 +67,9 @@ def test_a_collection_that_fits_two_layouts_says_so(
 def test_a_history_is_rows_with_gaps(rows: Rows, source: str, ns: str) -> None:
     status, found = rows("history", source, ns, "K-1")
     assert status == 0
-    assert [list(row) for row in found] == [["v", "at", "hash", "bytes", "stored", "current", "state", "author", "reason"]] * 4
+    assert [list(row) for row in found] == [
+        ["v", "at", "hash", "bytes", "stored", "current", "state", "author", "reason"]
+    ] * 4
     assert [(r["v"], r["stored"], r["state"], r["current"]) for r in found] == [
         ({"$numberInt": "4"}, "document", "present", True),
         ({"$numberInt": "3"}, "none", "missing", False),

@@ -32,6 +32,19 @@ VERSIONS = _set(
     revisionnr revisionnumber revno docversion documentversion docrev edition generation iteration
     """
 )
+PARTS = _set(
+    """
+    line lines lineno linenumber pos position row column col item page chapter section paragraph verse part volume
+    issue episode season lesson unit module level stage step phase round lap leg heat turn move set game match frame
+    floor storey room seat lane slot place rank ranking grade class tier track channel month year day week weekday
+    quarter hour minute second period term semester instalment installment rate payment reminder attempt retry try
+    visit session shift age qty quantity amount price cost total subtotal sum net gross tax fee balance stock count
+    size width height length depth weight volume capacity distance mileage odometer speed temperature voltage points
+    score goals stars rating votes likes views hits clicks downloads visits shares followers priority order sort
+    sortorder index idx port status code level percent progress
+    """
+)
+"""Names of numbers that count the parts of a thing, measure it or put it in order."""
 IDS = _set(
     """
     id docid doc document documentid entity entityid object objectid record recordid item itemid key uuid guid

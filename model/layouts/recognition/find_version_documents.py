@@ -19,10 +19,17 @@ from model.values import canonical as c
 
 
 def own_documents(server: Port, sample: Sample) -> Proposal | None:
-    """``versions``, ``flagged`` or ``deltas`` with its fields; None where versions are no documents of their own."""
+    """``versions``, ``flagged`` or ``deltas`` with its fields; None where versions are no documents of their own.
+
+    Where one document contradicts what looks like a version, ``plain`` with what contradicts.
+    """
     fit = best(server, sample)
     if fit is None or not fit.confidence:
-        return None
+        against = fit.judged.against if fit is not None and (fit.hinted or fit.unique) else ""
+        if fit is None or not against:
+            return None
+        but = f"The field {fit.version} looks like a version by {fit.id}, but {against}."
+        return Proposal(CollectionProfile(sample.ns), 0.7, but, ("versions",))
     return _told(sample, fit)
 
 
@@ -110,7 +117,7 @@ def _all(sample: Sample, fit: Fit) -> list[Document]:
 
 def flag_field(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[str, float, bool]:
     """The field that marks the newest version, how often it is right, and whether its name says so; "" if none."""
-    whole = [each for each in chains if each.whole and each.documents]
+    whole = [each for each in chains if each.newest and each.documents]
     several = [each for each in whole if len(set(each.places)) > 1]
     if not several:
         return "", 0.0, False

@@ -10,18 +10,34 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
-from model.layouts.recognition.field_names import IDS, VERSIONS, bare, words
-from model.layouts.recognition.sampling import ID_TYPES, Sample, SampledChain, chains, of
-from model.server.retry import Port
+from model.layouts.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
+from model.layouts.recognition.sampling import (
+    ID_TYPES,
+    NO_IDS,
+    WITHIN_MS,
+    Document,
+    Sample,
+    SampledChain,
+    gently,
+    of,
+    read_chain,
+    scattered,
+)
+from model.layouts.recognition.version_order import Judged, Verdict, judged, judgement
+from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 
 GUESSES = 20  # fields of each role
 PAIRS = 6  # guesses that are followed up
-LOOK_UPS = 8  # ids whose versions are read for a guess
+LOOK_UPS = 16  # ids whose versions are read for a guess
+SEEN = 10  # of these, ids whose rows in the sample look wrong
 LARGE = 50_000  # documents from which on a look-up without an index is made seldom
+COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
+GROUPS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,35 +66,41 @@ class Fit:
         return sum(v.type == c.DATE for v in values) * 2 > len(values)
 
     @cached_property
-    def distinct(self) -> float:
-        """The part of the documents whose version no other one with that id has."""
-        total = sum(len(each.places) for each in self.several)
-        return sum(len(set(each.places)) for each in self.several) / total if total else 0.0
+    def judged(self) -> Judged:
+        """What speaks against the version in the documents looked up."""
+        return judged(self.chains, self.id, self.version, self.dated)
 
     @cached_property
     def dense(self) -> float:
         """How completely the numbers between the lowest and the highest are there."""
-        if not self.several:
-            return 0.0
-        shares = [(len(set(p)) - 1) / (max(p) - min(p)) if len(set(p)) > 1 else 0.0 for p in self._places]
-        return sum(shares) / len(shares)
-
-    @property
-    def _places(self) -> list[tuple[int, ...]]:
-        return [each.places for each in self.several]
+        shares = [
+            (len(set(part)) - 1) / (part[-1] - part[0]) if len(set(part)) > 1 else 0.0
+            for each in self.several
+            for part in each.stretches
+            if len(part) > 1
+        ]
+        return sum(shares) / len(shares) if shares else 0.0
 
     @cached_property
     def alike(self) -> float:
         """How much of a document is the same in the version after it; dates and ObjectIds do not count."""
+        return self._alike([step for each in self.several for step in each.steps])
+
+    @cached_property
+    def kindred(self) -> bool:
+        """Whether two versions of one document are more alike than two documents are."""
+        firsts = [each.documents[0] for each in self.chains if each.documents]
+        return len(firsts) > 1 and self.alike > self._alike(list(pairwise(firsts))) + 0.1
+
+    def _alike(self, pairs: Sequence[tuple[Document, Document]]) -> float:
         same = total = 0
-        for each in self.several:
-            for older, newer in each.steps:
-                for name in dict.fromkeys((*older.fields, *newer.fields)):
-                    a, b = older.get(name), newer.get(name)
-                    if name in ("_id", self.id, self.version) or (a or b).type in (c.DATE, c.OBJECT_ID):  # type: ignore[union-attr]
-                        continue
-                    total += 1
-                    same += a == b
+        for older, newer in pairs:
+            for name in dict.fromkeys((*older.fields, *newer.fields)):
+                a, b = older.get(name), newer.get(name)
+                if name in ("_id", self.id, self.version) or (a or b).type in (c.DATE, c.OBJECT_ID):  # type: ignore[union-attr]
+                    continue
+                total += 1
+                same += a == b
         return same / total if total else 1.0
 
     @cached_property
@@ -90,16 +112,24 @@ class Fit:
     @cached_property
     def clean(self) -> float:
         """The part of the documents whose versions are all there, each once, from the lowest or from anywhere on."""
-        return self._share(lambda p: self.dated or len(p) == max(p) - min(p) + 1)
+        return self._share(lambda part: self.dated or len(part) == part[-1] - part[0] + 1)
 
     @cached_property
     def begun(self) -> float:
         """The part of them that begins with the first version too."""
-        lowest = min((min(p) for p in self._places), default=0)
-        return self._share(lambda p: self.dated or (len(p) == max(p) - min(p) + 1 and min(p) == min(lowest, 1)))
+        lowest = min((each.places[0] for each in self.several), default=0)
+        return self._share(
+            lambda part: self.dated or len(part) == part[-1] - part[0] + 1,
+            lambda first: self.dated or first == min(lowest, 1),
+        )
 
-    def _share(self, good: Callable[[tuple[int, ...]], bool]) -> float:
-        fine = sum(len(set(p)) == len(p) and good(p) for p in self._places)
+    def _share(self, good: Callable[[tuple[int, ...]], bool], first: Callable[[int], bool] | None = None) -> float:
+        fine = sum(
+            len(set(each.places)) == len(each.places)
+            and all(map(good, each.stretches))
+            and (first is None or first(each.places[0]))
+            for each in self.several
+        )
         return fine / len(self.several) if self.several else 0.0
 
     @cached_property
@@ -116,8 +146,10 @@ class Fit:
             return 0.6 if self.hinted and self.unique else 0.0
         numbers = 1.0 if self.dated else self.dense
         rising, steps = self.made_in_order
-        surely = rising >= 0.95 and steps >= 8 and self.distinct >= 0.9 and self.alike >= 0.4
-        if self.distinct < 0.7 or (numbers < 0.5 and not surely) or (self.dated and not self.hinted):
+        surely = rising >= 0.95 and steps >= 8 and self.alike >= 0.4
+        if not self.judged.earned or (numbers < 0.5 and not surely) or (self.dated and not self.hinted):
+            return 0.0
+        if not self.hinted and (names_a_part(self.version) or not (self.kindred or self.partial)):
             return 0.0
         if self.unique and self.hinted:
             return 0.97 if self.alike >= 0.3 or self.partial else 0.7
@@ -148,7 +180,7 @@ class Fit:
             found = f"{share} looked up in {self.id} have several versions, numbered {numbered} in {self.version}"
         elif self.chains:
             found = f"no document has more than one {self.version} yet"
-        return "; ".join(filter(None, (index, found)))
+        return "; ".join(filter(None, (index, found, self.judged.said)))
 
 
 def is_version_name(name: str) -> bool:
@@ -159,6 +191,12 @@ def is_version_name(name: str) -> bool:
 def is_id_name(name: str) -> bool:
     """Whether a field is named as ids are."""
     return bare(name) in IDS or words(name)[-1:] in (("id",), ("key",), ("uuid",), ("no",))
+
+
+def names_a_part(name: str) -> bool:
+    """Whether a field is named as what counts the parts of a thing, or measures it."""
+    last = words(name)[-1:]
+    return bare(name) in PARTS or (last[0] if last else "") in PARTS
 
 
 def version_fields(sample: Sample) -> list[str]:
@@ -195,36 +233,69 @@ def fits(server: Port, sample: Sample) -> Iterator[Fit]:
             tried += 1
             if tried > PAIRS:
                 return
-            rare = not sample.leads_index(id) and (sample.count or LARGE) >= LARGE
-            ids = _worth_a_look(sample, id, version, 2 if rare else LOOK_UPS)
-            yield Fit(id, version, unique, tuple(chains(server, sample, id, version, ids)))
+            yield Fit(id, version, unique, tuple(_looked_up(server, sample, id, version)))
+
+
+def _looked_up(server: Port, sample: Sample, id: str, version: str) -> Iterator[SampledChain]:
+    """The versions of some documents, up to the first that contradicts."""
+    rare = not sample.leads_index(id) and (sample.count or LARGE) >= LARGE
+    for value in _worth_a_look(server, sample, id, version, 2 if rare else LOOK_UPS):
+        chain = read_chain(server, sample.ns, id, version, value)
+        if chain is not None:
+            yield chain
+            dated = any((v := d.get(version)) is not None and v.type == c.DATE for d in chain.documents)
+            if judgement(chain, version, dated).verdict is Verdict.AGAINST:
+                return
 
 
 def _promising(sample: Sample, id: str, version: str) -> bool:
     """Whether the sample does not speak against a pair that no index bears out."""
-    shared: dict[Value, list[int]] = defaultdict(list)
-    for document in sample.documents:
-        value, place = document.get(id), document.place(version)
-        if value is not None and place is not None:
-            shared[value].append(place)
-    several = [places for places in shared.values() if len(places) > 1]
+    several = [places for places in (each.places for each in _met(sample, id, version).values()) if len(places) > 1]
     documents = sum(map(len, several))
     if documents and sum(len(set(places)) for places in several) < 0.7 * documents:
         return False
     if is_version_name(version):
         return True
-    return len(several) >= 2 and is_id_name(id)
+    return len(several) >= 2 and not names_a_part(version)
 
 
-def _worth_a_look(sample: Sample, id: str, version: str, most: int) -> list[Value]:
-    """Ids whose versions tell most: half of them with the highest versions, half across the sample."""
-    placed = [(p, v) for d in sample.documents if (v := d.get(id)) is not None and (p := d.place(version)) is not None]
-    usable = [(place, value) for place, value in placed if value.type in ID_TYPES]
-    high = dict.fromkeys(value for _, value in sorted(usable, key=lambda pair: -pair[0]))
-    across = list(dict.fromkeys(value for _, value in usable))
-    step = max(1, len(across) // max(1, most // 2))
-    chosen = dict.fromkeys([*list(high)[: most - most // 2], *across[::step]])
+def _met(sample: Sample, id: str, version: str) -> dict[Value, SampledChain]:
+    """The sampled documents by the field that may be their id."""
+    shared: dict[Value, list[Document]] = defaultdict(list)
+    for document in sample.documents:
+        value = document.get(id)
+        if value is not None and value.type in ID_TYPES:
+            shared[value].append(document)
+    return {value: scattered(documents, version) for value, documents in shared.items()}
+
+
+def _worth_a_look(server: Port, sample: Sample, id: str, version: str, most: int) -> list[Value]:
+    """Ids whose versions tell most: those that look wrong, long histories and short ones, the highest versions."""
+    met = _met(sample, id, version)
+    wrong = [v for v, each in met.items() if judgement(each, version).verdict is Verdict.AGAINST]
+    high = sorted(met, key=lambda value: -max(met[value].places, default=0))
+    groups = gently(lambda: _with_several(server, sample, id), NO_IDS) if most == LOOK_UPS else NO_IDS
+    across = [*groups[:2], *groups[-2:], *_spread(groups, most), *_spread(list(met), most)]
+    chosen = dict.fromkeys([*wrong[:SEEN], *high[: most // 4], *across, *high])
     return list(chosen)[:most]
+
+
+def _spread(values: Sequence[Value], most: int) -> Sequence[Value]:
+    return values[:: max(1, len(values) // most)] if values else ()
+
+
+def _with_several(server: Port, sample: Sample, id: str) -> list[Value]:
+    """Ids that several documents share, those with the most first."""
+    some: list[Terms] = [] if (sample.count or COUNTED + 1) <= COUNTED else [{"$sample": {"size": COUNTED // 10}}]
+    stages: list[Terms] = [
+        *some,
+        {"$group": {"_id": f"${id}", "n": {"$sum": 1}}},
+        {"$match": {"n": {"$gt": 1}}},
+        {"$sort": {"n": -1}},
+        {"$limit": GROUPS},
+    ]
+    found = server.aggregate(sample.ns, stages, max_ms=WITHIN_MS)
+    return [value for raw in found if (value := c.get(raw, ("_id",))) is not None and value.type in ID_TYPES]
 
 
 def best(server: Port, sample: Sample) -> Fit | None:
@@ -249,7 +320,9 @@ def coverage(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[floa
         state: dict[str, Value] = {}
         for number, document in enumerate(each.documents):
             content = {name: value for name, value in document.fields.items() if name not in own}
-            if number and len(state) > 1:
+            if number in each.holes:
+                state = {}
+            if len(state) > 1:
                 again = [name for name in content if name in state]
                 held += len(again)
                 known += len(state)

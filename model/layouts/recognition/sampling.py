@@ -11,7 +11,7 @@ import contextlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.layouts.recognition.field_names import can_play_a_role
-from model.layouts.reserved_fields import WHOLE_NUMBERS, place_of
+from model.layouts.reserved_fields import WHOLE_NUMBERS, place_of, whole_number
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -28,7 +28,8 @@ T = TypeVar("T")
 
 SAMPLED = 60
 SAMPLE_BYTES = 4 << 20
-CHAIN_LENGTH = 60  # versions read of one document; of a longer one the newest is not known
+CHAIN_LENGTH = 60  # the newest versions read of one document
+PART = 20  # of a longer one: its oldest, and as many from the middle on
 CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
 NO_IDS: list[Value] = []
@@ -77,12 +78,24 @@ class SampledChain:
 
     documents: tuple[Document, ...]
     places: tuple[int, ...]
-    whole: bool  # all of them were read
+    newest: bool = True  # the last one is the newest there is
+    unplaced: int = 0  # further documents with that id whose version is none
+    holes: frozenset[int] = frozenset()  # positions in front of which documents were not read
 
     @property
     def steps(self) -> Iterator[tuple[Document, Document]]:
-        """Each version with the one after it."""
-        return pairwise(self.documents)
+        """Each version with the one after it, where nothing between them was left out."""
+        return (pair for at, pair in enumerate(pairwise(self.documents), 1) if at not in self.holes)
+
+    @cached_property
+    def stretches(self) -> tuple[tuple[int, ...], ...]:
+        """The places, split where documents were not read."""
+        found: list[list[int]] = [[]]
+        for at, place in enumerate(self.places):
+            if at in self.holes:
+                found.append([])
+            found[-1].append(place)
+        return tuple(map(tuple, found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,13 +282,18 @@ def _index(description: Mapping[str, object]) -> SampledIndex:
 
 
 def matching(
-    server: Port, ns: str, filter: Terms, limit: int = CHAIN_LENGTH, projection: Terms | None = None
+    server: Port,
+    ns: str,
+    filter: Terms,
+    limit: int = CHAIN_LENGTH,
+    projection: Terms | None = None,
+    sort: Terms | None = None,
 ) -> tuple[list[Document], bool]:
     """Documents that match, and whether these are all; bounded in number, bytes and time."""
     found: list[Document] = []
     left = CHAIN_BYTES
     try:
-        for raw in _within(server.find(ns, filter, projection=projection, limit=limit + 1, max_ms=WITHIN_MS)):
+        for raw in _within(server.find(ns, filter, sort, projection, limit=limit + 1, max_ms=WITHIN_MS)):
             if len(found) == limit or left < 0:
                 return found, False
             left -= len(raw)
@@ -286,21 +304,64 @@ def matching(
     return found, True
 
 
-def chain_of(documents: Iterable[Document], version: str, whole: bool = True) -> SampledChain:
+def chain_of(documents: Iterable[Document], version: str, newest: bool = True) -> SampledChain:
     """The documents whose version can be put in order, in that order."""
-    placed = sorted(((place, n, d) for n, d in enumerate(documents) if (place := d.place(version)) is not None))
-    return SampledChain(tuple(d for _, _, d in placed), tuple(place for place, _, _ in placed), whole)
+    several = list(documents)
+    placed = sorted(((place, n, d) for n, d in enumerate(several) if (place := d.place(version)) is not None))
+    ordered = tuple(d for _, _, d in placed)
+    return SampledChain(ordered, tuple(place for place, _, _ in placed), newest, len(several) - len(placed))
 
 
-def chains(server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value]) -> list[SampledChain]:
-    """The versions of some documents, looked up by a field that may be their id."""
-    found = []
-    for value in ids:
-        documents, whole = matching(server, sample.ns, {id: {"$eq": value}})
-        same = [d for d in documents if d.get(id) == value]
-        if same:
-            found.append(chain_of(same, version, whole))
-    return found
+def scattered(documents: Iterable[Document], version: str) -> SampledChain:
+    """Documents of one chain that happened to be sampled: nothing is known of what stands between them."""
+    made = chain_of(documents, version, newest=False)
+    return replace(made, holes=frozenset(range(len(made.documents))))
+
+
+def read_chain(server: Port, ns: str, id: str, version: str, value: Value) -> SampledChain | None:
+    """The versions of one document: the newest, and of a long history its oldest and some from the middle as well."""
+
+    def part(where: Terms, way: int, limit: int) -> tuple[list[Document], bool]:
+        filter = {id: {"$eq": value}, **where}
+        found, whole = matching(server, ns, filter, limit, sort={id: 1, version: way})
+        return [d for d in found if d.get(id) == value], whole
+
+    newest, whole = part({}, -1, CHAIN_LENGTH)
+    if not newest:
+        return None
+    if whole:
+        return chain_of(newest, version)
+    oldest, _ = part({}, 1, PART)
+    parts = [chain_of(each, version) for each in (oldest, newest)]
+    low, high = (each.places for each in parts)
+    if low and high and high[0] - low[-1] > 1:
+        middle, _ = part({version: {"$gte": _like((low[-1] + high[0]) // 2, newest[0].get(version))}}, 1, PART)
+        parts.insert(1, chain_of(middle, version))
+    joined = parts[0]
+    for each in parts[1:]:
+        joined = _behind(joined, each)
+    return joined
+
+
+def _like(place: int, version: Value | None) -> Value:
+    if version is not None and version.type == c.DATE:
+        return Value(c.DATE, place.to_bytes(8, "little", signed=True))
+    return whole_number(place)
+
+
+def _behind(first: SampledChain, then: SampledChain) -> SampledChain:
+    """Two stretches of one chain, the second of which begins above the first, or within it."""
+    known = {document.raw for document in first.documents}
+    new = [at for at, document in enumerate(then.documents) if document.raw not in known]
+    touching = len(new) < len(then.documents)
+    hole = frozenset() if touching or not new else frozenset({len(first.documents)})
+    return SampledChain(
+        first.documents + tuple(then.documents[at] for at in new),
+        first.places + tuple(then.places[at] for at in new),
+        then.newest,
+        first.unplaced + then.unplaced,
+        first.holes | hole,
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,201 @@
+"""Whether a field numbers the versions of one document, and what speaks against it.
+
+A version is another one in every row of a document, and rises as time goes on. The rows' own ``_id`` tells the time, or
+a date that is named as the time of a change; where neither does, the numbers themselves must follow one another. Damage
+that histories are known to suffer does not contradict: a number that two writers took, a version that was thrown away,
+a number of another type. All else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from model.layouts.recognition.field_names import CHANGE_TIMES, TIMES, bare
+from model.layouts.recognition.sampling import Document, SampledChain
+from model.layouts.reserved_fields import WHOLE_NUMBERS, number_of, place_of, time_of
+from model.names import id_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+SKEW = 2  # seconds by which the clocks of two writers may differ
+MOST_GOOD = 0.8
+
+
+class Verdict(Enum):
+    """What one document's rows say."""
+
+    SILENT = "silent"  # there is one row, or none
+    GOOD = "good"
+    THINNED = "thinned"  # numbers are missing; time bears out the others
+    DAMAGED = "damaged"
+    AGAINST = "against"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on one document, and why, in words that follow its name."""
+
+    verdict: Verdict
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was looked for against a version in some documents, and what was found."""
+
+    version: str
+    good: int = 0
+    damaged: int = 0
+    against: str = ""  # the first document that contradicts, and how
+
+    @property
+    def several(self) -> int:
+        """Documents with several rows."""
+        return self.good + self.damaged
+
+    @property
+    def earned(self) -> bool:
+        """Whether nothing contradicts and most documents are as they should be."""
+        return not self.against and self.good >= MOST_GOOD * self.several
+
+    @property
+    def said(self) -> str:
+        """What was looked for against it, as a clause; "" where no document could have told."""
+        if not self.several:
+            return ""
+        few = f"of {self.several} with several rows none has" if self.several > 1 else "it has not"
+        damaged = f" and {self.damaged} {'are' if self.damaged > 1 else 'is'} damaged" if self.damaged else ""
+        return f"{few} a {self.version} that is constant, repeats or falls as time goes on{damaged}"
+
+
+def judged(chains: Iterable[SampledChain], id: str, version: str, dated: bool = False) -> Judged:
+    """The verdicts of some documents together; it ends at the first one that contradicts."""
+    good = damaged = 0
+    for chain in chains:
+        found = judgement(chain, version, dated)
+        if found.verdict is Verdict.AGAINST:
+            name = chain.documents[0].get(id) if chain.documents else None
+            who = id_name(name) if name is not None else "a document"
+            return Judged(version, good, damaged, f"{who} {found.why}")
+        good += found.verdict in (Verdict.GOOD, Verdict.THINNED)
+        damaged += found.verdict is Verdict.DAMAGED
+    return Judged(version, good, damaged)
+
+
+def judgement(chain: SampledChain, version: str, dated: bool = False) -> Judgement:
+    """What one document's rows say of a version; ``dated`` where versions are times, whose clock may go wrong."""
+    places = chain.places
+    total = len(places) + chain.unplaced
+    if total < 2:
+        return Judgement(Verdict.SILENT)
+    if 2 * chain.unplaced > total:
+        return Judgement(Verdict.AGAINST, f"has no {version} in {chain.unplaced} of {total} rows")
+    repeats = len(places) - len(set(places))
+    shown = f"{version} {_shown(chain, version)}"
+    if len(places) > 1 and len(set(places)) == 1 and not _copies(chain.documents):
+        return Judgement(Verdict.AGAINST, f"has {shown} in all of its {len(places)} rows")
+    spare = max(1, len(places) // 5)
+    if repeats > spare:
+        return Judgement(Verdict.AGAINST, f"has only {len(set(places))} different {version} in {len(places)} rows")
+    rises, falls, steps = _against_time(chain, version)
+    if falls > (spare if dated and len(places) > 2 else 0):
+        return Judgement(Verdict.AGAINST, f"has a {version} that falls as time goes on")
+    if repeats or chain.unplaced or falls:
+        return Judgement(Verdict.DAMAGED)
+    if not dated and any(b - a > 1 for part in chain.stretches for a, b in pairwise(part)):
+        return Judgement(Verdict.THINNED if rises == steps else Verdict.DAMAGED)
+    return Judgement(Verdict.GOOD)
+
+
+def rising(places: Sequence[int | None], named: str, last: str) -> Judgement:
+    """What the numbers in an array and behind it say, whose order is that of time; ``last`` names the newest one."""
+    found = [place for place in places if place is not None]
+    if len(places) < 2:
+        return Judgement(Verdict.SILENT)
+    if 2 * len(found) < len(places):
+        return Judgement(Verdict.AGAINST, f"has no {named} in {len(places) - len(found)} of {len(places)} versions")
+    if len(set(found)) == 1 and len(found) > 1:
+        return Judgement(Verdict.AGAINST, f"has {named} {found[0]} in all of its {len(found)} versions")
+    spare = max(1, len(found) // 5) if len(found) > 2 else 0
+    astray = len(found) - _longest_rise(found)
+    if astray > spare:
+        return Judgement(Verdict.AGAINST, f"has a {named} that falls or repeats within its list")
+    if len(places) > 1 and places[-1] is not None and places[-1] < max(found):
+        return Judgement(Verdict.AGAINST, f"has a {named} in {last} that is not above the others")
+    return Judgement(Verdict.DAMAGED if astray or len(found) < len(places) else Verdict.GOOD)
+
+
+def _longest_rise(places: Sequence[int]) -> int:
+    """The length of the longest strictly rising selection."""
+    ends: list[int] = []
+    for place in places:
+        at = next((n for n, end in enumerate(ends) if end >= place), len(ends))
+        ends[at : at + 1] = [place]
+    return len(ends)
+
+
+def _shown(chain: SampledChain, version: str) -> str:
+    value = chain.documents[-1].get(version)
+    number = number_of(value)
+    return str(number) if number is not None else str(value.python()) if value is not None else ""
+
+
+def _copies(documents: Sequence[Document]) -> bool:
+    """Whether rows are equal but for what tells writes apart."""
+    contents = {
+        tuple((name, value) for name, value in d.fields.items() if name != "_id" and value.type != c.OBJECT_ID)
+        for d in documents
+    }
+    return len(contents) == 1
+
+
+# --- time
+
+
+def _against_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
+    """Of the neighbours with different numbers: those with which time rises, those with which it falls, and all."""
+    pairs = [(a, b) for (p, a), (q, b) in pairwise(zip(chain.places, chain.documents, strict=True)) if p != q]
+    own = [_later(a.get("_id"), b.get("_id")) for a, b in pairs]
+    told = [name for name in _dates(chain.documents) if name != version]
+    if 1 in own and -1 not in own:
+        return own.count(1), 0, len(pairs)
+    changes = [name for name in told if bare(name) in CHANGE_TIMES]
+    for name in changes or told:
+        dates = [_way(place_of(a.get(name)), place_of(b.get(name))) for a, b in pairs]
+        if 1 in dates and -1 not in dates:
+            return dates.count(1), 0, len(pairs)
+        if name in changes and -1 not in own and -1 in dates:
+            own = dates
+    return own.count(1), own.count(-1), len(pairs)
+
+
+def _dates(documents: Sequence[Document]) -> list[str]:
+    """The dates that all of these documents have, named as times are."""
+    first = documents[0].fields if documents else {}
+    return [
+        name
+        for name in first
+        if bare(name) in TIMES and all((v := d.get(name)) is not None and v.type == c.DATE for d in documents)
+    ]
+
+
+def _later(a: Value | None, b: Value | None) -> int:
+    """Whether ``b`` was made after ``a`` (1), before it (-1), or nobody knows (0), by their own ids."""
+    if a is None or b is None:
+        return 0
+    if a.type == b.type == c.OBJECT_ID:
+        if a.data[4:9] == b.data[4:9]:
+            return (a.data < b.data) - (a.data > b.data)
+        early, late = time_of(a), time_of(b)
+        apart = (late - early).total_seconds() if early is not None and late is not None else 0
+        return 0 if abs(apart) <= SKEW else 1 if apart > 0 else -1
+    if a.type in WHOLE_NUMBERS and b.type in WHOLE_NUMBERS:
+        return _way(number_of(a), number_of(b))
+    return 0
+
+
+def _way(a: int | None, b: int | None) -> int:
+    return 0 if a is None or b is None else (b > a) - (b < a)
