@@ -65,7 +65,7 @@ def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Wr
     drawn = _as(last, max(number or 0, above) + 1, of)
     if raw is None:
         made = c.put(c.document([("_id", of.name)]), path, drawn)
-        return drawn, Write(of.ns, "insert", {}, made, "a new counter")
+        return drawn, Write(of.ns, "insert", {}, made, "a new counter", ())
     guard = by_id(of.name) | exact(of.field, last)
     return drawn, Write(of.ns, "update", guard, {"$set": {of.field: drawn}}, "the next number")
 

@@ -230,7 +230,7 @@ def new_document(of: TwoStepCounters, id: Value, token: Value) -> Write:
     parts = ((of.counter, Value.of(0)), (of.pending, canonical.array([token])), (of.applied, canonical.array([])))
     for name, value in parts:
         made = canonical.put(made, _steps(name), value)
-    return Write(of.ns, "insert", {}, made, "a new counter")
+    return Write(of.ns, "insert", {}, made, "a new counter", ())
 
 
 def step_one(token: PendingToken, of: TwoStepCounters) -> Write:

@@ -128,7 +128,7 @@ def new_document(of: Tally) -> Write:
     key = [("_id", of.key)] if of.key_field == "_id" else [("_id", Value.of(ObjectId())), (of.key_field, of.key)]
     made = c.put(c.document(key), tuple(of.total.split(".")), Value.of(of.by))
     made = c.put(made, (of.listed,), c.array([of.entry]))
-    return Write(of.ns, "insert", {}, made, "the document with its first entry")
+    return Write(of.ns, "insert", {}, made, "the document with its first entry", (of.key_field,))
 
 
 def needs_index(server: Port, of: Tally) -> str:

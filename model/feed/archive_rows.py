@@ -111,29 +111,30 @@ class ArchiveRows:
 
         Raises ``Refused`` where the server does not take it, ``Unreachable`` where it is not known whether it did.
         """
-        own = ObjectId()
+        own, p = ObjectId(), self._profile
         row = self.layout.archive.row_of(Value.of(own), id, raw)
         end = run(
             self.server,
-            Write(self.ns, "insert", {}, row, f"{version_name(v)} is archived"),
+            Write(self.ns, "insert", {}, row, f"{version_name(v)} is archived", (p.archive_id, p.version)),
             lambda: (there := self.row(id, v)) is not None and c.get(there, ("_id",)) == Value.of(own),
         )
         if end.kind == "applied":
             return "new"
+        if end.kind == "refused" and end.reply is not None and end.reply.duplicate:
+            raise Refused(
+                f"{self.ns} does not take {version_name(v)} of {id_name(id)}: another unique index stands in its way; "
+                f"drop that first. {end.sentence}"
+            )
         if end.kind != "conflict":
             error = trouble(end)
             raise type(error)(f"{version_name(v)} of {id_name(id)} is not in {self.ns} for certain: {error}")
         there = self.row(id, v)
         if there is None:
-            p = self._profile
             if any(
                 True for _ in self.server.find(self.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": v}}, limit=1)
             ):
                 return "other"  # of an id that is another, and that the server finds equal: 1 and 1.0
-            raise Refused(
-                f"{self.ns} does not take {version_name(v)} of {id_name(id)}: another unique index stands in its way; "
-                "drop that first."
-            )
+            raise Refused(f"{version_name(v)} of {id_name(id)} was in {self.ns} and is gone again; feed once more.")
         return "there" if self.same(there, raw) else "other"
 
 

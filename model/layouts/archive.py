@@ -35,7 +35,7 @@ from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.layouts import document_ids, numbering, update_operators
 from model.layouts.archive_reader import ArchiveReader
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
@@ -44,6 +44,7 @@ from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import number_of, own_of
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.names import id_name, version_name
 from model.records import Outcome, Version
 from model.server import guards
@@ -107,10 +108,10 @@ class Archive(Layout):
         v = v or numbering.following(base.v, self.profile, stamp.at)
         values = self._writer.own_values(raw, content, stamp, v)
         row = self._row_for(id, raw, stamp)
-        copy = Write(self.archive.ns, "insert", {}, row, f"{version_name(base.v)} is archived")
+        copy = self._archiving(row, f"{version_name(base.v)} is archived")
         # What operators replace is looked at before the archiving: a swap that failed on it would leave a residue that
         # differs.
-        return SwapSteps(self._writer.swap(base, content, values, replaced=False), before=(copy,))
+        return replace(self._writer.swap(base, content, values, replaced=False), before=(copy,))
 
     def explain(self, base: Version) -> str:
         """The order of the two writes, and the guard."""
@@ -128,6 +129,9 @@ class Archive(Layout):
                 "document's id, so no version of it can be archived; name archive_id otherwise in a profile."
             )
         return self.archive.row_of(Value.of(stamp.row), id, raw)
+
+    def _archiving(self, row: bytes, note: str) -> Write:
+        return Write(self.archive.ns, "insert", {}, row, note, (self.profile.archive_id, self.profile.version))
 
     def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
         """Archive the base, unless it is not current any more."""
@@ -311,7 +315,7 @@ class Archive(Layout):
         raw, _ = self._check(base)
         deletion = self._writer.deletion(base)
         row = self._row_for(id, raw, Stamp())
-        copy = Write(self.archive.ns, "insert", {}, row, "the last version is archived")
+        copy = self._archiving(row, "the last version is archived")
         return self._archived(copy, id, base) or self._writer.send_deletion(deletion, id, base, stamp)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from bson import ObjectId
@@ -17,7 +16,7 @@ from bson import ObjectId
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.findings import Finding, Unchecked
-from model.layouts import document_ids
+from model.layouts import document_ids, indexes
 from model.layouts.archive_reader import ArchiveReader
 from model.layouts.checks.base import Check
 from model.layouts.checks.ordered_reading import OrderedReading
@@ -27,24 +26,13 @@ from model.layouts.put_back import put_back
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, unreadable, version_damage
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
+from model.names import id_name
 from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
+from model.server import guards
 from model.server.retry import Port, Terms, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
-
-
-@dataclass(frozen=True)
-class SwapSteps:
-    """The writes of a swap in order: one of them decides, the others go before it or clean up behind it."""
-
-    decides: Write
-    before: tuple[Write, ...] = ()
-    after: tuple[Write, ...] = ()
-
-    @property
-    def all(self) -> list[Write]:
-        """All of them, in order."""
-        return [*self.before, self.decides, *self.after]
 
 
 class LayoutReader(Protocol):
@@ -85,11 +73,18 @@ class LayoutWriter(Protocol):
     def outcomes(self) -> Outcomes:
         """What the sender of a write is told."""
 
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """The fields of the unique index that lets one of several inserts in."""
+
     def missing_index(self) -> str | None:
         """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
 
     def create_index(self) -> None:
         """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
+
+    def hindrance(self, base: Version) -> str:
+        """Why no version can follow ``base``, whatever its content is, one sentence; "" where one can."""
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
         """The number of the version that follows ``base``; None where there are none."""
@@ -247,6 +242,10 @@ class Layout(ABC):
 
     def writable(self, version: Version) -> str:
         """Why this version may not be written over, one sentence; "" where it may."""
+        return self.removable(version) or self.writer.hindrance(version)
+
+    def removable(self, version: Version) -> str:
+        """Why the document with this current version may not be deleted, one sentence; "" where it may."""
         return self._objection(version) or self.missing_index() or ""
 
     def unfit(self, content: bytes) -> str:
@@ -341,6 +340,8 @@ class Layout(ABC):
                 raise Refused(reason)
             v = self._number(id, base, content, stamp)
             steps = self.steps(id, base, content, stamp, v)
+            if held := self._held(id, steps.makes, None if self.own_documents else base.raw):
+                return self.writer.outcomes.hindered(id, base, held)
             if stopped := self._prepared(steps, id, base, content):
                 return stopped
         except Refused as error:
@@ -361,11 +362,33 @@ class Layout(ABC):
                 return self.writer.outcomes.taken(id)
             v = self._first_number(id, content, stamp)
             raw = self._new_document(id, content, stamp, v)
+            if held := self._held(id, raw):
+                raise Refused(held)
         except Refused as error:
             return self.writer.outcomes.refused(id, str(error))
-        write = Write(self.ns, "insert", {}, raw, "the new document")
+        write = Write(self.ns, "insert", {}, raw, "the new document", self.writer.unique)
         end = run(self.server, write, self.writer.asks(id, stamp))
         return self._created(self.writer.outcomes.created(end, id, v, stamp), content, stamp)
+
+    def _held(self, id: Value, made: bytes, before: bytes | None = None) -> str:
+        """Why a unique index beside the layout's own will turn a document away, one sentence; "" where none will.
+
+        ``before`` is what the document was, where it takes its own place.
+        """
+        found = indexes.in_the_way(self.server, self.ns, made, before, self.writer.unique)
+        if found is None:
+            return ""
+        index, there = found
+        other = c.get(there, (self.profile.id,))
+        if self.own_documents and other == id:
+            return (
+                f"The unique index {index.name} lets one version of a document have {index.told(made).key}, so no "
+                "further version can be inserted; drop this index, or change the value."
+            )
+        return (
+            f"{id_name(other or guards.physical_id(there))} holds {index.told(made).key} already, and the unique index "
+            f"{index.name} lets no other document have it; choose another value."
+        )
 
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         """The version of a new document; None where there are none."""
@@ -384,7 +407,7 @@ class Layout(ABC):
         by now, or less, it is a conflict.
         """
         try:
-            if reason := self.writable(base):
+            if reason := self.removable(base):
                 raise Refused(reason)
             return self._delete(id, base, stamp or Stamp(), kept)
         except Refused as error:
@@ -423,7 +446,7 @@ class Layout(ABC):
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
         """Insert again what a delete removed; ``conflict`` where the id is taken by now. See :func:`.put_back`."""
-        return put_back(self.server, self.profile, removed)
+        return put_back(self.server, self.profile, removed, self.writer.unique)
 
     def signed(self, content: bytes, author: str | None) -> bytes:
         """The content with who made it, where the profile names a field for that; writing it again changes nothing."""

@@ -16,6 +16,7 @@ from model.layouts.current_documents import CurrentDocuments
 from model.layouts.outcomes import Outcomes
 from model.layouts.reserved_fields import compose, content_hash
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import Whole, check_size
 from model.records import Outcome, Version
 from model.server import guards
@@ -120,6 +121,7 @@ class CurrentWriter:
         self._server, self._current, self._guard, self._landing = server, current, guard, landing or Landing()
         self._profile, self._ns = current.profile, current.ns
         self.outcomes = Outcomes(self._ns, current.version, current.bears)
+        self.unique = (self._profile.id,)
 
     # --- numbers
 
@@ -130,6 +132,10 @@ class CurrentWriter:
     def create_index(self) -> None:
         """Raise ``Refused``, as there is nothing to create."""
         raise Refused(f"{self._ns} needs no further index.")
+
+    def hindrance(self, base: Version) -> str:
+        """Nothing hinders, as the document takes its own place."""
+        return ""
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
         """The number of the version that follows ``base``, drawn from a counter where there is one; None without."""
@@ -174,7 +180,9 @@ class CurrentWriter:
             values[own.token] = Value.of(stamp.token)
         return values
 
-    def swap(self, base: Version, content: bytes, values: Mapping[str, Value | None], replaced: bool = True) -> Write:
+    def swap(
+        self, base: Version, content: bytes, values: Mapping[str, Value | None], replaced: bool = True
+    ) -> SwapSteps:
         """The one write that makes ``content`` current, with these own values.
 
         ``replaced``: the filter also holds what operators replace, as somebody may change it in place. Raises
@@ -191,9 +199,10 @@ class CurrentWriter:
         if edit is not None:
             body = edit.body(values)
             where |= self._guard.clauses(base, len(bson_of(body))) | (edit.guard() if replaced else {})
-            return Write(self._ns, "update", where, body, "the swap")
+            return SwapSteps(Write(self._ns, "update", where, body, "the swap"), new)
         whole = Whole(new)
-        return Write(self._ns, whole.kind, where | self.whole_guard(base, len(new)), whole.body, "the swap")
+        where |= self.whole_guard(base, len(new))
+        return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap"), new)
 
     def whole_guard(self, base: Version, beside: int) -> dict[str, Any]:
         """The guard where all of the document goes: all that was read, and nothing added to it.

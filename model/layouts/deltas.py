@@ -24,7 +24,7 @@ from typing import ClassVar
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.layouts import numbering, stored_form
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import own_documents
@@ -34,12 +34,12 @@ from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import compose, content_hash, own_of
 from model.layouts.stamp import Stamp
-from model.layouts.update_operators import check_size
+from model.layouts.swap_steps import SwapSteps
 from model.layouts.version_documents import VersionDocuments, claim_of
 from model.layouts.version_writer import VersionWriter
 from model.names import version_name
 from model.records import Version
-from model.server.retry import Port, Write
+from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -107,8 +107,7 @@ class Deltas(Layout):
         if p.hash and (sealed := c.get(raw, (p.hash,))) is not None:
             values[p.hash] = Value.of(content_hash(content, p, sealed))
         new = compose(raw, self.own.names, c.document(delta.fields), values)
-        check_size(new)
-        return SwapSteps(Write(self.ns, "insert", {}, new, f"{version_name(v)} is inserted, with what changed"))
+        return self._writer.inserted(new, f"{version_name(v)} is inserted, with what changed")
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The first version whole, and of each further one what it changed."""

@@ -22,7 +22,7 @@ from functools import partial
 
 from model.collection_profile import CollectionProfile
 from model.layouts import numbering, overflow_archive, update_operators
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.embedded_chain import embedded_chain
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
@@ -33,6 +33,7 @@ from model.layouts.recognition import find_embedded
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, compose
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import check_size
 from model.names import version_name
 from model.records import Version
@@ -109,17 +110,20 @@ class Embedded(Layout):
         prefix = self._current.path("")
         new = Value.document(compose(was, self.own.names, content, values))
         check_size(raw + new.data)  # the whole history is one document
+        past = c.get(raw, (p.prev,))
+        after = c.array([*(c.items(past) if past is not None and past.type == c.ARRAY else ()), Value.document(was)])
+        whole = c.put(c.put(raw, (p.prev,), after), (p.current,), new)
         push = {"$push": {p.prev: Value.document(was)}}
         where = guards.by_id(physical) | self._guard.clauses(base)
         edit = update_operators.operators(old, content, update_operators.is_mongodb(self.server))
         if edit is not None:
             body = push | edit.body(values, prefix)
-            return SwapSteps(Write(self.ns, "update", where | edit.guard(prefix), body, "the swap"))
+            return SwapSteps(Write(self.ns, "update", where | edit.guard(prefix), body, "the swap"), whole)
         body = push | {"$set": {p.current: new}}
-        whole = guards.nested(p.current, Value.document(was))
-        if len(bson_of(whole)) + len(bson_of(body)) < guards.LARGEST:
-            where = whole | where | {p.current: whole[p.current]}
-        return SwapSteps(Write(self.ns, "update", where, body, "the swap"))
+        unchanged = guards.nested(p.current, Value.document(was))
+        if len(bson_of(unchanged)) + len(bson_of(body)) < guards.LARGEST:
+            where = unchanged | where | {p.current: unchanged[p.current]}
+        return SwapSteps(Write(self.ns, "update", where, body, "the swap"), whole)
 
     def explain(self, base: Version) -> str:
         """What one update does, and its guard."""

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts import numbering
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import flagged
@@ -34,6 +34,7 @@ from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import own_of, place_of
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.layouts.version_documents import VersionDocuments, claim_of
 from model.layouts.version_writer import VersionWriter
 from model.names import id_name, version_name
@@ -85,7 +86,7 @@ class Flagged(Layout):
         carried = is_flagged(flag)
         values = self._writer.own_values(stamp, v) | {p.current: flag if carried else Value.of(True)}
         insertion = self._writer.insertion(raw, content, values, v)
-        return SwapSteps(insertion, after=(self._unflag(raw),) if carried else ())
+        return replace(insertion, after=(self._unflag(raw),) if carried else ())
 
     def explain(self, base: Version) -> str:
         """The order of the two writes, and what the first rests on."""

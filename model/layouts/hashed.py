@@ -21,7 +21,7 @@ from dataclasses import replace
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts import update_operators
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
 from model.layouts.current_documents import CurrentDocuments
@@ -31,6 +31,7 @@ from model.layouts.recognition.key_candidates import is_version_name, version_fi
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, content_hash
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.names import version_name
 from model.records import Outcome, Version
 from model.server import guards
@@ -80,7 +81,7 @@ class Hashed(Layout):
         """The one guarded update."""
         raw, _ = self._check(base)
         values = self._writer.own_values(raw, content, stamp, v or self._number(id, base, content, stamp))
-        return SwapSteps(self._writer.swap(base, content, values))
+        return self._writer.swap(base, content, values)
 
     def explain(self, base: Version) -> str:
         """What the swap is guarded by."""

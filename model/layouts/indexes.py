@@ -1,14 +1,24 @@
-"""The unique indexes that layouts rest on: whether they are there, and how they come to be."""
+"""The unique indexes of a collection: those that layouts rest on, and those that may turn a write away."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from model import text
-from model.errors import Refused
-from model.server.retry import Port
+from model.errors import Refused, Unreachable, Unreadable
+from model.mql import order
+from model.mql.command_error import CommandError
+from model.mql.filters import compile_filter
+from model.server.duplicate_key import DuplicateKey, shown
+from model.server.retry import Port, bson_of
 from model.values import canonical as c
+from model.values.canonical import Value
+
+LOOK_MS = 1500
+"""The time for one look whether a value is in use; a server that takes longer decides at the write itself."""
+_ODD = (c.REGEX, c.UNDEFINED)  # no filter finds these by being equal
 
 
 def is_unique(server: Port, ns: str, names: Sequence[str]) -> bool:
@@ -41,3 +51,90 @@ def create_unique(server: Port, ns: str, names: Sequence[str]) -> None:
             "Settle these duplicates first, then create the index."
         )
     server.create_index(ns, dict.fromkeys(names, 1), unique=True)
+
+
+# --- other unique indexes
+
+
+@dataclass(frozen=True)
+class UniqueIndex:
+    """A unique index that its collection has beside ``_id``."""
+
+    name: str
+    paths: tuple[str, ...]
+    sparse: bool
+    partial: Mapping[str, Any] | None
+
+    def covers(self, raw: bytes) -> bool:
+        """Whether a document has an entry in it; raises ``CommandError`` where its condition is not understood."""
+        if self.partial is not None and not compile_filter(bson_of(self.partial)).matches(raw):
+            return False
+        return not self.sparse or any(value is not None for path in self.paths for value in _reached(raw, path))
+
+    def keys(self, raw: bytes) -> tuple[frozenset[order.Key], ...]:
+        """What a document has in each field, as the server compares values."""
+        return tuple(frozenset(map(order.key_of, _reached(raw, path))) for path in self.paths)
+
+    def told(self, raw: bytes) -> DuplicateKey:
+        """The key of a document, for people."""
+        values = (c.get(raw, tuple(path.split("."))) for path in self.paths)
+        return DuplicateKey(self.name, self.paths, tuple(map(shown, values)))
+
+    def holder(self, server: Port, ns: str, raw: bytes) -> bytes | None:
+        """The document that keeps this one out of its collection, or from becoming what it is here."""
+        terms: dict[str, Any] = {}
+        for path in self.paths:
+            found = {order.key_of(each): each for each in _reached(raw, path)}
+            if not found or any(each is not None and each[0] in _ODD for each in found.values()):
+                return None
+            terms[path] = {"$in": [Value.of(None) if each is None else Value(*each) for each in found.values()]}
+        where = {"_id": {"$ne": c.get(raw, ("_id",))}, "$and": [terms, self.partial or {}]}
+        return next(iter(server.find(ns, where, limit=1, max_ms=LOOK_MS)), None)
+
+
+def _reached(raw: bytes, path: str) -> list[order.Element | None]:
+    """What an index makes entries of: what a path leads to, arrays by their elements, None where there is nothing."""
+    out: list[order.Element | None] = []
+    for found in order.reach(raw, order.path_of(path)):
+        out += order.items(found[1]) if found is not None and found[0] == c.ARRAY else [found]
+    return out
+
+
+def others(server: Port, ns: str, deciding: Sequence[str] = ()) -> Iterator[UniqueIndex]:
+    """The unique indexes of a collection, without those on ``_id`` and on just the fields that decide its writes."""
+    for index in server.indexes(ns):
+        keys = dict(index.get("key") or {})
+        if not index.get("unique") or set(keys) in ({"_id"}, set(deciding)):
+            continue
+        if all(way in (1, -1) for way in keys.values()):
+            partial = index.get("partialFilterExpression")
+            yield UniqueIndex(str(index.get("name", "")), tuple(keys), bool(index.get("sparse")), partial)
+
+
+def covered(index: UniqueIndex, raw: bytes) -> bool:
+    """Whether a document has an entry in an index; False where the index's condition is not understood."""
+    try:
+        return index.covers(raw)
+    except (Unreadable, CommandError, RecursionError):
+        return False
+
+
+def in_the_way(
+    server: Port, ns: str, made: bytes, before: bytes | None = None, deciding: Sequence[str] = ()
+) -> tuple[UniqueIndex, bytes] | None:
+    """The first unique index that would turn a document away, and the document that has its place there.
+
+    ``before`` is what the document was, where it takes its own place. None says little: a server compares by collation,
+    and somebody may take the place yet.
+    """
+    try:
+        for index in others(server, ns, deciding):
+            if index.covers(made) and (before is None or index.keys(made) != index.keys(before)):
+                there = index.holder(server, ns, made)
+                if there is not None:
+                    return index, there
+    except Unreachable:
+        raise
+    except (Refused, Unreadable, CommandError, RecursionError):
+        pass
+    return None

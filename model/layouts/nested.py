@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts import numbering, update_operators
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.embedded_chain import embedded_chain
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.rules import CheckContext, DamageDraft
@@ -39,6 +39,7 @@ from model.layouts.recognition.metadata_fields import stamps
 from model.layouts.recognition.sampling import Document, Proposal, Sample, SampledChain, chain_of, of
 from model.layouts.reserved_fields import Own, compose, legible_field, own_of
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import Whole, check_size
 from model.names import version_name
 from model.records import Version
@@ -115,16 +116,15 @@ class Nested(Layout):
         was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
         where = guards.by_id(physical)
         check_size(raw + was.data + content)
+        after = c.array([*(c.items(past) if past is not None else []), was])
+        whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
         edit = update_operators.operators(old, content, update_operators.is_mongodb(self.server))
         if edit is not None:
             body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
-            return SwapSteps(
-                Write(self.ns, "update", where | self._guard.clauses(base) | edit.guard(), body, "the swap")
-            )
-        after = c.array([*(c.items(past) if past is not None else []), was])
-        whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
+            where |= self._guard.clauses(base) | edit.guard()
+            return SwapSteps(Write(self.ns, "update", where, body, "the swap"), whole.raw)
         where |= self._writer.whole_guard(base, len(whole.raw))
-        return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap"))
+        return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap"), whole.raw)
 
     def explain(self, base: Version) -> str:
         """What one update does, and its guard."""

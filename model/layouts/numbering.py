@@ -124,7 +124,7 @@ def drawing(server: Port, profile: CollectionProfile, id: Value, proposed: Value
         return proposed, None
     raw = next(iter(server.find(ns, by_id(id), limit=1)), None)
     if raw is None:
-        return proposed, Write(ns, "insert", {}, c.document([("_id", id), ("seq", proposed)]), "the counter begins")
+        return proposed, Write(ns, "insert", {}, c.document([("_id", id), ("seq", proposed)]), "the counter begins", ())
     seq = c.get(raw, ("seq",))
     number = number_of(seq)
     if seq is None or number is None or version_damage(seq):
@@ -146,7 +146,8 @@ def draw(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -
         reply = server.send(write)
         if reply.applied == "yes":
             return drawn
-        if reply.error is not None and not reply.duplicate and reply.applied == "no":
+        lost = reply.duplicate is not None and write.is_lost_to(reply.duplicate)
+        if reply.error is not None and not lost and reply.applied == "no":
             raise reply.error
     ns = profile.numbering.removeprefix("counter:")
     raise Refused(f"The counter for this document in {ns} is moved by others all the time; try again.")

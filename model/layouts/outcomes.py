@@ -80,6 +80,11 @@ class Outcomes:
         moved = f"{id_name(id)} changed since ({version_name(base.v)} → {version_name(now.v)}); nothing was written."
         return Outcome("conflict", self._ns, id, moved)
 
+    def hindered(self, id: Value, base: Version, sentence: str) -> Outcome:
+        """A swap that cannot be sent for what another document holds; a conflict where the base has gone besides."""
+        met = self.conflict(id, base)
+        return met if met.kind == "conflict" else self.refused(id, sentence)
+
     def refused(self, id: Value, sentence: str) -> Outcome:
         """A write that was not sent, or that the server turned away."""
         return Outcome("refused", self._ns, id, sentence)

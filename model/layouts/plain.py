@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from model.collection_profile import CollectionProfile
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
 from model.layouts.current_documents import CurrentDocuments
@@ -24,6 +24,7 @@ from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.records import Version
 from model.server import guards
 from model.server.retry import Port
@@ -61,7 +62,7 @@ class Plain(Layout):
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The one guarded update."""
         raw, _ = self._check(base)
-        return SwapSteps(self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, None)))
+        return self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, None))
 
     def explain(self, base: Version) -> str:
         """What the swap is guarded by."""

@@ -13,11 +13,14 @@ from model.server.retry import End, Port, Write, run
 from model.values.canonical import Value
 
 
-def put_back(server: Port, profile: CollectionProfile, removed: Sequence[tuple[str, bytes]]) -> Outcome:
+def put_back(
+    server: Port, profile: CollectionProfile, removed: Sequence[tuple[str, bytes]], unique: tuple[str, ...]
+) -> Outcome:
     """Insert again every (ns, stored document) that a delete removed; ``conflict`` where the id is taken by now.
 
     In doubt a document that is there with just these bytes counts as ours. What is there already is left alone. Where
-    only some of several documents could be put back, that is ``unknown``, and doing it again goes on.
+    only some of several documents could be put back, that is ``unknown``, and doing it again goes on. ``unique`` names
+    the fields of the index by which, beside ``_id``, a place is taken.
     """
     key: Value | None = None
     for done, (ns, raw) in enumerate(removed):
@@ -30,7 +33,7 @@ def put_back(server: Port, profile: CollectionProfile, removed: Sequence[tuple[s
         try:
             if there():
                 continue
-            end = run(server, Write(ns, "insert", {}, raw, "put back what was deleted"), there)
+            end = run(server, Write(ns, "insert", {}, raw, "put back what was deleted", unique), there)
         except Refused as error:
             end = End("refused", str(error))
         if end.kind == "applied":

@@ -20,7 +20,7 @@ from typing import ClassVar
 from model.collection_profile import CollectionProfile
 from model.layouts import feed_state, numbering
 from model.layouts.archive_reader import BEHIND, ArchiveReader
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains
 from model.layouts.checks.rules import DamageDraft
 from model.layouts.current_documents import CurrentDocuments
@@ -30,6 +30,7 @@ from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import own_of, place_of
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.names import version_name
 from model.records import Version
 from model.server.retry import Port
@@ -119,7 +120,7 @@ class Stream(Layout):
         """The one guarded update."""
         raw, _ = self._check(base)
         v = v or numbering.following(base.v, self.profile, stamp.at)
-        return SwapSteps(self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, v)))
+        return self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, v))
 
     def explain(self, base: Version) -> str:
         """What the swap is guarded by, and who archives."""

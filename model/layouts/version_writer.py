@@ -12,12 +12,13 @@ from typing import Protocol
 from bson import ObjectId
 
 from model.errors import Refused
-from model.layouts import numbering, stored_form
+from model.layouts import indexes, numbering, stored_form
 from model.layouts.indexes import create_unique, is_unique
 from model.layouts.outcomes import Outcomes
 from model.layouts.put_back import put_back
 from model.layouts.reserved_fields import compose, content_hash
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import check_size
 from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
@@ -59,13 +60,14 @@ class VersionWriter:
         self._profile, self._ns, self._claim = documents.profile, documents.ns, documents.claim
         self._flag, self._newest_first = flag, newest_first
         self.outcomes = Outcomes(self._ns, states.version, self.bears)
+        self.unique = (self._profile.id, self._profile.version)
 
     # --- the index that everything rests on
 
     def missing_index(self) -> str | None:
         """The unique index on id and version is what lets one writer have a version."""
         p = self._profile
-        if is_unique(self._server, self._ns, (p.id, p.version)):
+        if is_unique(self._server, self._ns, self.unique):
             return None
         return (
             f"{self._ns} has no unique index on {p.id} and {p.version}, so two writers could both insert the next "
@@ -74,7 +76,21 @@ class VersionWriter:
 
     def create_index(self) -> None:
         """Create it, once duplicates are ruled out."""
-        create_unique(self._server, self._ns, (self._profile.id, self._profile.version))
+        create_unique(self._server, self._ns, self.unique)
+
+    def hindrance(self, base: Version) -> str:
+        """A unique index that lets a document have one version, or one with the flag, turns every further one away."""
+        for index in indexes.others(self._server, self._ns, self.unique):
+            same = set(index.paths) <= {self._profile.id, self._flag}
+            if same and base.raw is not None and indexes.covered(index, base.raw):
+                flagged = self._flag and (index.partial or self._flag in index.paths)
+                one = f"version of a document have {self._flag}" if flagged else "version of a document in"
+                order = f" before the old one loses {self._flag}" if flagged else ""
+                return (
+                    f"The unique index {index.name} lets only one {one}, and an edit inserts the new version{order}, "
+                    "so no edit can be written here; drop this index."
+                )
+        return ""
 
     # --- numbers
 
@@ -132,14 +148,18 @@ class VersionWriter:
             values[p.at] = Value.of(stamp.at)
         return values
 
-    def insertion(self, base: bytes, content: bytes, values: Mapping[str, Value | None], v: Value) -> Write:
+    def insertion(self, base: bytes, content: bytes, values: Mapping[str, Value | None], v: Value) -> SwapSteps:
         """The insert of the version that follows the stored ``base``: whole, with these own values."""
         sets, name = dict(values), self._profile.hash
         if name and (stored := c.get(base, (name,))) is not None:
             sets[name] = Value.of(content_hash(content, self._profile, stored))
         new = compose(base, self._documents.own.names, content, sets)
+        return self.inserted(new, f"{version_name(v)} is inserted")
+
+    def inserted(self, new: bytes, note: str) -> SwapSteps:
+        """The insert of a stored version; raises ``Refused`` where it would be too large."""
         check_size(new)
-        return Write(self._ns, "insert", {}, new, f"{version_name(v)} is inserted")
+        return SwapSteps(Write(self._ns, "insert", {}, new, note, self.unique), new)
 
     # --- a new document
 
@@ -266,7 +286,7 @@ class VersionWriter:
     def _restored(self, gone: list[tuple[str, bytes]]) -> Outcome | None:
         if not gone:
             return None
-        return put_back(self._server, self._profile, gone[::-1] if self._newest_first else gone)
+        return put_back(self._server, self._profile, gone[::-1] if self._newest_first else gone, self.unique)
 
     def _all_gone(self, id: Value) -> bool:
         try:

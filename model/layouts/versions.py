@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
 from model.layouts import numbering
-from model.layouts.base import Layout, SwapSteps
+from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import own_documents
@@ -28,6 +28,7 @@ from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import own_of
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
 from model.layouts.version_documents import VersionDocuments, claim_of
 from model.layouts.version_writer import VersionWriter
 from model.names import version_name
@@ -73,7 +74,7 @@ class Versions(Layout):
         """The one insert."""
         raw, _ = self._check(base)
         v = v or numbering.following(base.v, self.profile, stamp.at)
-        return SwapSteps(self._writer.insertion(raw, content, self._writer.own_values(stamp, v), v))
+        return self._writer.insertion(raw, content, self._writer.own_values(stamp, v), v)
 
     def explain(self, base: Version) -> str:
         """What the insert rests on."""

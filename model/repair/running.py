@@ -319,7 +319,8 @@ class Running:
             return Outcome(trouble.kind, ns, id, trouble.sentence), None
         end = run(self.ground.server, step.write, step.landed or (lambda: self._landed(step)))
         if end.kind != "applied":
-            return Outcome(end.kind, ns, id, _said(end)), None
+            taken = end.kind == "refused" and end.reply is not None and end.reply.duplicate is not None
+            return Outcome("conflict" if taken else end.kind, ns, id, _said(end)), None
         change = step.change
         self.ground.leave(change.ns, step.physical, change.after)
         now, unseen = change.after, ""
@@ -405,8 +406,8 @@ def _as_stored(sent: bytes, now: bytes) -> bool:
 
 
 def _said(end: End) -> str:
-    if end.kind == "conflict" and end.reply is not None and end.reply.duplicate:
-        return "Another document has its number or its id, and a unique index lets no second in; nothing was written."
+    if end.kind in ("conflict", "refused") and end.reply is not None and end.reply.duplicate:
+        return f"{end.reply.sentence} Nothing was written."
     if end.kind == "conflict":
         return "It changed since it was read; nothing was written."
     return end.sentence or "It is not known whether it was written."

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import bson.errors
 from pymongo import errors as e
 
 from model.errors import NotAllowed, Refused, Unreachable
+from model.server.duplicate_key import DuplicateKey
 
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
@@ -29,7 +30,7 @@ class Meaning:
     applied: Applied
     retry: bool  # the guarded write may be sent once more as it is
     sentence: str
-    duplicate: bool = False
+    duplicate: DuplicateKey | None = None
     sent: bool = True  # False: the error comes before the write could leave
 
 
@@ -47,7 +48,7 @@ _LOGIN = Meaning("no", False, "The server does not accept this user name and pas
 _INVALID = Meaning("no", False, "The collection has rules for its documents, and this one does not meet them.")
 _VIEW = Meaning("no", False, "This is a view, and views cannot be written to; write to the collection behind it.")
 _UNCONFIRMED = Meaning("unknown", True, "The server could not confirm the write as safely as the connection asks.")
-_DUPLICATE = Meaning("no", False, "A unique index holds this value already.", duplicate=True)
+_DUPLICATE = Meaning("no", False, DuplicateKey().sentence, DuplicateKey())
 
 CODES: Mapping[int, Meaning] = {
     # The server, or a router in front of it, gave up on a command that may have run or may still run.
@@ -141,8 +142,9 @@ def meaning(error: BaseException) -> Meaning:
 
 def _of_code(error: e.OperationFailure) -> Meaning:
     code, text = error.code, said(error)
-    if isinstance(error, e.DuplicateKeyError):
-        return _DUPLICATE
+    if isinstance(error, e.DuplicateKeyError) or CODES.get(code or 0) is _DUPLICATE:
+        key = DuplicateKey.told({"errmsg": text} | dict(error.details or {}))
+        return replace(_DUPLICATE, sentence=key.sentence, duplicate=key)
     if isinstance(error, e.ExecutionTimeout):
         return _GAVE_UP
     if _NO_ROOM.search(text):

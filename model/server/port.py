@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from model.errors import Refused
 from model.records import ServerFacts
 from model.server.driver_errors import Applied
+from model.server.duplicate_key import DuplicateKey
 from model.values.canonical import OBJECT, Value, array, document
 
 Terms: TypeAlias = Mapping[str, Any]
@@ -28,6 +29,14 @@ class Write:
     filter: Terms  # {} for an insert
     body: bytes | Terms | Sequence[Terms] | None = None  # raw document; operators; a pipeline; None for a delete
     note: str = ""  # what it is for, a clause for the preview
+    unique: tuple[str, ...] | None = None
+    """Of an insert: the fields of the unique index that, beside ``_id``, lets one of several in; None: any index."""
+
+    def is_lost_to(self, duplicate: DuplicateKey) -> bool:
+        """Whether this duplicate key says that another such write was first, and not that a value is in use."""
+        if self.kind not in ("insert", "upsert"):
+            return False  # the document is there, so it is about a value that the write would give it
+        return self.unique is None or not duplicate.fields or set(duplicate.fields) in ({"_id"}, set(self.unique))
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class Reply:
     matched: int = 0  # documents that met the filter (1 for an insert that was applied)
     modified: int = 0
     upserted: bool = False
-    duplicate: bool = False  # a unique index said no
+    duplicate: DuplicateKey | None = None  # a unique index said no
     retry: bool = False  # worth another try
     sentence: str = ""  # what went wrong, for people
     error: Refused | None = None  # that sentence as an error to raise

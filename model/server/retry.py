@@ -53,9 +53,9 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) ->
         there = _asked(landed)
     if there is True:
         return End("applied", reply=second, retried=True)
-    # A clean "no match" or "duplicate" after doubt: the base is gone for good, so the first try cannot land later.
-    # Anything else, a refusal too, says nothing about the first try.
-    if there is False and second.applied == "no" and (second.duplicate or not second.sentence):
+    # A clean "no match", or a duplicate of this very write, after doubt: the base is gone for good, so the first try
+    # cannot land later. Anything else, a refusal too, says nothing about the first try.
+    if there is False and second.applied == "no" and _missed(second, write):
         return End("conflict", reply=second, retried=True)
     return End("unknown", second.sentence or first.sentence, second, retried=True)
 
@@ -78,6 +78,9 @@ def _asked(landed: Callable[[], bool | None]) -> bool | None:
 def _clear(reply: Reply, write: Write) -> End:
     if reply.applied == "yes":
         return End("applied", reply.sentence, reply)
-    if reply.duplicate or not reply.sentence:
-        return End("conflict", reply.sentence, reply)
-    return End("refused", reply.sentence, reply)
+    return End("conflict" if _missed(reply, write) else "refused", reply.sentence, reply)
+
+
+def _missed(reply: Reply, write: Write) -> bool:
+    """Whether a write that was not applied met another state than the one that it is guarded by."""
+    return write.is_lost_to(reply.duplicate) if reply.duplicate is not None else not reply.sentence

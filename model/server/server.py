@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -385,7 +385,7 @@ class Server:
                 self._reach()
                 reply = self._send(write)
             except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
-                return self._failed(error, sent)
+                return self._failed(error, sent, write.ns)
         if reply.applied == "no" and sent.attempts > 1:
             return LOST_BEFORE
         return reply
@@ -395,7 +395,7 @@ class Server:
         together = self._facts is not None and self._facts.sessions
         return pymongo.timeout(self.patience) if together else nullcontext()
 
-    def _failed(self, error: Exception, sent: driver.Sent) -> Reply:
+    def _failed(self, error: Exception, sent: driver.Sent, ns: str) -> Reply:
         if isinstance(error, Refused):  # out of a value that cannot be sent
             return Reply("no", sentence=str(error), error=error)
         said = meaning(error)
@@ -407,6 +407,10 @@ class Server:
             said = replace(said, applied="no", sentence="There was no connection to send the write over; try again.")
         elif said.applied == "no" and (sent.attempts > 1 or sent.lost) and not isinstance(error, BSONError):
             return LOST_BEFORE  # this error is not about the first attempt, or came before the second
+        if said.duplicate is not None and said.duplicate.index and not said.duplicate.fields:
+            with suppress(Refused):
+                key = said.duplicate.among(self.indexes(ns))
+                said = replace(said, sentence=key.sentence, duplicate=key)
         sentence = without_password(said.sentence, self._uri)
         trouble: Refused = Refused(sentence)
         if isinstance(error, OperationFailure) and error.code == 13:

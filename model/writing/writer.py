@@ -79,7 +79,7 @@ class Writer:
     def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
         """Delete a document, once all that goes with it is kept."""
         layout = self.catalogue.layout(ns)
-        if reason := layout.writable(base):
+        if reason := layout.removable(base):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, None, undoes)
         kept = layout.removal(id, base)

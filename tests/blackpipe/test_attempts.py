@@ -91,5 +91,5 @@ def test_what_could_not_even_be_sent_is_not_applied(pipe: BlackPipe, server: Ser
     pipe.close()
     assert server.send(SET).applied == "unknown", "it went into a connection that was there"
     reply = server.send(SET)
-    assert (reply.applied, reply.duplicate) == ("no", False)
+    assert (reply.applied, reply.duplicate) == ("no", None)
     assert reply.sentence

@@ -13,6 +13,7 @@ from model.localserver.updates import checked, compile_update
 from model.localserver.write_commands import prepared
 from model.mql.command_error import CommandError
 from model.mql.filters import compile_filter
+from model.server.duplicate_key import DuplicateKey
 from model.server.retry import Reply, Terms, Write, bson_of
 from model.values import canonical as c
 
@@ -81,8 +82,8 @@ class Machine:
         try:
             return self._apply(write)
         except CommandError as error:
-            duplicate = error.code == DUPLICATE
-            said = "A unique index holds this value already." if duplicate else f"The server refused: {error.message}"
+            duplicate = DuplicateKey.told(error.extra | {"errmsg": error.message}) if error.code == DUPLICATE else None
+            said = duplicate.sentence if duplicate else f"The server refused: {error.message}"
             return Reply("no", duplicate=duplicate, sentence=said, error=Refused(said))
 
     def _apply(self, write: Write) -> Reply:

@@ -119,7 +119,7 @@ def _duplicate_is_success(port: Port, mark: str) -> None:
         reply = _insert(port, NS, doc)
         if reply.applied == "unknown":
             reply = _insert(port, NS, doc)
-            return reply.applied == "yes" or reply.duplicate  # "it must have been mine"
+            return reply.applied == "yes" or bool(reply.duplicate)  # "it must have been mine"
         return reply.applied == "yes"
 
     _again(attempt)

@@ -551,7 +551,7 @@ def test_a_version_that_the_server_refuses_stops_the_feed_in_front_of_it(here: G
     here.feed()
     here.orders.insert_many([{"_id": id, "v": 1, "n": 1} for id in "AB"])
     here.archive.create_index("n", unique=True)
-    with pytest.raises(Refused, match="does not take v1 of B: another unique index stands in its way"):
+    with pytest.raises(Refused, match=r"does not take v1 of B: another unique index stands in its way.*n 1 already"):
         here.feed()
     here.archive.drop_index("n_1")
     assert outcomes(here.feed()) == [("applied", 1)]

@@ -10,6 +10,7 @@ import pymongo.helpers_shared
 import pytest
 
 from model.server.driver_errors import CODES, Meaning, cannot_read, meaning
+from model.server.duplicate_key import DuplicateKey
 
 
 def answered(code: int | None, text: str = "said the server", labels: tuple[str, ...] = ()) -> e.OperationFailure:
@@ -100,7 +101,7 @@ def test_every_error_says_whether_the_write_was_applied(
     assert said.sentence[0].isupper()
     assert said.sentence.endswith(".")
     assert "\n" not in said.sentence
-    assert said.duplicate == ("unique index" in said.sentence)
+    assert (said.duplicate is not None) == ("unique index" in said.sentence)
 
 
 def test_no_error_of_the_driver_is_without_its_line_in_the_table() -> None:
@@ -113,6 +114,33 @@ def test_no_code_is_without_its_line_and_what_the_driver_retries_is_in_doubt() -
     assert set(CODES) <= {error.code for error, *_ in ANSWERS}
     retried = pymongo.helpers_shared._RETRYABLE_ERROR_CODES | pymongo.helpers_shared._NOT_PRIMARY_CODES
     assert {code for code in retried if meaning(answered(code)).applied != "unknown"} == set()
+
+
+SAID = 'E11000 duplicate key error collection: t.c index: odd { name dup key: { a.b: 3, n: "x, \\"y\\": { z" }'
+
+
+@pytest.mark.parametrize(
+    ("told", "index", "fields", "values"),
+    [
+        (
+            {"keyPattern": {"a.b": 1, "n": -1}, "keyValue": {"a.b": 3, "n": None}},
+            "odd { name",
+            ("a.b", "n"),
+            ("3", "null"),
+        ),
+        ({}, "odd { name", ("a.b", "n"), ("3", '"x, \\"y\\": { z"')),
+        ({"errmsg": 'E11000 duplicate key error index: t.c.$email_1 dup key: { : "x" }'}, "email_1", (), ('"x"',)),
+        ({"errmsg": "E11000 duplicate key error"}, "", (), ()),
+    ],
+    ids=["by the fields of the reply", "by the message", "as before MongoDB 4.2", "not at all"],
+)
+def test_a_duplicate_key_says_which_index_and_which_value(
+    told: dict[str, object], index: str, fields: tuple[str, ...], values: tuple[str, ...]
+) -> None:
+    said = meaning(e.DuplicateKeyError(SAID, 11000, {"code": 11000, "errmsg": SAID} | told)).duplicate
+    assert said == DuplicateKey(index, fields, values)
+    named = said.among([{"name": "email_1", "key": {"email": 1}}])
+    assert named.fields == (("email",) if index == "email_1" else fields)
 
 
 def test_a_refusal_can_never_be_taken_for_a_duplicate_of_our_own_first_attempt() -> None:

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import bson
@@ -16,6 +17,7 @@ from bson import Decimal128, Int64
 
 from model.errors import NotAllowed, Refused, Unreachable
 from model.server.driver_errors import cannot_connect, cannot_read, without_password
+from model.server.duplicate_key import DuplicateKey
 from model.server.retry import End, Reply, Server, Write, bson_of, run
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -45,10 +47,13 @@ class Scripted(FaultyServer):
 
 YES = Reply("yes", 1, 1)
 NO_MATCH = Reply("no")
-DUPLICATE = Reply("no", duplicate=True, sentence="A unique index holds this value already.")
+TAKEN = Reply("no", duplicate=DuplicateKey("v", ("docId", "v"), ("1", "2")), sentence="A unique index says no.")
+ELSEWHERE = Reply("no", duplicate=DuplicateKey("email_1", ("email",), ('"x"',)), sentence="A unique index says no.")
+UNTOLD = Reply("no", duplicate=DuplicateKey(), sentence="A unique index says no.")
 REFUSED = Reply("no", sentence="Not allowed.")
 DOUBT = Reply("unknown", retry=True, sentence="The connection was lost.")
 WRITE = Write("d.c", "update", {"_id": 1}, {"$set": {"a": 1}})
+INSERT = Write("d.c", "insert", {}, bson.encode({"_id": 1}), unique=("docId", "v"))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +61,6 @@ WRITE = Write("d.c", "update", {"_id": 1}, {"$set": {"a": 1}})
     [
         ((YES,), [], "applied", 1),
         ((NO_MATCH,), [], "conflict", 1),
-        ((DUPLICATE,), [], "conflict", 1),
         ((REFUSED,), [False], "refused", 1),
         ((REFUSED,), [True], "applied", 1),
         ((DOUBT,), [True], "applied", 1),
@@ -64,8 +68,8 @@ WRITE = Write("d.c", "update", {"_id": 1}, {"$set": {"a": 1}})
         ((DOUBT, YES), [None], "applied", 2),
         ((DOUBT, NO_MATCH), [False, True], "applied", 2),
         ((DOUBT, NO_MATCH), [False, False], "conflict", 2),
-        ((DOUBT, DUPLICATE), [False, True], "applied", 2),
-        ((DOUBT, DUPLICATE), [False, False], "conflict", 2),
+        ((DOUBT, ELSEWHERE), [False, True], "applied", 2),
+        ((DOUBT, ELSEWHERE), [False, False], "unknown", 2),
         ((DOUBT, NO_MATCH), [None, None], "unknown", 2),
         ((DOUBT, REFUSED), [False, False], "unknown", 2),
         ((DOUBT, DOUBT), [False, True], "applied", 2),
@@ -82,6 +86,28 @@ def test_a_write_ends_in_one_of_four_ways(
     assert end.kind == kind
     assert len(port.sent) == attempts
     assert len({id(write) for write in port.sent}) == 1, "a retry is the same write"
+    assert not answers
+
+
+@pytest.mark.parametrize(
+    ("write", "replies", "landed", "kind"),
+    [
+        (INSERT, (TAKEN,), [], "conflict"),
+        (INSERT, (UNTOLD,), [], "conflict"),
+        (INSERT, (ELSEWHERE,), [False], "refused"),
+        (replace(INSERT, unique=None), (ELSEWHERE,), [], "conflict"),
+        (INSERT, (DOUBT, TAKEN), [False, False], "conflict"),
+        (INSERT, (DOUBT, ELSEWHERE), [False, False], "unknown"),
+        (INSERT, (DOUBT, ELSEWHERE), [False, True], "applied"),
+        (WRITE, (TAKEN,), [False], "refused"),
+        (WRITE, (UNTOLD,), [False], "refused"),
+    ],
+)
+def test_a_value_in_use_elsewhere_is_no_race_that_was_lost(
+    write: Write, replies: tuple[Reply, ...], landed: list[bool | None], kind: str
+) -> None:
+    answers = list(landed)
+    assert run(Scripted(*replies), write, lambda: answers.pop(0)).kind == kind
     assert not answers
 
 
@@ -177,7 +203,8 @@ def test_each_kind_of_write_says_what_it_met(server: Server, ns: str) -> None:
     raw = bson.encode({"_id": 1, "a": 1})
     assert server.send(Write(ns, "insert", {}, raw)) == Reply("yes", 1, 1)
     again = server.send(Write(ns, "insert", {}, raw))
-    assert (again.applied, again.duplicate, again.matched) == ("no", True, 0)
+    assert (again.applied, again.matched) == ("no", 0)
+    assert again.duplicate == DuplicateKey("_id_", ("_id",), ("1",))
     met = server.send(Write(ns, "update", {"_id": 1, "a": Value.of(1)}, {"$set": {"a": Value.of(2)}}))
     assert (met.applied, met.matched) == ("yes", 1)
     missed = server.send(Write(ns, "update", {"_id": 1, "a": 1}, {"$set": {"a": 3}}))
