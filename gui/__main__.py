@@ -12,6 +12,7 @@ _WITHOUT_DISPLAY = (
     "without one work `palimpsest tour DIR`, which renders every view as a picture, the text commands "
     "(`palimpsest --help`), and QT_QPA_PLATFORM=vnc, which serves the window to a VNC viewer"
 )
+_LIBRARIES = "`palimpsest help troubleshooting` names the libraries of a system"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,7 +111,7 @@ def _missing_for(platform: str) -> str:
     try:
         from PySide6 import QtWidgets
     except ImportError as error:
-        return f"Qt cannot be loaded ({error}); install what is missing, the README names the system's libraries."
+        return f"Qt cannot be loaded ({error}); install what is missing: {_LIBRARIES}."
     if not sys.platform.startswith("linux") or platform == "native":
         return ""
     plugin = os.path.join(os.path.dirname(QtWidgets.__file__), "Qt", "plugins", "platforms", f"libq{platform}.so")
@@ -120,8 +121,8 @@ def _missing_for(platform: str) -> str:
         ctypes.CDLL(plugin)
     except OSError as error:
         return (
-            f"Qt's {platform} display lacks a library of this system ({error}); install it (the README names "
-            f"them), {_WITHOUT_DISPLAY}."
+            f"Qt's {platform} display lacks a library of this system ({error}); install it ({_LIBRARIES}), "
+            f"{_WITHOUT_DISPLAY}."
         )
     return ""
 

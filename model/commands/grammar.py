@@ -217,6 +217,9 @@ def parser() -> Parser:
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
     made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
     _options(made)
+
+    made = command("help", "help:help", "a page of the manual, or the list of its pages", source=False)
+    made.add_argument("topic", metavar="TOPIC", nargs="?", help="the page; without it they are listed")
     return top
 
 
@@ -286,6 +289,6 @@ def _age(written: str) -> timedelta:
 
 def _version() -> str:
     try:
-        return importlib.metadata.version("palimpsest")
+        return importlib.metadata.version("palimpsest-inspector")
     except importlib.metadata.PackageNotFoundError:
         return "(not installed)"

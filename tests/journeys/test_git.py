@@ -1,9 +1,8 @@
-"""Git merges and compares Extended JSON by the two commands, set up as the README says."""
+"""Git merges and compares Extended JSON by the two commands, set up as the manual says."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from resources import manual
 from tests import support
+from tests.resources.manual_text import blocks
 
 ROOT = support.ROOT
 GIT = shutil.which("git")
@@ -42,7 +43,7 @@ Git = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def git(tmp_path: Path) -> Git:
-    """Git in a repository with one document, set up by the lines of the README; ``palimpsest`` is on its path."""
+    """Git in a repository with one document, set up by the lines of the manual; ``palimpsest`` is on its path."""
     programs, work = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
     work.mkdir()
@@ -64,8 +65,8 @@ def git(tmp_path: Path) -> Git:
     run("init", "-q", "-b", "main")
     run("config", "user.name", "A")
     run("config", "user.email", "a@example.org")
-    readme = (ROOT / "README.md").read_text("utf-8")
-    lines = re.findall(r"^(?:git config (?:merge|diff)\.palimpsest|echo '\*\.ejson).*$", readme, re.MULTILINE)
+    (said,) = blocks(manual.page("git"), "sh")
+    lines = said.splitlines()
     assert len(lines) == 3
     subprocess.run(["sh", "-e", "-c", "\n".join(lines)], cwd=work, env=env, check=True)
     (work / "contract.ejson").write_text(BASE)

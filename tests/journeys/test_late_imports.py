@@ -71,6 +71,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["undo", "1", "--source", here]),
         (0, ["restore", here, claims, "C-1", "1"]),
         (0, ["journal"]),
+        (0, ["help", "layouts"]),
         (1, ["scan", here, f"{db}.contracts", "--plan", plan]),
         (0, ["health", here]),
         (0, ["repair", here, "--plan", plan]),

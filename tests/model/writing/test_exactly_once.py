@@ -214,7 +214,7 @@ def test_with_a_counter_the_number_of_a_deleted_document_is_not_used_again(
     assert once.insert_next(f"{db}.users", {"n": 2}, counter=counter).value == Value.of(9)
     assert once.insert_next(f"{db}.users", {"n": 3}).value == Value.of(10)
     database["users"].delete_one({"_id": 10})
-    assert once.insert_next(f"{db}.users", {"n": 4}).value == Value.of(10), "without one it is, as the README says"
+    assert once.insert_next(f"{db}.users", {"n": 4}).value == Value.of(10), "without one it is, as the manual says"
 
 
 # --- counts

@@ -1,8 +1,7 @@
-"""What the README shows of counting does what it says, as it stands there."""
+"""What the manual shows of counting does what it says, as it stands there."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import pymongo
 import pytest
 
 from model.commands import command_line
-from tests import support
+from resources import manual
+from tests.resources.manual_text import blocks
 
-README = (support.ROOT / "README.md").read_text("utf-8")
+PAGE = manual.page("counting")
 PROFILE = """
 [[collection]]
 ns = "shop.counters"
@@ -32,14 +32,7 @@ layout = "hashed"
 """
 
 
-def block(kind: str) -> str:
-    section = README.partition("\n## Counting once\n")[2].partition("\n## ")[0]
-    found = re.search(rf"```{kind}\n(.*?)```", section, re.DOTALL)
-    assert found is not None
-    return found[1]
-
-
-def test_the_readmes_library_and_commands_work_as_they_are_written(
+def test_the_manuals_library_and_commands_work_as_they_are_written(
     local_uri: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -48,7 +41,7 @@ def test_the_readmes_library_and_commands_work_as_they_are_written(
         shop = client["shop"]
         shop["counters"].insert_many([{"_id": "invoices", "seq": 40}, {"_id": "orders", "seq": 7}])
         shop["teams"].insert_many([{"_id": name, "wins": 0, "processed": []} for name in ("Spain", "Italy")])
-        code = block("python").replace("mongodb://localhost", local_uri)
+        code = blocks(PAGE, "python")[0].replace("mongodb://localhost", local_uri)
         known: dict[str, object] = {}
         exec(f"from model.session import Session\n{code}", known)
         assert known["number"] == known["number"].__class__.of(41)  # type: ignore[attr-defined]
@@ -58,8 +51,8 @@ def test_the_readmes_library_and_commands_work_as_they_are_written(
         cart = shop["carts"].find_one()
         assert (cart["_id"], cart["items"]) == ("cart-7", 2)
         kinds = []
-        for line in block("sh").splitlines():
-            words = shlex.split(line.partition("  #")[0])
+        for line in blocks(PAGE, "sh")[0].splitlines():
+            words = shlex.split(line)
             words = [local_uri if w == "$MONGODB_URI" else cart["_versioned_id"] if w == "$HASH" else w for w in words]
             assert words[0] == "palimpsest"
             assert command_line.main(words[1:]) == 0, capsys.readouterr().err

@@ -1,0 +1,32 @@
+"""The command that prints a page of the manual: ``palimpsest help [TOPIC]``."""
+
+from __future__ import annotations
+
+import argparse
+
+from model.errors import NotFound
+from resources import manual
+
+
+def help(args: argparse.Namespace) -> int:
+    """One page, or a line for each."""
+    if args.topic is None:
+        _list()
+        return 0
+    if args.topic not in {topic.name for topic in manual.topics()}:
+        near = " or ".join(f"`palimpsest help {topic.name}`" for topic in manual.nearest(args.topic))
+        instead = f"try {near}" if near else "`palimpsest help` lists them"
+        raise NotFound(f"The manual has no page {args.topic}; {instead}.")
+    print(manual.page(args.topic).rstrip("\n"))
+    return 0
+
+
+def _list() -> None:
+    width = max(len(topic.name) for topic in manual.topics())
+    group = ""
+    for topic in manual.topics():
+        if topic.group != group:
+            group = topic.group
+            print(f"\n{group}")
+        print(f"  {topic.name:{width}}  {topic.title}: {topic.about}")
+    print("\n`palimpsest help TOPIC` prints a page.")

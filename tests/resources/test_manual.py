@@ -1,0 +1,293 @@
+"""The manual says what is so: its links, its examples, and its tables of layouts, keys, commands and damage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gui.__main__ import is_command
+from model.commands import command_line, grammar
+from model.layouts.numbering import WAYS
+from model.layouts.recognition.patterns import PATTERNS
+from model.layouts.registry import LAYOUTS, declared
+from model.profile import Profile
+from model.repair.damage_classes import CLASSES, GROUPS
+from model.session import Session
+from resources import manual
+from tests import support
+from tests.journeys.command_support import rows_of
+from tests.resources.manual_text import NAMES, blocks, commands, leads_nowhere, prose, rows, section
+
+FOLDER = support.ROOT / "resources" / "help"
+COMMANDS = manual.page("commands")
+SPOKEN = ("--help", "--version")  # of the program as a whole, not of one of its commands
+
+
+# --- the pages
+
+
+def test_the_first_page_lists_every_page_once() -> None:
+    assert sorted(NAMES) == sorted(path.stem for path in FOLDER.iterdir())
+    assert NAMES[0] == manual.FIRST
+
+
+@pytest.mark.parametrize("topic", manual.topics(), ids=lambda topic: topic.name)
+def test_a_page_is_called_as_it_is_listed_and_begins_with_what_it_is_about(topic: manual.Topic) -> None:
+    title, blank, about, *_ = manual.page(topic.name).splitlines()
+    assert (title, blank) == (f"# {topic.title}", "")
+    assert about[0].isalpha() or about[0] == "`"
+    assert topic.about.endswith(".")
+    assert (topic.group == "") == (topic.name == manual.FIRST)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_leads_to_a_page_and_to_a_heading_that_are_there(name: str) -> None:
+    assert not leads_nowhere(manual.page(name), FOLDER)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_code_fits_into_the_window_and_onto_a_terminal(name: str) -> None:
+    lines = [line for kind in ("sh", "ini", "toml", "python", "text") for line in _lines(name, kind)]
+    assert [line for line in lines if len(line) > 102] == []
+    assert [line for line in manual.page(name).splitlines() if "\t" in line or line != line.rstrip()] == []
+
+
+def _lines(name: str, kind: str) -> Iterator[str]:
+    for block in blocks(manual.page(name), kind):
+        yield from block.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("word", "first"),
+    [
+        ("layout", "layouts"),
+        ("merge", "merging"),
+        ("conflicts", "editing"),
+        ("undo", "journal"),
+        ("vnc", "troubleshooting"),
+        ("keybord", "keyboard"),
+        ("licence", "notices"),
+    ],
+)
+def test_a_word_that_is_no_page_finds_the_page_that_speaks_of_it(word: str, first: str) -> None:
+    assert manual.nearest(word)[0].name == first
+
+
+def test_a_word_that_nothing_speaks_of_finds_none() -> None:
+    assert manual.nearest("qqqqqq") == []
+
+
+# --- examples
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_on_a_page_is_one_that_the_grammar_knows(name: str) -> None:
+    known = grammar.parser()
+    for words in commands(manual.page(name)):
+        if not is_command(words):
+            asked, others = grammar.window().parse_known_intermixed_args(words)
+            assert words[0] == "tour" or (len(asked.words) <= 1 and not others)
+        else:
+            known.parse_args(_without_redirection(words)[0])  # exits where it is wrong
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "sample:" in manual.page(name)])
+def test_every_command_on_a_page_that_can_run_on_the_sample_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for words in commands(manual.page(name)):
+        argv, into = _without_redirection(words)
+        if not is_command(argv) or not _can_run(argv):
+            continue
+        status = command_line.main(argv)
+        out, err = capsys.readouterr()
+        assert status in (0, 1), (argv, err)
+        if into:
+            Path(into).write_text(out, encoding="utf-8")
+        ran += 1
+    assert ran or not any("sample:" in argv and is_command(argv) for argv in commands(manual.page(name)))
+
+
+def _without_redirection(words: list[str]) -> tuple[list[str], str]:
+    """The arguments, and the file that the output goes to."""
+    return (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, "")
+
+
+def _can_run(argv: list[str]) -> bool:
+    """Whether it is about the sample, files that an example has made, or nothing at all."""
+    if argv[0] in ("diff", "merge") and "sample:" not in argv:
+        return Path(argv[1]).exists()
+    return "sample:" in argv or argv[0] in ("journal", "help")
+
+
+def test_the_session_on_the_sample_runs_as_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = [each for each in blocks(manual.page("python"), "python") if "sample:" in each]
+    exec(code, {})
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 15
+    assert lines[-1].startswith("applied")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_profile_on_a_page_can_be_read(name: str, tmp_path: Path) -> None:
+    for at, block in enumerate(blocks(manual.page(name), "toml")):
+        path = tmp_path / f"{at}.toml"
+        path.write_text(block, encoding="utf-8")
+        assert Profile.load(path).collections
+
+
+# --- tables
+
+
+def test_the_layouts_and_patterns_listed_are_those_that_there_are() -> None:
+    page = manual.page("layouts")
+    assert {name for name, _ in rows(page, "layout", "where the versions are")} == set(LAYOUTS)
+    assert {name for name, _ in rows(page, "pattern", "what its documents are")} == set(PATTERNS)
+    heading = f"## The {_number(len(LAYOUTS))} layouts"
+    assert heading.removeprefix("## ") in manual.headings("layouts")
+
+
+def test_the_ways_of_numbering_are_those_that_there_are() -> None:
+    listed = rows(manual.page("layouts"), "`numbering`", "what a number promises, and what it cannot")
+    assert {name.removesuffix(":…") for name, _ in listed} == set(WAYS)
+
+
+def test_the_keys_of_a_profile_are_those_that_it_takes_each_for_its_layouts() -> None:
+    listed = {key: of for key, of, _ in rows(manual.page("profiles"), "key", "for", "means")}
+    with pytest.raises(Exception, match="the keys are") as refused:
+        Profile.read({"collection": [{"ns": "a.b", "nonsense": 1}]}, "profile")
+    known = str(refused.value).partition("the keys are ")[2].rstrip(".").split(", ")
+    assert set(listed) == {"ns", "layout", *known}
+    for key, of in listed.items():
+        for layout in re.findall(r"`(\w+)`", of if not of.startswith("all") else ""):
+            assert key in (*declared(layout).roles, "targets") or key in declared(layout).defaults, (key, layout)
+
+
+def test_the_classes_of_damage_are_those_of_the_table_under_their_groups() -> None:
+    page = manual.page("damage")
+    assert f"the {len(CLASSES)} kinds" in page
+    assert f"{len(CLASSES)} kinds" in manual.page("scanning")
+    assert f"the {len(CLASSES)} kinds" in next(t.about for t in manual.topics() if t.name == "damage")
+    for group in GROUPS:
+        told = re.split(r"^- ", section(page, f"## {group}"), flags=re.MULTILINE)[1:]
+        there = [each for each in CLASSES.values() if each.group == group]
+        assert [each.partition("**")[2].partition(".**")[0] for each in told] == [
+            f"{each.code} {each.title}" for each in there
+        ]
+        for said, of in zip((" ".join(each.split()) for each in told), there, strict=True):
+            assert of.meaning in said
+            assert of.today in said
+            assert (f"Repair `{of.repair.name}`:" if of.repair is not None else "No repair:") in said
+            assert (of.repair is not None and of.repair.ask is not None) == (" it asks" in said)
+
+
+def test_as_many_repairs_ask_a_person_as_is_said() -> None:
+    asking = [of for of in CLASSES.values() if of.repair is not None and of.repair.ask is not None]
+    assert f"{_number(len(asking)).capitalize()} kinds ask" in manual.page("repairing").replace("\n", " ")
+
+
+def _number(count: int) -> str:
+    return ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")[
+        count
+    ]
+
+
+# --- commands
+
+
+def test_every_command_has_its_section_and_there_is_none_beside() -> None:
+    told = [heading.removeprefix("### ") for heading in re.findall(r"^### .+$", COMMANDS, re.MULTILINE)]
+    assert sorted(told) == sorted({*grammar.names(), "tour"})
+
+
+@pytest.mark.parametrize("name", grammar.names())
+def test_the_section_of_a_command_names_all_its_options_and_no_other(name: str) -> None:
+    there = {
+        option
+        for action in grammar.parser().commands[name]._actions
+        for option in action.option_strings
+        if option.startswith("--") or option == "-o"
+    } - {"--help"}
+    common = {option.split()[0] for option, _ in rows(COMMANDS, "option", "means")}
+    told = set(re.findall(r"(?<![\w-])(--[a-z][\w-]*|-o)\b", section(COMMANDS, f"### {name}")))
+    assert there - common <= told
+    assert told <= there | common
+
+
+ROWS = {  # commands whose rows the sample shows, by the arguments behind it
+    "collections": (),
+    "history": ("insurance.contracts", "K-204117"),
+    "diff": ("insurance.contracts", "K-204117", "11", "14"),
+    "blame": ("insurance.contracts", "K-204117"),
+    "bisect": ("insurance.contracts", "K-204117", '{"billing.interval": "monthly"}'),
+    "edit": ("insurance.contracts", "K-204117", "--set", "notes=1"),
+    "next": ("insurance.counters", "invoices"),
+    "scan": ("insurance.tariffs",),
+    "feed": ("insurance.policy_feed", "--layout", "stream", "--once"),
+    "check": ("--quick",),
+    "journal": (),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_row_of_a_command_has_the_keys_that_its_section_names(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command_line.main(["edit", "sample:", "insurance.contracts", "K-204117", "--set", "notes=1"])  # for the journal
+    capsys.readouterr()
+    source = () if name == "journal" else ("sample:",)
+    assert command_line.main([name, *source, *ROWS[name], "--json"]) in (0, 1)
+    (row, *_) = rows_of(capsys.readouterr().out)
+    said = _row(section(COMMANDS, f"### {name}") if name != "edit" else section(COMMANDS, "## Writing"))
+    if name == "next":
+        said = [*_row(section(COMMANDS, "## Writing")), *said]
+    assert list(row) == said
+
+
+def test_a_scan_over_time_has_the_keys_that_its_section_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "contracts.jsonl"
+    dump.write_text('{"_id": 1, "v": 1}\n', encoding="utf-8")
+    assert command_line.main(["scan", str(dump)]) == 0
+    capsys.readouterr()
+    assert command_line.main(["health", str(dump), "--json"]) == 0
+    (row,) = rows_of(capsys.readouterr().out)
+    assert list(row) == _row(section(COMMANDS, "### health"))
+
+
+def _row(text: str) -> list[str]:
+    """The keys behind the first ``Row:``, up to the end of its sentence."""
+    told = re.search(r"Row:\s([^.;]*)", prose(text))
+    assert told is not None
+    return re.findall(r"`(\w+)`", told[1])
+
+
+def test_the_help_command_lists_the_pages_and_prints_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["help"]) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"^  (\w+) ", out, re.MULTILINE) == NAMES
+    for name in NAMES:
+        assert command_line.main(["help", name]) == 0
+        assert capsys.readouterr().out == manual.page(name)
+
+
+def test_the_help_command_names_the_pages_that_come_near(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["help", "layuot"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("The manual has no page layuot; try `palimpsest help layouts`")
+    assert err.count("\n") == 1
+    assert command_line.main(["help", "qqqqqq"]) == 2
+    assert capsys.readouterr().err == "The manual has no page qqqqqq; `palimpsest help` lists them.\n"
+
+
+def test_the_names_of_the_library_are_there() -> None:
+    page = manual.page("python")
+    for name in re.findall(r"`(\w+)`", section(page, "# Python").partition("Everything else")[2].partition(".\n")[0]):
+        assert hasattr(Session, name), name
