@@ -1,7 +1,7 @@
-"""What changed between two documents, from their bytes: a closed set of operations.
+"""The diff of two documents, worked out from their bytes: operations out of a closed set.
 
-Both sides are walked together without decoding. Stretches that are equal byte for byte are skipped, and only what
-differs becomes an operation, so two documents are the same exactly when their bytes are. Laws::
+Both sides are walked together without decoding. Stretches that are equal byte for byte are skipped, and each difference
+becomes an operation, so a diff is empty exactly when the bytes are equal. Laws::
 
     patch(a, diff(a, b)) == b          bool(diff(a, b)) == (a != b)          patch(b, diff(a, b).inverse()) == a
 
@@ -66,8 +66,8 @@ _TEXTS = frozenset((c.STRING, c.SYMBOL, c.CODE))
 def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
     """The operations that lead from document ``a`` to document ``b``.
 
-    ``keys`` name the fields, the first that an element has counts, by which elements of an array that moved or
-    changed are recognised. Raises ``Unreadable`` where one of them is no BSON.
+    ``keys`` name the fields by which elements of an array that moved or changed are recognised; of several, the first
+    that an element has. Raises ``Unreadable`` where one of them is no BSON.
     """
     if len(a) == len(b) and a == b:
         return Diff(())
@@ -105,7 +105,7 @@ class _Differ:
         self.keys = keys
         self.out: list[Operation] = []
         self.coarse = False
-        self.below = False  # whether what was found last holds work to be done
+        self.below = False  # whether the value found last has differences inside
 
     def run(self) -> Diff:
         self.out.clear()
@@ -126,7 +126,7 @@ class _Differ:
         return Diff(tuple(self.out), self.coarse)
 
     def whole(self, kind: int, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
-        """Two containers that can only be told apart as wholes."""
+        """Compare two containers that can only be told apart as wholes."""
         a, b = self.pair.a, self.pair.b
         return [
             Replace(
@@ -179,7 +179,7 @@ class _Differ:
         self, left: list[Span], same: list[Span], right: list[Span],
         old: _Link, new: _Link, found: list[Operation | _Task],
     ) -> None:  # fmt: skip
-        """Documents with the same names, the new one's fields given in the order of both."""
+        """Compare documents with one set of names in two orders; the fields are given pair by pair."""
         if same != right:
             path = _path(old)
             names = tuple([c.name_of(x[0]) for x in left]), tuple([c.name_of(y[0]) for y in right])
@@ -193,7 +193,7 @@ class _Differ:
     def fields(
         self, differing: list[Difference], at: int, to: int, old: _Link, new: _Link, found: list[Operation | _Task]
     ) -> None:  # fmt: skip
-        """Fields in an order that both documents share."""
+        """Compare fields in an order that both documents share."""
         a, b = self.pair.a, self.pair.b
         i = j = 0  # places among siblings, of the fields that begin there
         at, to = at + 4, to + 4
@@ -226,7 +226,7 @@ class _Differ:
         found.append(Add(_path((new, c.name_of(y[0]))), value_at(self.pair.b, y), at))
 
     def value(self, x: Span, y: Span, old: _Link, new: _Link, found: list[Operation | _Task]) -> None:
-        """Two values at the same place that differ."""
+        """Compare two values at one place that differ."""
         if x[1] == y[1] and x[1] in _CONTAINERS:
             found.append((x[1], x[2], y[2], 0, old, new))
             self.below = True
@@ -235,7 +235,7 @@ class _Differ:
         found.append(self.leaf(x, y, path, path if old is new else _path(new)))
 
     def leaf(self, x: Span, y: Span, path: Path, to_path: Path) -> Operation:
-        """Two values that differ and are not both documents or both arrays."""
+        """Note the operation for two values that differ and are not both documents or both arrays."""
         _, kind, begin, end = x
         old, new = Value(kind, self.pair.a[begin:end]), Value(y[1], self.pair.b[y[2] : y[3]])
         if kind == y[1] and (kind != c.STRING or end - begin <= LONG_TEXT):
@@ -263,7 +263,7 @@ class _Differ:
         base, base_new = _path(old), _path(new)
         at_old = 0  # the old element behind the last that stayed
         places: Sequence[int] = range(m - tail - head)
-        if not gone:  # then nothing is to be said about elements that stayed as they are
+        if not gone:  # then elements that stayed as they are need no operation
             added = [j for j in places if j not in source] if len(source) < m - tail - head else ()
             places = sorted({*changed, *moved, *added})
         ready: dict[int, Move] = {}
@@ -276,7 +276,7 @@ class _Differ:
         for j in places:
             i = source.get(j)
             if i is None:
-                while gone and gone[0] == at_old:  # what was removed here comes before what was added
+                while gone and gone[0] == at_old:  # the elements removed here come before those added
                     found.append(self.removed(left, head + gone.popleft(), base))
                     at_old += 1
                 found.append(Add((*base_new, head + j), value_at(b, right[head + j]), head + j))
@@ -307,7 +307,7 @@ class _Differ:
     def moves(
         self, middle: Elements, olds: list[int], news: list[int], head: int, base: Path, base_new: Path
     ) -> list[Move]:
-        """The moves of many elements that are the same inside, by their places behind the first ``head``."""
+        """The moves of many unchanged elements, by their places behind the first ``head``."""
         starts, ends = ([head + i for i in olds], [head + j for j in news]) if head else (olds, news)
         types = repeat(middle.kind) if middle.kind else map(middle.types().__getitem__, olds)
         return moves(base, base_new, starts, ends, types, map(middle.payloads().__getitem__, olds))
@@ -344,9 +344,9 @@ def _text(value: Value) -> str | None:
 
 
 def same_value(old: Value, new: Value) -> bool:
-    """Whether two values of different types say the same: equal numbers, or the same text as another kind of text.
+    """Whether two values of different types mean one thing: an equal number, or an equal text of another kind.
 
-    A double counts as the decimal that it is written as: 0.1 and Decimal128 0.1 are the same. Zero and -0.0 are not.
+    A double counts as the decimal that it is written as: 0.1 and Decimal128 0.1 are equal. Zero and -0.0 are not.
     """
     if old.type in _NUMBERS and new.type in _NUMBERS:
         left, right = _number(old), _number(new)

@@ -1,9 +1,9 @@
-"""Sequences aligned: which elements of the one are which of the other.
+"""Two sequences aligned: pairs of elements of the one and of the other.
 
-Exact by the cheapest way that is exact: equal ends are trimmed, few differences are found by Myers' method, unique
-elements by their longest increasing subsequence, the rest by a bit-parallel longest common subsequence. Where that
-would be too large, elements that are unique on both sides serve as anchors (patience) and the answer is coarser:
-right, but not the shortest.
+The cheapest exact method is taken: equal ends are trimmed, few differences are found by Myers' method, unique elements
+by their longest increasing subsequence, others by a bit-parallel longest common subsequence. Where that would be too
+large, elements that are unique on both sides serve as anchors (patience) and the answer is coarser: right, but not the
+shortest.
 
 Sources: E. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986; B. Cohen, patience diff.
 """
@@ -51,14 +51,14 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Alignment:
 
 
 def _middle(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[list[tuple[int, int]], bool]:
-    """Align what is left between equal ends."""
+    """Align the elements between equal ends."""
     where = {token: j for j, token in enumerate(b)}
     common = [i for i, token in enumerate(a) if token in where]
     if not common:
         return [], False
     if len(where) == len(b) and len({a[i] for i in common}) == len(common):
         return increasing([(i, where[a[i]]) for i in common]), False
-    # What only one side has cannot match: leaving it out makes the rest smaller and changes nothing.
+    # Elements of one side alone cannot match: leaving them out makes the work smaller and changes nothing.
     left = set(a)
     ai, bj = common, [j for j, token in enumerate(b) if token in left]
     ta, tb = [a[i] for i in ai], [b[j] for j in bj]
@@ -84,7 +84,7 @@ def _large(a: list[Hashable], b: list[Hashable]) -> tuple[list[tuple[int, int]],
 
 
 def _gap(a: list[Hashable], b: list[Hashable]) -> list[tuple[int, int]]:
-    """Between anchors: exact where it is small, else only its ends."""
+    """Align the elements between two anchors: exactly where they are few, else only their ends."""
     if not a or not b:
         return []
     if len(a) * len(b) <= LCS_BITS:

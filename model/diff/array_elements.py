@@ -1,7 +1,7 @@
 """The elements of an array as offsets: found several times as fast as fields, because their names are known.
 
-The stored positions of an array are 0, 1, 2 …, so the length of each name is known before it is read; that they
-are what they should be is checked at the end, for all of them at once.
+The stored positions of an array are 0, 1, 2 …, so the length of each name is known before it is read; all names are
+checked at the end, at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def names(low: int, high: int) -> list[bytes]:
 
 
 def decades(low: int, high: int) -> Iterator[tuple[int, int, int]]:
-    """Stretches of positions of one length: where they begin and end, and how far the payload is behind the type."""
+    """Stretches of positions of one length: first, end, and the distance of the payload from the type."""
     while low < high:
         digits = len(str(low))
         end = min(high, 10**digits)
@@ -41,20 +41,20 @@ def decades(low: int, high: int) -> Iterator[tuple[int, int, int]]:
 class Elements(Sequence[Span]):
     """Some consecutive elements of an array; each is a span with an empty name.
 
-    ``kind`` is the type of them all where that is known, and one whose values have all the same size; else 0.
+    ``kind`` is the type of them all where it is known and has a fixed size; else 0.
     """
 
     __slots__ = ("first", "kept", "kind", "last", "raw", "starts")
 
     def __init__(self, raw: bytes, starts: list[int], first: int, last: int, kind: int = 0) -> None:
         self.raw, self.starts, self.first, self.last, self.kind = raw, starts, first, last, kind
-        self.kept: list[bytes] | None = None  # what all elements of the array hold, for who needs it several times
+        self.kept: list[bytes] | None = None  # payloads of the whole array, for repeated use
 
     def __len__(self) -> int:
         return self.last - self.first
 
     def __getitem__(self, i: int) -> Span:  # type: ignore[override]
-        """The element, counted from the first of these."""
+        """One element, counted from the first of these."""
         i += self.first
         start = self.starts[i]
         return b"", self.raw[start], start + len(str(i)) + 2, self.starts[i + 1]
@@ -76,20 +76,20 @@ class Elements(Sequence[Span]):
                 yield b"", raw[start], start + skip, end
 
     def part(self, low: int, high: int) -> Elements:
-        """Some of these."""
+        """The elements from ``low`` to before ``high``."""
         some = Elements(self.raw, self.starts, self.first + low, self.first + high, self.kind)
         some.kept = self.kept
         return some
 
     def types(self) -> list[int]:
-        """The type of each."""
+        """The type of each element."""
         if self.kind:
             return [self.kind] * len(self)
         raw = self.raw
         return [raw[start] for start in self.starts[self.first : self.last]]
 
     def payloads(self) -> list[bytes]:
-        """What each holds, without its type."""
+        """The payload of each element, without its type."""
         if self.kept is not None:
             return self.kept[self.first : self.last]
         size = SIZE[self.kind]
@@ -103,7 +103,7 @@ class Elements(Sequence[Span]):
         return found
 
     def words(self) -> list[int] | None:
-        """A number for what each holds, equal where it is: only of elements of one type of 4 or 8 bytes."""
+        """A number for each element, equal for equal payloads: only for elements of one type of 4 or 8 bytes."""
         size = SIZE[self.kind]
         if size not in (4, 8):
             return None
@@ -111,7 +111,7 @@ class Elements(Sequence[Span]):
         return (view.cast("i") if size == 4 else view.cast("q")).tolist()
 
     def _gathered(self, size: int) -> bytearray:
-        """What they hold, one behind the other, each so many bytes: the first byte of all at once, then the second."""
+        """The payloads of elements of one size, joined: the first byte of all is copied at once, then the second."""
         raw, starts, at = self.raw, self.starts, 0
         data = bytearray(size * len(self))
         for low, high, skip in decades(self.first, self.last):
@@ -149,7 +149,7 @@ def elements(raw: bytes, at: int) -> Elements | None:
                 only = 0
         if at < end and left:
             only = 0
-        # Until the names were checked these may be no elements, so nothing is said about them here.
+        # Until the names are checked these may be no elements, so no error is raised here.
         extra = extra_of[kind]
         if extra >= 0:  # mostly all are of one type
             last, before, least, more = end - skip - 4, len(starts), 5 - extra, extra + skip

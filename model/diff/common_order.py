@@ -1,4 +1,4 @@
-"""Sequences brought into one order: three that hold the same things, and what each side put between them."""
+"""Three sequences of equal members brought into one order, with the members that each side put between them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ T = TypeVar("T", bound=Hashable)
 def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T] | None:
     """The order that both sides want, pair by pair; None where they contradict each other.
 
-    All three hold the same things, each once, but for those that both sides added: these the base does not hold. A
-    pair that one side turned round is turned round; one that the base does not have must stand alike in both.
+    All three hold the same things, each once, except those that both sides added, which the base lacks. A pair that one
+    side turned round is turned round; a pair with one that the base lacks must stand alike in both.
     """
     if mine == theirs:
         return list(mine)
@@ -42,7 +42,7 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
     followers = [0] * count
     for i in range(count):
         for j in range(i + 1, count):
-            # Either side may turn a pair round; both of them only agree then. What is added stands alike.
+            # Either side may turn a pair round, and agrees then with the other; added things stand alike.
             before = in_mine[i] < in_mine[j] and in_theirs[i] < in_theirs[j]
             followers[i if before else j] += 1
     if sorted(followers) != list(range(count)):
@@ -52,7 +52,7 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
 
 
 def _added_alike(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:
-    """Whether all that the base lacks stands in both sides in one order, and behind the same things of the base."""
+    """Whether the things that the base lacks stand alike in both sides: in one order, behind equal ones of the base."""
     old = set(base)
     rank: dict[T, int] = {}
     places: list[tuple[T, int]] = []
@@ -93,7 +93,7 @@ def diverging(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool
 
 
 def in_every_run(numbers: Sequence[int]) -> set[int]:
-    """The numbers that every longest increasing run has: those that certainly were not moved."""
+    """The numbers in every longest increasing run: those that certainly were not moved."""
     ending = _lengths(numbers)
     starting = _lengths([-n for n in reversed(numbers)])[::-1]
     longest = max(ending, default=0)
@@ -119,7 +119,7 @@ def _lengths(numbers: Sequence[int]) -> list[int]:
 
 
 def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[list[T]]:
-    """The base, and then what it lacks, cut into stretches that follow one another in all that have them."""
+    """The base, and then the things it lacks, cut into stretches that are consecutive wherever they occur."""
     next_mine = dict(pairwise(mine))
     next_theirs = dict(pairwise(theirs))
     old = set(base) if len(base) < len(mine) else set(mine)
@@ -136,7 +136,7 @@ def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[l
 
 @dataclass
 class OrderedRun:
-    """Things that one side put in a row, and after which of the base's they stand (-1: before all)."""
+    """Consecutive things that one side added, and the thing of the base that they follow (-1: before all)."""
 
     after: int
     inside: list[Any] = field(default_factory=list)
@@ -152,11 +152,11 @@ def arranged(
     rank: Mapping[T, int],
     weight: Callable[[T], Any] = lambda _: 0,
 ) -> list[T]:
-    """The skeleton with everything ``extra`` put in, each where the side that it is given with has it.
+    """The skeleton with all of ``extra`` put in, each thing where its side has it.
 
-    That is behind everything of the skeleton that it follows there, if the skeleton has a place for that, else behind
-    the nearest. What a side has last stays last. ``rank`` is a thing's place in the base. Where two sides put things
-    in one place, ``weight`` of the first of them decides, then the order of the sides.
+    That is behind all things of the skeleton that it follows in its side, if the skeleton has such a place, else behind
+    the nearest of them. A side's last things stay last. ``rank`` is a thing's place in the base. Where two sides put
+    things in one place, ``weight`` of the first of them decides, then the order of the sides.
     """
     if not extra:
         return list(skeleton)
@@ -173,7 +173,7 @@ def arranged(
         runs: dict[object, list[OrderedRun]] = {}
         clear = _clear(skeleton, side, places)
         for i in places:
-            # Between two such places only what stands nearest counts.
+            # Between two such places only the nearest thing counts.
             before = range(i - 1, seen - 1, -1)
             anchor = next((side[k] for k in before if side[k] in kept), anchor)
             after = next((rank[side[k]] for k in before if side[k] in rank), after)

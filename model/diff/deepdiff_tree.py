@@ -1,4 +1,4 @@
-"""A document as DeepDiff sees it: dictionaries and lists, every other value a leaf that is equal byte for byte only.
+"""A document for DeepDiff: dictionaries and lists, every other value a leaf that is equal byte for byte only.
 
 DeepDiff compares BSON values by their public attributes and calls two different ObjectIds equal. A leaf here is of
 a class for each BSON type, so a change of type is one for DeepDiff too, and an operator compares its bytes.
@@ -17,7 +17,7 @@ from model.text.scalars import string_data
 from model.values import canonical as c
 from model.values.canonical import Value
 
-_ESCAPE = "\U0001d1c0"  # what DeepDiff writes before a quote within quotes
+_ESCAPE = "\U0001d1c0"  # DeepDiff writes this before a quote within quotes
 
 
 class ExactLeaf:
@@ -92,12 +92,12 @@ class ExactLeaves(BaseOperatorPlus):
         return True
 
     def normalize_value_for_hashing(self, parent: Any, obj: Any) -> Any:
-        """Leaves hash as they are."""
+        """Hash a leaf as it is."""
         return obj
 
 
 class Unspeakable(BaseOperatorPlus):
-    """Reports a document as a whole where what differs is under a name that DeepDiff's paths cannot lead to."""
+    """Reports a document as a whole where the difference is under a name that DeepDiff's paths cannot lead to."""
 
     def match(self, level: Any) -> bool:
         """Whether both sides are documents, and one has such a name."""

@@ -30,7 +30,7 @@ def to_deepdiff(a: bytes, b: bytes) -> str:
     another order of fields are under ``key_order_changed``. ``Delta(json.loads(…))`` takes the canonical Extended
     JSON of ``a`` to that of ``b``. Raises ``Refused`` for documents nested too deep for DeepDiff.
     """
-    from model.diff.deepdiff_tree import text_view  # it brings DeepDiff, which takes its time to import
+    from model.diff.deepdiff_tree import text_view  # it brings DeepDiff, which is slow to import
 
     try:
         return text_view(a, b)
@@ -66,12 +66,12 @@ def _lines(op: Operation, zone: str) -> list[str]:
 
 
 def _alike(text: str) -> str:
-    """The text without what is not seen of it."""
+    """The text without its invisible characters."""
     return "".join(x for x in unicodedata.normalize("NFKC", text) if unicodedata.category(x) != "Cf")
 
 
 def _first_bytes(old: Value, new: Value) -> str:
-    """From where on two values differ that look alike, as long binaries of one size do."""
+    """The place from which two values differ that look alike, as long binaries of one size do."""
     a, b = _content(old), _content(new)
     at = Prefix.similarity(a, b)
     return f"    ~ at byte {at}: {_hex(a, at)} -> {_hex(b, at)}"

@@ -1,7 +1,7 @@
 """The fields in which two documents differ, found without walking over those that are equal.
 
 Stretches equal byte for byte are skipped. Where names differ, both sides are read on until they meet again, so a
-field that was added or removed costs what lies next to it, not what its document holds.
+field that was added or removed costs a look at its neighbours, not at the whole document.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MANY = 16  # names of which each is searched for
 def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
     """The fields that differ between the documents at two places, old and new.
 
-    None where one does not have the same names in the same order as the other, or has one of those that differ twice.
+    None where their names or the order of these differ, or where a field that differs has a name that occurs twice.
     """
     differing = differences(pair, at, to)
     if differing is None:
@@ -38,9 +38,9 @@ def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
 
 
 def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
-    """What differs, in order; where fields went and came at one place, those that went first.
+    """The fields that differ, in order; at one place those that were removed come before those added.
 
-    None where fields that both have stand in another order, or one of those that differ is there twice.
+    None where fields of both documents stand in another order, or a field that differs has a name that occurs twice.
     """
     a, b = pair.a, pair.b
     end, stop = document_end(a, at), document_end(b, to)
@@ -87,13 +87,13 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
     olds = [x for x, _ in found if x is not None]
     if same_names:
         return found if _alone(a, at, end, olds) else None
-    # What both have is equal, or among these: counted in the new document; what only the old has, in that.
+    # Fields of both are equal, or among these: counted in the new document; those of the old one alone, in that.
     news, gone = [y for _, y in found if y is not None], [x for x, y in found if x is not None and y is None]
     return found if _alone(b, to, stop, news) and _alone(a, at, end, gone) else None
 
 
 def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[Span], list[Span]]:
-    """The fields on each side before both have one of the same name again; the names there differ now."""
+    """The fields on each side before both have one of the same name again; the names at both places differ."""
     left: list[Span] = []
     right: list[Span] = []
     here: dict[bytes, int] = {}
@@ -121,7 +121,7 @@ def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
     if len(some) > _MANY or (end - at) * len(some) > _SEARCHED:
         wanted = {x[0] for x in some}
         return len(wanted) == len(some) == sum([name in wanted for name in names_of(raw, at + 4, end)])
-    search = raw.rfind  # from behind it is faster; where the bytes are found, it is seen whose they are
+    search = raw.rfind  # a search from behind is faster; only bytes that are found are looked at closer
     for name, _, begin, stop in some:
         marked = name + b"\x00"
         before = begin - len(marked) - 1

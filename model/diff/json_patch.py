@@ -1,7 +1,7 @@
 """A diff as JSON Patch (RFC 6902), for the relaxed Extended JSON of both documents.
 
-JSON objects have no order, so a reorder of fields says nothing there; a change of type that relaxed notation does
-not show becomes a replacement by the same. Documents and arrays that stand in an escape form on either side are
+JSON objects have no order, so a reorder of fields is left out; a change of type that relaxed notation does not show
+becomes a replacement by an equal text. Documents and arrays that stand in an escape form on either side are
 replaced as a whole. Operations are in the order in which they apply: inside an element first, while positions are
 still the old ones, then the array's own.
 """
@@ -20,7 +20,7 @@ _RELAXED = Style("relaxed")
 
 
 class _Place:
-    """Where operations are, in the old document (additions aside) and in the new one (additions only)."""
+    """The places of operations, in the old document (all but additions) and in the new one (additions)."""
 
     __slots__ = ("at", "below")
 
@@ -41,7 +41,7 @@ def json_patch(changes: Diff, a: bytes, b: bytes) -> str:
     for op in changes:
         (new if isinstance(op, Add) else old).put(op.path, op)
     out: list[str] = []
-    # Containers come twice: once to look inside, then, after all that is inside, for their own operations.
+    # Containers come twice: once to look inside, then, after their inside, for their own operations.
     stack: list[tuple[str, Value, Value, _Place, _Place] | list[str]] = [
         ("", Value(c.OBJECT, a), Value(c.OBJECT, b), old, new)
     ]
@@ -114,10 +114,10 @@ def _array(pointer: str, before: Value, after: Value, left: _Place, right: _Plac
 def _placed(
     pointer: str, count: int, gone: set[int], source: list[int | None], moved: Collection[int], news: list[Value]
 ) -> list[str]:
-    """Put what was added or moved behind the element that it follows in the new array, from the front on."""
+    """Put each added or moved element behind the one that it follows in the new array, from the front on."""
     lines: list[str] = []
     left = _Counts([0, *(i not in gone for i in range(count))])  # of each old element, and first of the front
-    home = 0  # behind what the next belongs: what was put there counts with it
+    home = 0  # the old element that the next one belongs behind; those already put there count with it
     for j, i in enumerate(source):
         if i is None:
             lines.append(_line("add", f"{pointer}/{left.until(home + 1)}", write(news[j], _RELAXED)))
@@ -136,7 +136,7 @@ def _placed(
 
 
 class _Counts:
-    """Numbers of which the first few are quickly summed while some change: a Fenwick tree."""
+    """A Fenwick tree: numbers that change, with fast sums of the first few."""
 
     def __init__(self, counts: list[int]) -> None:
         self.sums = [0, *counts]
@@ -146,7 +146,7 @@ class _Counts:
                 self.sums[above] += self.sums[i]
 
     def until(self, end: int) -> int:
-        """The sum of those before ``end``."""
+        """The sum of the numbers before ``end``."""
         total, sums = 0, self.sums
         while end:
             total += sums[end]
@@ -154,7 +154,7 @@ class _Counts:
         return total
 
     def change(self, at: int, by: int) -> None:
-        """Add to one of them."""
+        """Add to one of the numbers."""
         sums, i = self.sums, at + 1
         while i < len(sums):
             sums[i] += by

@@ -1,7 +1,7 @@
-"""Which element of one array became which of another: unchanged, changed in place, or moved.
+"""The elements of one array matched with those of another: unchanged, changed in place, or moved.
 
-Elements that are equal, or changed and have the same identity key, are aligned first. What is left over pairs with
-an equal one elsewhere, then, between the same neighbours, with whatever resembles it most.
+Elements that are equal, or changed and have the same identity key, are aligned first. Each of the others pairs with an
+equal one elsewhere, then, between the same neighbours, with the one that resembles it most.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Identity: TypeAlias = tuple[bytes, int, bytes]
 
 @dataclass
 class Matching:
-    """Which old element each new one was; ``coarse`` where more of them may have been found.
+    """The old element of each new one; ``coarse`` where an exact search might have matched more.
 
     ``changed``, ``moved`` and ``whole`` are new elements: those that are not equal to the old one, those at another
     place among their neighbours, and those of which nothing inside is shared with the old one, so that one replaces
     the other.
 
     ``unsure`` are old elements between two neighbours where a different number of elements without key went and
-    came: which became which is a guess, good enough to show and not to merge by. ``apart`` are old elements that have
+    came: their matches are guesses, good enough to show and not to merge by. ``apart`` are old elements that have
     nothing in common with the new ones in their place.
     """
 
@@ -50,7 +50,7 @@ class Matching:
 
 
 def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
-    """By what an element is recognised: the first of the key fields that it has; None for other values."""
+    """The identity of an element: the first of the key fields that it has; None for an element without any."""
     if span[1] != c.OBJECT:
         return None
     inner: list[Span] | None = None
@@ -96,7 +96,7 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
             found.moved = {j for _, j in pairs}.difference(j for _, j in steady)
             found.source.update((j, i) for i, j in pairs)
             fixed = sorted([*kept.pairs, *steady])
-    if len(found.source) == min(len(old), len(new)):  # what is left is all new, or all gone
+    if len(found.source) == min(len(old), len(new)):  # the others are all new, or all gone
         return found
     gone = set(found.source.values())
     between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
@@ -138,7 +138,7 @@ def _tokens(left: Elements, right: Elements) -> tuple[list[Hashable], list[Hasha
 def _keyed(
     old: list[Hashable], new: list[Hashable], left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
 ) -> None:
-    """Elements that only one side has as they are become equal where both have one of an identity."""
+    """Give changed elements equal tokens where each side has one of an identity."""
     if not keys:
         return
     both = set(old).intersection(new)
@@ -152,7 +152,7 @@ def _keyed(
 def _same_identity(
     left: Elements, rest: list[int], right: Elements, others: list[int], keys: Sequence[bytes]
 ) -> list[tuple[int, int, Identity]]:
-    """Which of some elements have an identity that is clear on both sides."""
+    """The elements whose identity occurs once on each side."""
     here = _identities(left.raw, left, rest, keys) if keys and others else {}
     there = _identities(right.raw, right, others, keys) if here else {}
     return [(i, j, key) for key, i in here.items() if i >= 0 and (j := there.get(key, -1)) >= 0]
@@ -161,12 +161,12 @@ def _same_identity(
 def _unique(
     old: list[Hashable], new: list[Hashable], left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
 ) -> list[int] | None:
-    """Match tokens that all occur once: what does not rise with the longest run moved. Gives the run, or None."""
+    """Match tokens that all occur once: those outside the longest rising run moved. Returns the run, or None."""
     where = dict(zip(new, range(len(new)), strict=True))
     if len(where) < len(new):
         return None
     to = list(map(where.get, old, repeat(-1)))
-    source = dict(zip(to, range(len(to)), strict=True))  # of those that are nowhere only the last is in it
+    source = dict(zip(to, range(len(to)), strict=True))  # of those with no partner only the last is in it
     if source.pop(-1, None) is not None:
         rest = [i for i, j in enumerate(to) if j < 0]
         if len(source) + len(rest) < len(to) or len({old[i] for i in rest}) < len(rest):
@@ -189,7 +189,7 @@ def _unique(
 def _equal_pairs(
     old: list[Hashable], rest_old: list[int], new: list[Hashable], rest_new: list[int]
 ) -> list[tuple[int, int]]:
-    """Left-overs that are equal, in order."""
+    """The pairs of equal elements among those not yet matched, in order."""
     where: dict[Hashable, list[int]] = defaultdict(list)
     for j in reversed(rest_new):
         where[new[j]].append(j)
@@ -197,7 +197,7 @@ def _equal_pairs(
 
 
 def _identities(raw: bytes, elements: Sequence[Span], rest: list[int], keys: Sequence[bytes]) -> dict[Identity, int]:
-    """Where each identity stands; -1 where it stands more than once."""
+    """The place of each identity; -1 where it occurs more than once."""
     found: dict[Identity, int] = {}
     for i in rest:
         key = identity(raw, elements[i], keys)
@@ -224,7 +224,7 @@ def _steady(kept: list[tuple[int, int]], pairs: list[tuple[int, int]]) -> set[tu
 
 
 class _Gaps:
-    """Pairs by resemblance what lies between the same neighbours."""
+    """Pairs elements between the same neighbours by their resemblance."""
 
     def __init__(self, left: Elements, right: Elements, keys: Sequence[bytes], found: Matching) -> None:
         self.left, self.right, self.found = left, right, found
@@ -257,7 +257,7 @@ class _Gaps:
                 y += 1
 
     def many(self, some: list[int], others: list[int]) -> None:
-        """So many that they are matched by the field that they begin with, and what is then left in order."""
+        """Match very many elements by the field that they begin with, and the others in order."""
         old, new = self.beginnings(self.left, some), self.beginnings(self.right, others)
         kept = increasing(sorted((i, new[field]) for field, i in old.items() if i >= 0 and new.get(field, -1) >= 0))
         for i, j in kept:
@@ -272,7 +272,7 @@ class _Gaps:
             at, to = end + 1, stop + 1
 
     def beginnings(self, elements: Elements, some: list[int]) -> dict[bytes, int]:
-        """Which document begins with a field, with its name and value; -1 where several do."""
+        """The document for each first field, by its name and value; -1 where several begin with it."""
         found: dict[bytes, int] = {}
         for i in some:
             _, kind, start, end = elements[i]
@@ -283,7 +283,7 @@ class _Gaps:
         return found
 
     def note(self, i: int, j: int, score: float) -> None:
-        """A match; and whether nothing is shared."""
+        """Note a match, and by its score whether the two share anything."""
         self.found.source[j] = i
         self.found.changed.add(j)
         if score <= 1:
@@ -293,7 +293,7 @@ class _Gaps:
 
 
 class _Looks:
-    """What the resemblance of one element to many others is computed from, read once."""
+    """The looks of an element, read once, by which its resemblance to many others is computed."""
 
     __slots__ = ("_parts", "key", "kind", "raw", "span")
 
@@ -332,7 +332,7 @@ class _AllLooks(dict[int, _Looks]):
 
 
 def resemblance(old: _Looks, new: _Looks) -> float:
-    """Above 1 where something inside is shared, 1 where only names are, 0 where they are known to be different."""
+    """How far two elements resemble: above 1 sharing a field or value, 1 only names, 0 of different identities."""
     if old.kind != new.kind:
         return 0.5
     if old.kind in (c.OBJECT, c.ARRAY):
@@ -354,7 +354,7 @@ def resemblance(old: _Looks, new: _Looks) -> float:
 def _straight(olds: list[_Looks], news: list[_Looks]) -> list[float] | None:
     """The resemblances of documents to those at the same place, if none resembles another more; else None.
 
-    Then there is no need to compare each with each. A document shares with another at most those of its fields that
+    Then there is no need to compare every pair. A document shares with another at most those of its fields that
     any of the others has.
     """
     if len(olds) != len(news) or len(olds) < 3 or not all(look.kind == c.OBJECT for look in (*olds, *news)):

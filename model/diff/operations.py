@@ -22,7 +22,7 @@ from model.values.canonical import Path, Value
 
 
 def _setters(kind: type, *names: str) -> list[Callable[[object, object], None]]:
-    """What sets the fields of a frozen class when it is made: a frozen class's own way takes twice as long."""
+    """Setters for the fields of a frozen class under construction, twice as fast as the constructor of dataclasses."""
     return [kind.__dict__[name].__set__ for name in names]
 
 
@@ -92,7 +92,7 @@ _remove_path, _remove_old, _remove_at = _setters(Remove, "path", "old", "at")
 
 @dataclass(frozen=True, slots=True, init=False)
 class Replace:
-    """Another value at the same place."""
+    """Another value at one place."""
 
     op: ClassVar[str] = "replace"
     path: Path
@@ -156,7 +156,7 @@ _move_path, _move_to_path, _move_old, _move_new = _setters(Move, "path", "to_pat
 def moves(
     base: Path, to_base: Path, starts: Sequence[int], ends: Sequence[int], types: Iterable[int], data: Iterable[bytes]
 ) -> list[Move]:
-    """Elements of one array that moved and are the same inside: all at once, faster than one by one."""
+    """The moves of unchanged elements of one array, made all at once, which is faster than one by one."""
     found = list(map(object.__new__, repeat(Move, len(starts))))
     values = c.values(types, data)
     for setter, given in (
@@ -187,16 +187,16 @@ class Reorder:
 
     @property
     def old(self) -> None:
-        """There is none: the order is in ``names_old``."""
+        """None: the order is in ``names_old``."""
         return None
 
     @property
     def new(self) -> None:
-        """There is none: the order is in ``names_new``."""
+        """None: the order is in ``names_new``."""
         return None
 
     def inverse(self) -> Reorder:
-        """The old order again."""
+        """The reorder that brings the old order back."""
         return Reorder(self.to_path, self.path, self.names_new, self.names_old)
 
 
@@ -217,7 +217,7 @@ class TextEdit:
     edits: tuple[Edit, ...]
 
     def inverse(self) -> TextEdit:
-        """The edits back."""
+        """The edit that brings the old text back."""
         return TextEdit(self.to_path, self.path, self.new, self.old, tuple(inverse_edits(list(self.edits))))
 
 
@@ -226,9 +226,9 @@ Operation: TypeAlias = Add | Remove | Replace | Retype | Move | Reorder | TextEd
 
 @dataclass(frozen=True)
 class Diff:
-    """What leads from one document to another; false exactly when their bytes are equal.
+    """The operations that lead from one document to another; false exactly when their bytes are equal.
 
-    ``coarse`` says that it is right but not the shortest, because the exact answer would have taken too long.
+    ``coarse``: they are right but not the fewest, because the exact answer would have taken too long.
     """
 
     operations: tuple[Operation, ...]
@@ -244,7 +244,7 @@ class Diff:
         return bool(self.operations)
 
     def inverse(self) -> Diff:
-        """What leads back."""
+        """The diff that leads back."""
         return replace(self, operations=tuple(op.inverse() for op in self.operations))
 
     def counts(self) -> dict[str, int]:
@@ -256,7 +256,7 @@ class Diff:
         return [_row(op) for op in self.operations]
 
     def row_texts(self) -> Iterator[str]:
-        """The rows as lines of JSON; other than ``json.dumps`` of :meth:`rows`, at any depth."""
+        """The rows as lines of JSON; unlike ``json.dumps`` of :meth:`rows`, at any depth."""
         for op in self.operations:
             yield _row_text(op)
 

@@ -48,7 +48,7 @@ class _PatchedContainer:
 def patch(a: bytes, d: Diff) -> bytes:
     """The document that the diff leads to: ``patch(a, diff(a, b)) == b``, byte for byte.
 
-    Raises ``Refused`` where what changes is not what it was when the diff was made.
+    Raises ``Refused`` where a value to change is not the diff's old one.
     """
     old, new = _PatchNode(), _PatchNode()
     for op in d.operations:
@@ -60,7 +60,7 @@ def patch(a: bytes, d: Diff) -> bytes:
         frame = stack[-1]
         if frame.todo:
             slot, value, left, right = frame.todo.pop()
-            # What is under way is not kept here too: each level would hold all that is below it.
+            # A value under way is not kept in its container too: each level would hold all that is below it.
             frame.pairs[slot] = (frame.pairs[slot][0], None)
             finished = _start(value, left, right, slot, stack)
             if finished is not None:
@@ -77,7 +77,7 @@ def patch(a: bytes, d: Diff) -> bytes:
 
 
 def _start(value: Value, old: _PatchNode, new: _PatchNode, slot: int, stack: list[_PatchedContainer]) -> Value | None:
-    """The changed value where it can be said at once; None where its container went onto the stack."""
+    """The changed value where it is known at once; None where its container went onto the stack."""
     reorder: Reorder | None = None
     for op in old.at:
         if isinstance(op, Reorder):

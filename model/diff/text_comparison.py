@@ -12,7 +12,7 @@ from model.diff.alignment import LCS_BITS, PIECES, align, lcs
 
 Edit: TypeAlias = tuple[int, str, str]
 
-# What no letter is to Python and yet belongs to one: accents, the vowels of India and Thailand, joiners of emoji.
+# Characters that are no letters to Python and yet belong to one: accents, vowels of India and Thailand, emoji joiners.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
     "\u0966-\u0df3\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20f0"
@@ -70,7 +70,7 @@ def inverse_edits(edits: list[Edit]) -> list[Edit]:
 
 
 def _ends(old: str, new: str) -> tuple[int, int]:
-    """How many characters both begin and, apart from these, end with."""
+    """The lengths of the beginning that two texts share and, apart from it, of the end."""
     most = min(len(old), len(new))
     head = _common(old, new, most)
     return head, _common(old[head:][::-1], new[head:][::-1], most - head)
@@ -95,7 +95,7 @@ def _common(a: str, b: str, most: int) -> int:
 
 
 def _blocks(left: list[str], right: list[str], spare: int) -> tuple[list[Edit], bool, int]:
-    """What differs between two lists of pieces, as edits of the joined text; whether coarsely, and the bits it took.
+    """The differences of two lists of pieces as edits of the joined text; whether coarse, and the bits it took.
 
     ``spare`` are the bits that it may take.
     """
@@ -150,7 +150,7 @@ def _words_of(text: str) -> list[str]:
 
 
 def _shared_words(old: str, new: str) -> tuple[int, int]:
-    """How many characters of whole words both surely begin and end with."""
+    """The lengths of the whole words that both texts surely begin and end with."""
     head, tail = _ends(old, new)
     last = max(0, head - _NEAR)
     breaks = [last + found.start() for found in _BREAK.finditer(old[last:head])]
@@ -170,7 +170,7 @@ def _words(removed: str, inserted: str, spare: int) -> tuple[list[Edit], bool, i
     for at, gone, come in found:
         at += start
         head, tail = _ends(gone, come)
-        # A word that shares less than half with the other is another word, not the same one with a letter changed.
+        # A word that shares less than half with the other is a different word, not one with a letter changed.
         if (head + tail) * 2 < max(len(gone), len(come)):
             head = tail = 0
         edits.append((at + head, gone[head : len(gone) - tail], come[head : len(come) - tail]))
@@ -178,7 +178,7 @@ def _words(removed: str, inserted: str, spare: int) -> tuple[list[Edit], bool, i
 
 
 def _whole(old: str, edits: list[Edit]) -> list[Edit]:
-    """The edits, widened where one would part what people see as one character."""
+    """The edits, widened where one would part a group that people see as one character."""
     found: list[Edit] = []
     ahead = [at for at, _, _ in edits[1:]]
     low = 0

@@ -1,4 +1,4 @@
-"""Two documents side by side as bytes: where their fields are, and which stretches are equal.
+"""Two documents side by side as bytes: the places of their fields, and their equal stretches.
 
 Nothing is copied that does not have to be: offsets into the two documents stand for their values.
 """
@@ -19,10 +19,10 @@ from model.values.canonical import Value
 Span: TypeAlias = tuple[bytes, int, int, int]
 """A field: its name, its type, and where its payload begins and ends."""
 
-_prefix = Prefix.similarity  # how many bytes two stretches both begin with
+_prefix = Prefix.similarity  # the length of the beginning that two stretches share
 _int32 = struct.Struct("<i").unpack_from
 _CHUNK = 1 << 18  # bytes compared at once
-_FIRST = 512  # and at first, as they may differ soon; in so few the first difference is counted up to
+_FIRST = 512  # bytes compared first, as a difference may come soon; in so few it is found by counting
 _COPIED = 4096  # bytes of a stretch below which copying it is faster than a view of it
 _FEW = 64  # bytes in which there are so few fields that each is looked at
 _SOME = 32  # small fields counted at once
@@ -84,7 +84,7 @@ def checked(raw: bytes) -> bytes:
 
 
 class Pair:
-    """Two documents, and quick answers to where they differ next and whether two of their stretches are equal."""
+    """Two documents, with quick answers: where they differ next, and whether two stretches are equal."""
 
     __slots__ = ("_ends", "_from", "_shift", "_until", "_view", "a", "b", "shift")
 
@@ -93,12 +93,12 @@ class Pair:
         self.shift = len(b) - len(a)
         self._view = memoryview(a)
         self._ends: tuple[int, int] | None = None
-        # What the last search found: equal from there until here, where they differ, at this distance.
+        # The last search: equal from one place until another, where they differ, at this distance.
         self._from, self._until, self._shift = 0, -1, 0
 
     @property
     def ends(self) -> tuple[int, int]:
-        """How many bytes both begin with and, apart from these, end with."""
+        """The lengths of the beginning that both documents share and, apart from it, of the end."""
         if self._ends is None:
             most = min(len(self.a), len(self.b))
             prefix = self.common(0, 0, most)
@@ -106,7 +106,7 @@ class Pair:
         return self._ends
 
     def common(self, i: int, j: int, most: int) -> int:
-        """How many bytes are equal from ``a[i]`` and ``b[j]`` on, at most ``most``."""
+        """The number of equal bytes from ``a[i]`` and ``b[j]`` on, at most ``most``."""
         shift = j - i
         if shift == self._shift and self._from <= i <= self._until:
             return min(self._until - i, most)
@@ -132,7 +132,7 @@ class Pair:
         return done
 
     def _stretch(self, i: int, j: int, done: int, most: int) -> tuple[int, int]:
-        """From where on a stretch that is not copied differs, after so many equal bytes at least, and before where."""
+        """Bounds of the first difference in a stretch, behind ``done`` equal bytes, found without copying it."""
         b, view, step = self.b, self._view, _FIRST
         while done < most:
             if step < _CHUNK:
@@ -144,7 +144,7 @@ class Pair:
         return most, most
 
     def _common_end(self, most: int) -> int:
-        """How many bytes both end with, at most ``most``."""
+        """The length of the end that both documents share, at most ``most``."""
         b, view, end, shift = self.b, self._view, len(self.a), self.shift
         done, step = 0, 64
         while done < most:
@@ -196,7 +196,7 @@ def value_at(raw: bytes, span: Span) -> Value:
 
 
 def document_end(raw: bytes, start: int) -> int:
-    """Where the NUL stands that ends the document at ``start``; raises ``Unreadable`` where there is none."""
+    """The place of the NUL that ends the document at ``start``; raises ``Unreadable`` where there is none."""
     if start + 5 > len(raw):
         raise Unreadable(f"There are fewer than the 5 bytes of an empty document at byte {start}.")
     end: int = start + _int32(raw, start)[0] - 1
@@ -206,7 +206,7 @@ def document_end(raw: bytes, start: int) -> int:
 
 
 def field_at(raw: bytes, at: int, end: int) -> Span:
-    """The one field that begins there, in a document that ends at ``end``."""
+    """The field that begins at ``at``, in a document that ends at ``end``."""
     kind = raw[at]
     name_end = raw.find(0, at + 1, end)
     begin = name_end + 1

@@ -1,7 +1,7 @@
 """Two edits of one document brought together: base, mine and theirs give decisions, decisions give the document.
 
-What one side changed is taken, and so is what both changed alike. Different changes of one place are a conflict,
-which keeps the base's until somebody chooses. Array elements are the same where they are equal or have the same
+A change by one side is taken, and so is one that both made alike. Different changes of one place are a conflict, which
+keeps the base's value until somebody chooses. Array elements are the same where they are equal or have the same
 identity key; laws::
 
     merge(b, x, b).document() == merge(b, b, x).document() == merge(b, x, x).document() == x
@@ -24,7 +24,7 @@ __all__ = ["Decision", "Merge", "merge"]
 
 @dataclass(frozen=True)
 class Merge:
-    """The decisions of a merge, in the order of the document, and what they make of it."""
+    """The decisions of a merge, in the order of the document, and the document that they make."""
 
     decisions: tuple[Decision, ...]
     top: Part
@@ -36,7 +36,7 @@ class Merge:
 
     @property
     def unresolved(self) -> int:
-        """How many wait."""
+        """The number of decisions that wait for a person."""
         return len(self.conflicts)
 
     def choose(self, conflict: Decision, action: object) -> Merge:
@@ -78,7 +78,7 @@ class Merge:
 
 
 def merge(base: bytes, mine: bytes, theirs: bytes, keys: Sequence[str] = ("_id",)) -> Merge:
-    """What becomes of ``base`` after both edits; ``keys`` as in ``model.diff.diff``.
+    """The merge of two edits of ``base``; ``keys`` as in ``model.diff.diff``.
 
     Raises ``Unreadable`` where one of them is no BSON.
     """

@@ -1,7 +1,7 @@
-"""Three arrays: which elements are the same, which are new, and whether that is certain enough to merge.
+"""The merge of three arrays: their equal elements, their new ones, and whether these are certain enough to merge.
 
-Elements become numbers: the base's are 0, 1, 2 …, new ones of mine and theirs follow, the same number where both
-added the same.
+Elements become numbers: the base's are 0, 1, 2 …, new ones of mine and theirs follow, with one number for an element
+that both added.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from model.values.canonical import Value
 
 
 class MergedElement(NamedTuple):
-    """An element to merge, its step in a path, and what each side has."""
+    """An element to merge, its step in a path, and its value on each side."""
 
     key: Key
     step: int
     base: Side
     mine: Side
     theirs: Side
-    whole: bool = False  # another element in the same place: not merged by what is inside
+    whole: bool = False  # another element in its place: not merged field by field
 
 
 class Insertion(NamedTuple):
@@ -44,8 +44,8 @@ class Insertion(NamedTuple):
 class _Side:
     """One side's array: its elements as numbers.
 
-    ``where`` leads from the base's elements to positions here; ``changed``, ``unsure`` and ``apart`` (nothing in common
-    with what is here) are elements of the base.
+    ``where`` leads from the base's elements to positions here; ``changed``, ``unsure`` and ``apart`` (with nothing in
+    common with the element here) are elements of the base.
     """
 
     def __init__(self, numbers: list[int], count: int, matching: Matching, head: int, new: list[int]) -> None:
@@ -69,7 +69,7 @@ class _Side:
 
 
 class ArrayMerge:
-    """``unclear``: both changed it so that it cannot be told what became of what; then nothing else holds.
+    """The merge of an array. ``unclear``: after the changes of both nobody can match elements; then nothing else holds.
 
     ``elements`` are those that are not the same on all sides.
     """
@@ -123,12 +123,12 @@ class ArrayMerge:
         return _Side(numbers, count, found, head, [head + j for j in added])
 
     def clashing(self) -> bool:
-        """Whether one side changed what the other has a guess about only."""
+        """Whether one side changed elements that the other can match by a guess only."""
         count = len(self.lists[0])
         for side, other in ((self.left, self.right), (self.right, self.left)):
             place = other.where
             if any(place.get(i, -1) > place.get(i + 1, count) for i in side.apart if i + 1 in side.apart):
-                return True  # two were replaced that the other turned round: which became which?
+                return True  # the other side turned the two replaced ones round: nobody can match them
             if not side.unsure:
                 continue
             if any(i in other.changed or i not in other.where for i in side.unsure):
@@ -141,7 +141,7 @@ class ArrayMerge:
         return self.doubling(1, self.left, 2, self.right) or self.doubling(2, self.right, 1, self.left)
 
     def doubling(self, mine: int, one: _Side, theirs: int, other: _Side) -> bool:
-        """Whether one side inserted what the other made of a neighbour: it would be there twice."""
+        """Whether one side inserted an element that the other made of a neighbour: it would be there twice."""
         for after, inserted in one.gaps().items():
             for neighbour in (after, after + 1):
                 if neighbour in other.changed:
@@ -151,7 +151,7 @@ class ArrayMerge:
         return False
 
     def unify(self, same: bool) -> None:
-        """Give what both sides added one number; note first what they put at one place and cannot both have."""
+        """Give elements that both sides added one number; note first those at one place that exclude each other."""
         if same:
             return
         left, right = self.left.gaps(), self.right.gaps()
@@ -201,7 +201,7 @@ class ArrayMerge:
             self.insertions.append(Insertion(("inserted", after), ours[0], *values))
 
     def orders(self, count: int) -> None:
-        """Say in which orders the sides have the elements."""
+        """Work out the orders in which the sides have the elements."""
         left, right = self.order_of(self.left.numbers, 1), self.order_of(self.right.numbers, 2)
         base: list[Key] = list(range(count))
         container = self.container
@@ -243,7 +243,7 @@ class ArrayMerge:
         return {key for where in sides for key in set(range(count)).difference(where)}
 
     def order_of(self, numbers: list[int], which: int) -> list[Key]:
-        """A side's order, what waits for a person as one thing."""
+        """A side's order, with each insertion that waits for a person as one thing."""
         if not self.conflicts:
             return list(numbers)
         waiting = [(after, ours if which == 1 else others) for after, ours, others in self.conflicts]
@@ -258,14 +258,14 @@ class ArrayMerge:
         return found
 
     def name(self, number: int) -> Value:
-        """What an element of the base, or a new one of mine, is recognised by."""
+        """The name by which an element of the base, or a new one of mine, is recognised."""
         count = len(self.lists[0])
         which, position = (0, number) if number < count else (1, number - count)
         key = self.identity(which, position)
         return self.value(which, position) if key is None else Value(key[1], key[2])
 
     def weight(self, key: Key) -> Any:
-        """Something to sort new elements at one place by that does not depend on whose they are."""
+        """A key to sort new elements at one place by, whichever side they are of."""
         if not isinstance(key, int):
             return (0, 0.0, b"")
         count, many = len(self.lists[0]), len(self.lists[1])
@@ -287,5 +287,5 @@ class ArrayMerge:
 
 
 def _steady(numbers: list[int]) -> list[int]:
-    """The numbers that keep their order."""
+    """The numbers that keep their order among the others."""
     return [j for _, j in increasing(list(enumerate(numbers)))]

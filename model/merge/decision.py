@@ -1,4 +1,4 @@
-"""One place where two sides of a merge met, and what is taken there.
+"""One place where two sides of a merge met, and the value taken there.
 
 Kinds, merged or not: ``changed`` (a value), ``added``, ``deleted`` (against a change inside, where it is a conflict),
 ``type`` (a BSON type, against a value), ``text`` (lines of one text), ``inserted`` (elements without key at one
@@ -23,11 +23,11 @@ ACTIONS = ("base", "mine", "theirs", "both")
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What each side has at a place (None: nothing), and which of them is taken.
+    """The values of each side at a place (None: nothing), and the one taken.
 
-    ``path`` is in the base; that of something added, in the side that added it. ``conflict`` says that it takes a
-    person, ``open`` that nobody has chosen yet: then ``action`` is ``base``. Values of an ``order`` are the lists of
-    names, or of what elements are recognised by; of ``inserted``, the elements of each side.
+    ``path`` is in the base; that of an addition, in the side that added it. ``conflict`` says that a person has to
+    choose, ``open`` that nobody has yet: then ``action`` is ``base``. Values of an ``order`` are the lists of names, or
+    of the identities of elements; of ``inserted``, the elements of each side.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class Decision:
     action: str | Value
     who: Who
     hint: str = ""  # "renamed to …", where it looks like that
-    both: Value | None = None  # what "both" stands for; None where both cannot be had
+    both: Value | None = None  # the value that "both" takes; None where both cannot be had
     index: int = 0  # its place among the decisions of the merge
     open: bool = False
     initial: str = "base"  # the action before anybody chose
@@ -74,7 +74,7 @@ class Decision:
                 raise Refused(f"An order for {self.place} is an array of the same {len(known[-1])} names, each once.")
 
     def reopened(self) -> Decision:
-        """As it was before anybody chose."""
+        """This decision as it was before anybody chose."""
         return replace(self, action=self.initial, open=self.conflict)
 
     @property

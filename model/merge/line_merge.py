@@ -1,4 +1,4 @@
-"""Three texts merged by line: what only one side changed is taken, the same lines changed twice are a conflict."""
+"""Three texts merged by line: changes of one side are taken, lines that both changed are a conflict."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def merge_lines(base: str, mine: str, theirs: str) -> tuple[str, bool]:
 
 
 def hunks(old: list[str], new: list[str]) -> list[Hunk]:
-    """What changed between two lists of lines."""
+    """The hunks in which two lists of lines differ."""
     head, most = 0, min(len(old), len(new))
     while head < most and old[head] == new[head]:
         head += 1

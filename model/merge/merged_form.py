@@ -1,4 +1,4 @@
-"""The shape of a merged document: what is certain, what depends on a decision, and how it is put together.
+"""The shape of a merged document: its certain parts, those that depend on a decision, and how it is built.
 
 The leaves are stretches of the three documents, or decisions; a container knows its parts and the orders in which
 its sides have them. Building walks with a stack of its own, so depth does not matter.
@@ -52,13 +52,13 @@ class Three:
         )
 
     def same(self, x: Side, y: Side) -> bool:
-        """Whether two stretches, ``x`` of an earlier side than ``y``, are equal byte for byte, or both nothing."""
+        """Whether two stretches, ``x`` of an earlier side than ``y``, are equal byte for byte, or both absent."""
         if x is None or y is None:
             return x is y
         return x.kind == y.kind and self.pairs[x.side, y.side].equal(x.start, x.end, y.start, y.end)
 
     def all_same(self, base: Side, mine: Side, theirs: Side) -> bool:
-        """Whether nobody changed it."""
+        """Whether nobody changed a value."""
         return self.same(base, mine) and self.same(base, theirs)
 
 
@@ -78,9 +78,9 @@ Part: TypeAlias = "Stretch | DecidedValue | Container | Patched"
 class Container:
     """A document, its parts by name, or an array, its parts by an element's number.
 
-    ``orders`` are the sides' orders of the parts that all three have, by action; mine and theirs have what both added
-    alike, too. ``order`` is the decision about them. ``sides`` are all parts in the order of mine, theirs and base.
-    ``rest`` are the base's elements, for those that are the same on all sides and no parts of their own.
+    ``orders`` are the sides' orders of the parts that all three have, by action; mine and theirs also have the parts
+    that both added alike. ``order`` is the decision about them. ``sides`` are all parts in the order of mine, theirs
+    and base. ``rest`` are the base's elements, for those that are equal on all sides and no parts of their own.
     """
 
     kind: int
@@ -101,7 +101,7 @@ class Container:
 
 
 def old_ones(side: list[Key], base: list[Key]) -> list[Key]:
-    """A side's order without what the base does not have."""
+    """A side's order without the parts that the base lacks."""
     if len(side) == len(base):
         return side
     known = set(base)
@@ -109,7 +109,7 @@ def old_ones(side: list[Key], base: list[Key]) -> list[Key]:
 
 
 def settled(orders: dict[str, list[Key]]) -> bool:
-    """Whether nobody changed the order; what both added alike, and in the same place, then stands in the base's too."""
+    """Whether nobody changed the order; parts that both added alike at one place then stand in the base's order too."""
     if orders["mine"] != orders["theirs"] or old_ones(orders["mine"], orders["base"]) != orders["base"]:
         return False
     orders["base"] = orders["mine"]
@@ -186,7 +186,7 @@ def _built(frame: _BuiltContainer, decisions: Sequence[Decision]) -> Value:
         return container.built(done)
     skeleton = _skeleton(container, decisions)
     if container.order is not None and container.kind == c.ARRAY:
-        # What both added stands where they agree, or behind the rest while they do not.
+        # A part that both added stands where they agree, or behind the others while they do not.
         open_ones = set(container.orders["mine"]).difference(skeleton)
         skeleton = [*skeleton, *sorted(open_ones, key=container.weight)]
     if not all(done.values()):
@@ -236,7 +236,7 @@ def _array(order: list[Key], done: dict[Key, list[Value]], rest: Elements | None
 
 
 def _following(order: list[Key], at: int, first: int, most: int) -> int:
-    """How many keys from one place on are numbers that follow one another, the first being ``first``: at most so many.
+    """The number of keys from one place on that count up from ``first``, at most ``most``.
 
     Compared by stretches of growing size, then of shrinking size.
     """
@@ -253,7 +253,7 @@ def _following(order: list[Key], at: int, first: int, most: int) -> int:
 
 
 def _origin(container: Container, key: Key, decisions: Sequence[Decision]) -> int:
-    """Whose place for it counts: the side whose value is taken, else the first that has it."""
+    """The side whose place for a part counts: the one whose value is taken, else the first that has it."""
     part = container.parts[key]
     action = decisions[part.index].action if isinstance(part, DecidedValue) else ""
     wanted = {"mine": 0, "theirs": 1, "base": 2}.get(action, 0) if isinstance(action, str) else 0

@@ -1,4 +1,4 @@
-"""Base, mine and theirs walked together: where they meet, and what is decided there by itself."""
+"""Base, mine and theirs walked together: the places where they meet, and the decisions that follow by themselves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Planner:
         return roof.parts[""]
 
     def part(self, link: Link, base: Side, mine: Side, theirs: Side, hint: str, whole: bool) -> Part:
-        """What stands at one place; ``whole`` does not look inside where both sides changed it."""
+        """The plan of one place; ``whole`` does not look inside where both sides changed it."""
         if base is not None and mine is not None and theirs is not None:
             if self.three.all_same(base, mine, theirs):
                 return base
@@ -90,7 +90,7 @@ class Planner:
         self, link: Link, base: Side, mine: Side, theirs: Side, kind: str, who: Who,
         action: str = "base", hint: str = "", both: Value | None = None, conflict: bool = False,
     ) -> int:  # fmt: skip
-        """Note a decision; gives its number."""
+        """Enter a decision about values in the three documents; returns its number."""
         values = [None if side is None else side.value() for side in (base, mine, theirs)]
         return self.note(path_of(link), values, kind, who, action, hint, both, conflict)
 
@@ -108,9 +108,9 @@ class Planner:
         return index
 
     def order(self, link: Link, orders: dict[str, list[Key]], shown: dict[str, Value], moves: bool = False) -> int:
-        """The decision about an order that somebody changed; adds to ``orders`` what both want.
+        """The decision about an order that somebody changed; adds the order of both to ``orders``.
 
-        With ``moves`` one element that both moved to different places is a conflict, even if no pair contradicts.
+        With ``moves`` an element that both moved to different places is a conflict, even if no pair contradicts.
         """
         base, mine, theirs = orders["base"], orders["mine"], orders["theirs"]
         values = [shown["base"], shown["mine"], shown["theirs"]]
@@ -219,7 +219,7 @@ class Planner:
 
 
 def _followed(side: Stretch, base: Stretch, spots: list[Span], differing: list[Change]) -> list[Stretch]:
-    """Where a side has the fields that the base has at some spots, knowing those that differ."""
+    """The places in a side of the fields that the base has at some spots, given those that differ."""
     there = {x[2]: y for x, y in differing}
     shift = side.start - base.start
     found: list[Stretch] = []
@@ -245,7 +245,7 @@ def _name(name: Key) -> Value:
 
 
 def _kind(base: Side, side: Side) -> str:
-    """What a side did to the base."""
+    """The kind of a side's change of the base."""
     if base is None:
         return "added"
     if side is None:
@@ -275,7 +275,7 @@ def _is_text(text: str) -> bool:
 
 
 def _renames(old: dict[str, Stretch], left: dict[str, Stretch], right: dict[str, Stretch]) -> dict[str, str]:
-    """What looks like a field that a side gave another name: removed, and added with the same value."""
+    """The fields that a side seems to have renamed: removed, and added with an equal value."""
     hints: dict[str, str] = {}
     for side in (left, right):
         if old.keys() == side.keys():

@@ -1,1 +1,1 @@
-"""MongoDB's query language over BSON bytes: what filters, expressions and sort orders mean to a server."""
+"""MongoDB's query language over BSON bytes: filters, expressions and sort orders as a server reads them."""

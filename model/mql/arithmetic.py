@@ -1,6 +1,6 @@
 """Sums and products of BSON numbers with the result types that a server gives.
 
-Int32 and Int64 stay what they are until they overflow to the next wider integer; a double makes the result a
+Int32 and Int64 keep their type until they overflow to the next wider integer; a double makes the result a
 double, a Decimal128 makes it a Decimal128.
 """
 
@@ -102,7 +102,7 @@ def divide(a: Element, b: Element) -> Element:
 
 
 def remainder(a: Element, b: Element) -> Element:
-    """The rest of a division, with the sign of the dividend."""
+    """The remainder of a division, with the sign of the dividend."""
     if order.number(*b) == 0:
         raise CommandError(16610, "can't $mod by zero")
     return combine(a, b, _rest, _CONTEXT.remainder)

@@ -31,7 +31,7 @@ class Scope:
         return Scope(self.root, {**self.variables, **more}, self.tables)
 
     def look_up(self, path: tuple[bytes, ...]) -> Element | None:
-        """What a path leads to from the root."""
+        """The value at the end of a path from the root."""
         try:
             return self.tables.walk(self.root, path)
         except Unreadable:
@@ -46,7 +46,7 @@ class Tables:
         self._levels: dict[tuple[bytes, ...], dict[bytes, Element]] = {}
 
     def walk(self, root: bytes, path: tuple[bytes, ...]) -> Element | None:
-        """As :func:`walk`; raises ``Unreadable`` where a document on the way is damaged."""
+        """The value of a field path as :func:`walk` gives it; raises ``Unreadable`` for damage on the way."""
         self._asked += 1
         here: Element | None = (c.OBJECT, root)
         if self._asked <= _WORTH_A_TABLE:
@@ -114,7 +114,7 @@ def _reference(text: str) -> Expression:
 
 
 def walk(start: Element | None, path: tuple[bytes, ...]) -> Element | None:
-    """A field path as expressions follow it: an array on the way gives the array of what its documents hold."""
+    """The value of a field path in expressions: an array on the way gives an array of its documents' values."""
     try:
         return _walked(start, path)
     except Unreadable:

@@ -25,7 +25,7 @@ Predicate = Callable[[bytes], bool]
 
 @dataclass
 class Matcher:
-    """A compiled filter, and what it says of single fields, for the choice of an index."""
+    """A compiled filter, with its conditions on single fields, for the choice of an index."""
 
     matches: Predicate
     equal: dict[str, list[Key]] = field(default_factory=dict)  # path -> keys, one of which it must have
@@ -76,7 +76,7 @@ def compile_filter(raw: bytes) -> Matcher:
 
 
 def _gathered(predicates: list[Predicate]) -> list[Predicate]:
-    """Clauses on many fields behind the first one as one clause; the first is mostly the ``_id``, and decides alone."""
+    """The clauses behind the first one gathered into one; the first is mostly on ``_id``, and decides alone."""
     tests = [predicate for predicate in predicates if isinstance(predicate, FieldTest)]
     if len(tests) <= WORTH_A_WALK:
         return predicates
@@ -237,7 +237,7 @@ def _pattern(operand: Element, options: Element | None) -> Test:
         for letter in flags.decode("ascii", "replace"):
             bits |= known.get(letter, re.RegexFlag(0))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of Python's own syntax, which is not what was meant
+            warnings.simplefilter("ignore", FutureWarning)  # of Python's own syntax, which the pattern is not in
             search = re.compile(source.decode("utf-8", "surrogateescape"), bits).search
     except (re.error, ValueError, OverflowError, RecursionError) as error:
         raise CommandError(51091, f"Regular expression is invalid: {error}") from None
@@ -330,7 +330,7 @@ def _not(operand: Element) -> Operator:
 
 
 def _none(operators: Sequence[Operator]) -> Operator:
-    """Not all of some operators."""
+    """The test that not all of some operators hold."""
     return lambda found, flat: not all(operator(found, flat) for operator in operators)
 
 

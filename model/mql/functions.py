@@ -19,7 +19,7 @@ from model.values import canonical as c
 
 Function = Callable[..., "Element | None"]
 
-# The names that ``$type`` knows; MinKey is -1 to those who ask and 255 as it is stored.
+# The names that ``$type`` knows; MinKey is -1 in queries and 255 in stored bytes.
 ALIASES = {
     "double": 1,
     "string": 2,
@@ -47,7 +47,7 @@ _NAMES = {number: name for name, number in ALIASES.items()}
 
 
 def truth(element: Element | None) -> bool:
-    """False, null, zero and what is missing are false."""
+    """Whether a value counts as true; false, null, zero and a missing value do not."""
     if element is None or element[0] in (c.NULL, c.UNDEFINED):
         return False
     if element[0] == c.BOOLEAN:
@@ -66,7 +66,7 @@ def object_of(pairs: Any) -> Element:
 
 
 def now() -> Element:
-    """The time as a date."""
+    """The present time as a date."""
     value = c.Value.of(dt.datetime.now(dt.UTC))
     return value.type, value.data
 
@@ -94,7 +94,7 @@ def _compare(x: Element | None, y: Element | None) -> Element:
 
 
 def type_name(e: Element | None) -> str:
-    """What ``$type`` answers."""
+    """The name that ``$type`` answers."""
     return "missing" if e is None else _NAMES.get(e[0], "unknown")
 
 
@@ -253,7 +253,7 @@ def _modulo(x: Element | None, y: Element | None) -> Element:
 
 
 def _text(e: Element | None) -> bytes:
-    """An operand of a function of strings: numbers and dates count as what they are written as."""
+    """An operand of a function of strings: numbers and dates count as their text."""
     if e is None or _nothing(e):
         return b""
     if e[0] not in (*order.NUMBERS, c.STRING, c.SYMBOL, c.CODE, c.DATE):

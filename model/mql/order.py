@@ -1,4 +1,4 @@
-"""How a MongoDB server orders and equates BSON values, over the stored bytes.
+"""The order and equality of BSON values on a MongoDB server, over the stored bytes.
 
 A key is a tuple that sorts as the server sorts and is equal where the server finds two values equal: 1, 1.0,
 Int64(1) and Decimal128("1.00") share one key, True does not. Decoded Python values would not do: there 1 == True, and
@@ -133,9 +133,9 @@ def items(array: bytes) -> list[Element]:
 
 
 def reach(raw: bytes, path: tuple[bytes, ...]) -> list[Element | None]:
-    """What a dotted path leads to, through arrays of documents; None stands for a missing field.
+    """The values that a dotted path leads to, through arrays of documents; None stands for a missing field.
 
-    The names in ``path`` end in a NUL byte. An array at the end of the path stays whole: see :func:`expanded`.
+    The names in ``path`` end in a NUL byte. An array at the end of the path stays whole; :func:`expanded` opens it.
     """
     found = field(raw, path[0])
     if len(path) == 1:
@@ -163,7 +163,7 @@ def _descend(found: Element | None, path: tuple[bytes, ...], depth: int, out: li
 
 
 def expanded(found: list[Element | None]) -> list[Element | None]:
-    """The elements of each array, and the array itself: what an equality filter is compared with."""
+    """The values that an equality filter is compared with: of an array its elements, and the array itself."""
     if not any(e is not None and e[0] == c.ARRAY for e in found):
         return found
     out: list[Element | None] = []
@@ -180,7 +180,7 @@ def path_of(dotted: str) -> tuple[bytes, ...]:
 
 
 def sort_key(raw: bytes, path: tuple[bytes, ...], descending: bool) -> Key:
-    """What a document sorts by: in an array the least element, descending the greatest."""
+    """The key that a document sorts by: of an array the least element, descending the greatest."""
     try:
         found = reach(raw, path)
         if len(found) == 1 and (found[0] is None or found[0][0] != c.ARRAY):

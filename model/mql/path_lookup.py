@@ -1,8 +1,8 @@
 """Many dotted paths looked up in a document at once.
 
 One path is looked up from the front of the document (:func:`model.mql.order.reach`); a filter with a clause for each
-of 3,000 fields would go through them 3,000 times. Here the document is walked once, and each path collects what it
-leads to.
+of 3,000 fields would go through them 3,000 times. Here the document is walked once, and each path collects its
+values.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Together:
 
 def _descend(element: Element | None, node: _PathNode, found: list[list[Element | None]]) -> None:
     if node.at >= 0 and (element is not None or None not in found[node.at][-1:]):
-        found[node.at].append(element)  # that something is missing need not be said a thousand times
+        found[node.at].append(element)  # one entry for a missing field is enough
     if not node.children:
         return
     if element is not None and element[0] == c.OBJECT:
@@ -87,7 +87,7 @@ def _into_object(raw: bytes, node: _PathNode, found: list[list[Element | None]])
             del left[name]
             _descend((kind, raw[a:b]), node.children[name], found)
             if not left:
-                return  # what is behind is not looked at: it may be damaged
+                return  # the bytes behind are not looked at: they may be damaged
     for name in left:
         _descend(None, node.children[name], found)
 

@@ -1,7 +1,7 @@
 """Documents and values as text, for programs and for people, and back in without loss.
 
 :func:`to_text` is canonical Extended JSON, exact both ways for every document whose bytes can be walked. Three
-escape forms of its own say what Extended JSON cannot:
+escape forms of its own write what Extended JSON cannot:
 
 ``{"$fields": [["name", value], …]}``
     a document that would be read as a typed value (a plain field called ``$oid``, or ``$ref`` and ``$id`` out of
@@ -86,12 +86,12 @@ def relaxed(raw: bytes, indent: int | None = None) -> str:
 
 
 def readable(raw: bytes, indent: int | None = 2) -> str:
-    """Extended JSON for editing: relaxed wherever :func:`from_text` gives back the same, canonical elsewhere."""
+    """Extended JSON for editing: relaxed wherever :func:`from_text` reads the very value from it, else canonical."""
     return write(Value(c.OBJECT, raw), Style("exact", None if indent is None else " " * indent))
 
 
 def loose(text: str) -> bytes:
-    """The document that a person typed in a filter bar: Extended JSON or what mongosh takes; nothing is ``{}``.
+    """The document that a person typed in a filter bar: Extended JSON or mongosh's notation; no text is ``{}``.
 
     Raises ``Unreadable`` with line, column and what to do.
     """
@@ -109,5 +109,5 @@ def loose_value(text: str) -> Value:
 
 
 def json_object(value: Value) -> object:
-    """Canonical Extended JSON of a value as what ``json.loads`` would give, of any depth."""
+    """Canonical Extended JSON of a value as the Python objects that ``json.loads`` would give, of any depth."""
     return tree(value_text(value))

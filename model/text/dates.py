@@ -125,7 +125,7 @@ def _in_range(milliseconds: int) -> int:
 
 
 def _moments(wall: int, zone: str) -> list[tuple[int, str | None]]:
-    """What a wall clock's reading can mean in a zone: none in a gap, two when clocks go back."""
+    """The moments that a wall clock's reading can mean in a zone: none in a gap, two when clocks go back."""
     place = zone_named(zone)
     if not _FIRST + 2 * _DAY <= wall <= _LAST - 2 * _DAY:
         return [(wall, "UTC")]

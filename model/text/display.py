@@ -1,6 +1,6 @@
 """One value on one line, for people: exact enough to recognise, never to be read back.
 
-:mod:`model.text.value_editing` writes what is read back.
+:mod:`model.text.value_editing` writes the text that is read back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from model.text.paths import name_text
 from model.values import canonical as c
 from model.values.canonical import Value
 
-# What moves a terminal's cursor, breaks a line or turns its direction round.
+# Characters that move a terminal's cursor, break a line or turn its direction round.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKS = {"\n": "↵", "\t": "⇥"}
 _SIZE_FROM = 1024
@@ -138,7 +138,7 @@ def _rare(kind: int, data: bytes, limit: int) -> str:
 
 
 def _container(value: Value, zone: str, limit: int) -> str:
-    """``{ street: "Elbchaussee 96", zip: "22763" }``; what lies deeper only by its size."""
+    """A container on one line, ``{ street: "Elbchaussee 96", zip: "22763" }``; those inside it only by their size."""
     is_array = value.type == c.ARRAY
     text, close = ("[", " ]") if is_array else ("{", " }")
     for i, (name, kind, a, b) in enumerate(c.elements(value.data)):

@@ -1,7 +1,7 @@
 """One document in a file: BSON or Extended JSON, and the form it is written in, so that it can be kept.
 
 The form of a text is canonical or relaxed, on one line or indented, with or without blanks, with the line ends and the
-byte order mark that it has. What a changed document has left as it was keeps its very text.
+byte order mark that it has. The unchanged parts of a changed document keep their very text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from model.values.canonical import Value
 
 # Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-# What has bare numbers in canonical notation, too.
+# Wrappers with bare numbers inside in canonical notation, too.
 _NUMBERED = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}|"\$(?:min|max)Key"\s*:\s*1')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
 _CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
@@ -32,7 +32,7 @@ _ESCAPED = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
 
 @dataclass(frozen=True)
 class Form:
-    """How a document stands in its file."""
+    """The form in which a document stands in its file."""
 
     binary: bool
     style: Style
@@ -110,7 +110,7 @@ def written(raw: bytes, form: Form) -> bytes:
 
 
 def _kept(raw: bytes, before: str, was: bytes, form: Form) -> str | None:
-    """The text that stood for another document, with what changed; None where that cannot say the document."""
+    """The text of the file's earlier document with the changes put in; None where it cannot be written that way."""
     kept = kept_form.rewritten(before, was, raw, form.style, partial(_laid_out, form=form))
     return kept if _says(kept, raw) else None
 

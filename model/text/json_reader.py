@@ -1,7 +1,7 @@
 """Extended JSON text to BSON bytes, strictly or as people type it.
 
 Strict reading takes JSON with canonical and relaxed Extended JSON and the escape forms of ``model.text.json_writer``.
-Loose reading also takes what mongosh does: names without quotes, single quotes, trailing commas, comments,
+Loose reading also takes mongosh's notation: names without quotes, single quotes, trailing commas, comments,
 ``ObjectId("…")`` and its kin, ``/pattern/i``. Nothing recurses, so nesting may be of any depth.
 """
 

@@ -9,7 +9,7 @@ _raw_decode = json.JSONDecoder().raw_decode
 
 
 def tree(text: str) -> Any:
-    """What ``json.loads`` gives; ``text`` must be JSON as this package writes it, on one line."""
+    """The objects that ``json.loads`` gives; ``text`` must be JSON as this package writes it, on one line."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -36,7 +36,7 @@ _Element: TypeAlias = tuple[bytes, int, int, int]
 
 @dataclass(frozen=True)
 class Style:
-    """How the text is laid out: ``indent`` is what one level is indented by, None for one line."""
+    """The layout of the text: ``indent`` is the indentation of one level, None for one line."""
 
     mode: Mode = "canonical"
     indent: str | None = None
@@ -56,7 +56,7 @@ def needs_fields(raw: bytes, parts: list[_Element]) -> bool:
         return True
     if not _REF.issubset(dollar):
         return False
-    # A reference in the order that every driver writes says the same either way; any other, some reader would reorder.
+    # A reference in every driver's order reads alike in both forms; one in another order some reader would reorder.
     wanted = [b"$ref", b"$id", b"$db"][: 3 if b"$db" in dollar else 2]
     return names[: len(wanted)] != wanted
 
@@ -113,7 +113,7 @@ class _Writer:
         return scalars.quoted(c.name_of(name), self.style.ascii_only)
 
     def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_OpenContainer], tail: str) -> None:
-        """Write what stands between two offsets: copied at each level, a deep document would fill the memory."""
+        """Write the value between two offsets: copied at each level, a deep document would fill the memory."""
         if kind in (c.OBJECT, c.ARRAY):
             self.container(kind, raw, start, end, stack, tail)
             return

@@ -1,4 +1,4 @@
-"""A document's text rewritten for what the document has become: what did not change stays as it is written.
+"""A document's text rewritten for its new content: unchanged values stay as they are written.
 
 Blanks, line breaks, the spelling of numbers and dates, and arrays on one line stay wherever a value stayed; one that
 changed or came is written anew, laid out like its neighbours. Nothing recurses, so nesting may be of any depth.
@@ -30,14 +30,14 @@ _Part: TypeAlias = tuple[bytes, int, int, int]
 
 
 class _Places:
-    """Where the values of a text stand, numbered as they begin, the outermost first.
+    """The places of the values in a text, numbered as they begin, the outermost first.
 
     Numbers in arrays: millions of objects would have to be looked through by the garbage collector again and again.
     """
 
     def __init__(self, text: str) -> None:
-        self.begins = array("q")  # where its name does, or itself if it has none
-        self.names = array("q")  # and where the name ends
+        self.begins = array("q")  # the start of each value's name, or of the value where it has none
+        self.names = array("q")  # the end of that name
         self.starts, self.ends = array("q"), array("q")
         self.after = array("q")  # the first value that is not inside it
         named: tuple[int, int] | None = None
@@ -48,7 +48,7 @@ class _Places:
             if first in "}]":
                 number = opened.pop()
                 self.ends[number], self.after[number] = end, len(self.starts)
-            elif first == ":":  # what came last was no value but a name
+            elif first == ":":  # the string before it was no value but a name
                 named = self.starts.pop(), self.ends.pop()
                 for numbers in (self.begins, self.names, self.after):
                     numbers.pop()
@@ -114,7 +114,7 @@ class _Rewriter:
         yield self.text[end - 1]
 
     def is_plain(self, parts: list[_Part], kind: int, number: int) -> bool:
-        """Whether these parts, and no typed value that stands for them, are what the text has at a place."""
+        """Whether the text has these parts at a place, and no typed value that stands for them."""
         text, places = self.text, self.places
         if kind == c.ARRAY:
             return text[places.starts[number]] == "["
@@ -122,7 +122,7 @@ class _Rewriter:
         return names == [c.name_of(part[0]) for part in parts]
 
     def container(self, olds: list[_Part], news: list[_Part], number: int, indent: str | None) -> _Output:
-        """What stands between the brackets, where anything is left to stand there."""
+        """The text between the brackets of a container that still has parts."""
         text, places = self.text, self.places
         inside = places.inside(number)
         befores = [places.starts[number] + 1, *(places.ends[at] for at in inside)]
@@ -175,7 +175,7 @@ def _fields(olds: list[_Part], news: list[_Part]) -> list[int | None]:
 
 
 def _elements(was: bytes, olds: list[_Part], now: bytes, news: list[_Part]) -> list[int | None]:
-    """Which element each new one was: an equal one, else a container that begins alike, else the next that is left."""
+    """The old element of each new one: an equal one, else a container that begins alike, else the next one left."""
     source: list[int | None] = [None] * len(news)
     head, least = 0, min(len(olds), len(news))
     while head < least and _key(was, olds[head]) == _key(now, news[head]):

@@ -1,7 +1,7 @@
 """The payload of one BSON scalar as Extended JSON, and back.
 
-What the notation cannot say exactly (a NaN with a payload, a Decimal128 that is not in its normal form, a
-boolean of 2, regex flags out of order, a string that does not end) is written as its bytes instead::
+A payload that the notation cannot express exactly (a NaN with a payload, a Decimal128 that is not in its normal form,
+a boolean of 2, regex flags out of order, a string that does not end) is written as its bytes instead::
 
     {"$raw": {"type": "01", "hex": "010000000000f87f"}}
 
@@ -45,7 +45,7 @@ _ISO = re.compile(
 
 
 def quoted(text: str, ascii_only: bool = False) -> str:
-    """A JSON string; what is not in ASCII stays readable, half characters become ``\\udcXX``."""
+    """A JSON string; characters beyond ASCII stay readable, half characters become ``\\udcXX``."""
     if not ascii_only:
         try:
             text.encode()
@@ -132,7 +132,7 @@ def parse_decimal(text: str) -> bytes | None:
 
 
 def decimal_text(data: bytes) -> str | None:
-    """A Decimal128 as text; None where its bytes are not those that this text stands for."""
+    """A Decimal128 as text; None where reading that text would give other bytes."""
     text = str(Decimal128.from_bid(data))
     return text if parse_decimal(text) == data else None
 
@@ -175,12 +175,12 @@ def scope_parts(data: bytes) -> tuple[str, bytes] | None:
 
 
 def raw_text(kind: int, data: bytes) -> str:
-    """The escape form for a payload that the notation cannot say."""
+    """The escape form for a payload that the notation cannot express."""
     return f'{{"$raw": {{"type": "{kind:02x}", "hex": "{data.hex()}"}}}}'
 
 
 def relaxed_text(kind: int, data: bytes) -> str | None:
-    """A number or date in relaxed notation; None where that is the same as the canonical one."""
+    """A number or date in relaxed notation; None where it does not differ from the canonical one."""
     if kind == c.INT32:
         return str(int32.unpack(data)[0])
     if kind == c.INT64:

@@ -1,4 +1,4 @@
-"""What mongosh calls values: ``ObjectId("…")``, ``ISODate("…")``, ``NumberLong(…)`` and their kin."""
+"""The helpers by which mongosh writes values: ``ObjectId("…")``, ``ISODate("…")``, ``NumberLong(…)`` and their kin."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HELPERS: dict[str, str] = {
 
 
 class NotThat(Exception):
-    """A helper was called with what it does not take; ``str()`` says what it does."""
+    """A helper was called with arguments that it does not take; ``str()`` says which it takes."""
 
 
 def _string(args: list[Value], i: int = 0) -> str | None:

@@ -1,4 +1,4 @@
-"""The typed values of Extended JSON: which names stand for them, and what may stand inside.
+"""The typed values of Extended JSON: the names that stand for them, and the forms inside.
 
 Each wrapper takes the fields of one JSON object, already read, and gives the value that they stand for.
 """

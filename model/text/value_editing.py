@@ -114,7 +114,7 @@ def parsed(text: str, kind: str, zone: str = "UTC") -> Value:
     """The value of the type called ``kind`` that the text stands for; raises ``Refused`` with a hint.
 
     Text in double quotes is JSON for a String; without quotes it is taken as it stands. Other types also take
-    what a String's quotes enclose, so that changing a field's type keeps its text.
+    a text in double quotes, so that changing a field's type keeps its text.
     """
     number = _NUMBERS.get(kind)
     if number is None:
@@ -124,7 +124,7 @@ def parsed(text: str, kind: str, zone: str = "UTC") -> Value:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = _unquoted(text).strip()
-    if number in _WORDS:  # the type alone says it all
+    if number in _WORDS:  # the type has only one value
         return Value(number, b"")
     if text[:1] == "{" and number != c.OBJECT:
         return _notation(text, number, kind)
@@ -155,7 +155,7 @@ def _string(text: str) -> Value:
 
 
 def _simple(text: str, number: int, zone: str) -> Value | None:
-    """The types whose text is no notation; None for the others."""
+    """The value of a type whose text is no notation; None for other types."""
     if number in (c.INT32, c.INT64):
         return _integer(text, number)
     if number == c.DOUBLE:
@@ -201,7 +201,7 @@ def _integer(text: str, number: int) -> Value:
 
 
 def _notation(text: str, number: int, kind: str) -> Value:
-    """What Extended JSON or mongosh's notation says, if it is of the type wanted."""
+    """The value of a text in Extended JSON or mongosh's notation, if it is of the type wanted."""
     article = "an" if kind[0] in "AIO" else "a"
     try:
         value = read(text)

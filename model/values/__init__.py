@@ -1,1 +1,1 @@
-"""Documents and values as bytes: what the whole model stands on."""
+"""Documents and values as bytes: the ground of the whole model."""

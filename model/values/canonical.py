@@ -91,7 +91,7 @@ class Value:
     data: bytes
 
     def __init__(self, type: int, data: bytes) -> None:
-        # Values are made by the ten thousand; a frozen class's own way takes twice as long.
+        # Values are made by the ten thousand; the constructor of a frozen class takes twice as long.
         _set_type(self, type)
         _set_data(self, data)
 
@@ -289,7 +289,7 @@ def _change(top: Value, path: Path, value: Value | None) -> Value:
             _check_position(step, 0)
     inner = value
     for step in reversed(missing):
-        assert inner is not None  # what is missing is not looked for to be taken out
+        assert inner is not None  # only a value that is there is taken out
         inner = Value(ARRAY if isinstance(step, int) else OBJECT, document([(str(step), inner)]))
     for (kind, pairs, at), step in zip(reversed(frames), reversed(path[: len(frames)]), strict=True):
         name = pairs[at][0] if at < len(pairs) else str(step)
@@ -328,7 +328,7 @@ def only(raw: bytes, names: Collection[str]) -> bytes:
 
 
 def hash_of(raw: bytes, algorithm: str = "sha1") -> str:
-    """The hexadecimal digest of a document's bytes; SHA-1 is what the hash-versioned pattern stores."""
+    """The hexadecimal digest of a document's bytes; the hash-versioned pattern stores SHA-1."""
     return hashlib.new(algorithm, raw, usedforsecurity=False).hexdigest()
 
 

@@ -1,9 +1,9 @@
-"""The scalars inside a value that a server's equality takes for others, and what tells them apart.
+"""The scalars inside a value that a server's equality takes for others, and the clauses that tell them apart.
 
-In containers servers compare numbers across their types: ``[1]`` equals ``[1.0]``. One clause says of all elements of
-an array what type none of them has; where the elements differ, one expression makes of the stored value and of the one
-that was read a form that names types and digits, and compares both. So a guard grows with a document, not with its
-square: a clause for each element would be looked up from the front of the array each time.
+In containers servers compare numbers across their types: ``[1]`` equals ``[1.0]``. One clause excludes types
+for all elements of an array at once; where the elements' types differ, one expression makes a form with types and
+digits of the stored value and of the value that was read, and compares the two. So a guard grows with a document, not
+with its square: a server would look up a clause for each element from the front of the array each time.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def of_another_type(group: Group, types: set[int]) -> dict[str, Any]:
     clause: dict[str, Any] = {"$type": [number for number in NUMBERS if number not in types]}
     names: list[str] = []
     for step in reversed(group):
-        if step is None:  # said of each array by itself: not every server looks through one on the way
+        if step is None:  # a clause on each array by itself: not every server looks through one on the way
             clause = {"$elemMatch": {dotted(names): clause} if names else clause}
             names = []
         else:
@@ -146,7 +146,7 @@ class _Shape:
 
 
 def alike(stored: Any, read: Value, groups: Iterable[Group]) -> dict[str, Any]:
-    """The expression that a value has, in some groups inside it, numbers of the types and digits that were read.
+    """The test, as an expression, that groups inside a value have numbers of the types and digits that were read.
 
     ``stored`` is the expression for the value; the groups are as seen from it.
     """
@@ -178,10 +178,10 @@ def _form(shape: _Shape, here: Any, depth: int) -> Any:
 
 
 def child(here: Any, name: str) -> Any:
-    """The expression for a field of what another one gives."""
+    """The expression for a field of another expression's result."""
     if not addressable(name):
         return {"$getField": {"field": {"$literal": name}, "input": here}}
     if isinstance(here, str):
         return f"${name}" if here == "$$ROOT" else f"{here}.{name}"
-    # What $let says; $map is the one of the two that is understood everywhere.
+    # A $let would say it too, but only $map is understood everywhere.
     return {"$arrayElemAt": [_mapped([here], "x", f"$$x.{name}"), 0]}
