@@ -1,6 +1,7 @@
-"""What a source holds: its collections with their layouts, and the documents and versions as the layouts read them.
+"""The content of a source: its collections with their layouts, and documents and versions read through these.
 
-Recognition looks at a whole database, so its answer is kept; what a profile states, or a person picked, goes before it.
+Recognition looks at a whole database, so its answer is kept; a layout that a profile states, or a person picked, goes
+before it.
 Everything here may be called from several threads.
 """
 
@@ -34,7 +35,7 @@ _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two versions of one document and what differs between their contents."""
+    """Two versions of one document and the difference between their contents."""
 
     a: Version
     b: Version
@@ -71,7 +72,7 @@ class Catalogue:
                 yield replace(found, why=" ".join(filter(None, (found.why, self._standing(found)))))
 
     def _standing(self, info: CollectionInfo) -> str:
-        """What the layout says of how far something has come; the archive of another collection says nothing."""
+        """The layout's words on how far its archive or feed has come; "" for a collection that is itself an archive."""
         try:
             return "" if info.belongs_to else self.layout(info.ns).standing
         except Refused:
@@ -81,7 +82,7 @@ class Catalogue:
         try:
             return db in self.databases()
         except NotAllowed:
-            return True  # who may not list databases may still read one
+            return True  # a user who may not list databases may still read one
 
     def info(self, ns: str) -> CollectionInfo:
         """One collection; raises ``NotFound``."""
@@ -92,7 +93,7 @@ class Catalogue:
         return [each.ns for each in self._profile.collections if each.layout == layout] if self._profile else []
 
     def known(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
-        """One collection and the names of its fields, from what is known where possible."""
+        """One collection and the names of its fields, as they were recognised before where possible."""
         with self._lock:
             found = self._picked.get(ns) or self._known.get(ns)
         if found is not None:
@@ -127,11 +128,11 @@ class Catalogue:
         return picked
 
     def stated_for(self, ns: str) -> CollectionProfile | None:
-        """What the profile states for a collection, whether or not that exists already."""
+        """The profile's statement on a collection, whether or not that exists already."""
         return self._profile.get(ns) if self._profile else None
 
     def hold(self, profile: CollectionProfile, why: str) -> None:
-        """Read a collection by this profile from now on, whatever is recognised later."""
+        """Read a collection by this profile from now on; later recognition does not change it."""
         info = info_of(profile, None, 1.0, why)
         with self._lock:
             self._picked[profile.ns] = (info, profile)
@@ -209,7 +210,7 @@ class Catalogue:
         return Comparison(a, b, diff(_content(a), _content(b), layout.profile.keys))
 
     def find_version(self, ns: str, id: Value, meant: object) -> Value:
-        """The version of a document that is meant by a text, a number or a stored value; raises ``NotFound``."""
+        """The version of a document that a text, a number or a stored value means; raises ``NotFound``."""
         layout = self.layout(ns)
         if not isinstance(meant, str):
             meant = meant if isinstance(meant, Value) else Value.of(meant)
@@ -240,7 +241,7 @@ def _content(version: Version) -> bytes:
 
 
 def _versions_meant(written: str) -> Iterator[Value]:
-    """What a version as text may stand for: a number, a hash or other string, Extended JSON."""
+    """The values that a typed version may stand for: a number, a hash or other string, Extended JSON."""
     bare = written[1:] if written[:1] in "vV" and written[1:].isdigit() else written
     try:
         number = int(bare)
@@ -274,7 +275,7 @@ def sort_terms(written: str) -> Terms | None:
 
 
 def field_terms(written: str) -> Terms | None:
-    """Which fields to list, as typed: ``{status: 1}``, ``status, premium.net`` or ``-notes``."""
+    """The fields to list, as typed: ``{status: 1}``, ``status, premium.net`` or ``-notes``."""
     written = written.strip()
     if not written.startswith("{"):
         return _words(written, 0) or None

@@ -1,4 +1,4 @@
-"""How one collection keeps its versions: its layout, and what each of the layout's roles is called in it."""
+"""The profile of one collection: its layout, and the name of each of the layout's roles in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class CollectionProfile:
-    """How one collection keeps its versions: the layout and the names of its fields."""
+    """The layout of one collection, and the names of its fields."""
 
     ns: str
     layout: str = "plain"

@@ -3,12 +3,12 @@
 ::
 
     Exception
-    ├── Refused                 one sentence: what is wrong and what to do
+    ├── Refused                 one sentence: the fault and what to do about it
     │   ├── Unreachable         no connection: wrong address, time-out, TLS, credentials
     │   │   └── InDoubt         something was sent, and nobody knows whether it was done
     │   ├── NotAllowed          the server knows the user and says no; or the session is read-only
     │   ├── NotFound            an id, a version, a collection that is not there
-    │   └── Unreadable          bytes or text that are not what they should be
+    │   └── Unreadable          bytes that are no BSON, text that is no Extended JSON
     └── Cancelled               the person asked to stop; never shown as a failure
 """
 
@@ -24,7 +24,7 @@ class Unreachable(Refused):
 
 
 class InDoubt(Unreachable):
-    """Something was sent, and nobody knows whether it was done or still will be."""
+    """A write was sent, and nobody knows whether it was done or still will be."""
 
 
 class NotAllowed(Refused):
@@ -32,7 +32,7 @@ class NotAllowed(Refused):
 
 
 class NotFound(Refused):
-    """What was asked for is not there."""
+    """A document, version, collection or file that was asked for is not there."""
 
 
 class Unreadable(Refused):

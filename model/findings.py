@@ -1,4 +1,4 @@
-"""What a scan reports: a finding is one state that should not be, with what was seen.
+"""The findings of a scan: each is one state that should not be, with its evidence.
 
 The classes are a closed set with fixed codes (V1 … B1). A finding names its document by the value of the profile's
 id field; its evidence is the stored documents as they were read, so that a repair can check that they still are.
@@ -17,8 +17,8 @@ from model.values.canonical import Value
 class Evidence:
     """A stored document that a finding rests on, as it was read."""
 
-    ns: str  # where it is stored: the archive's namespace for what the archive holds
-    name: str  # what it is, for people: "in the document", "in the archive", "v9"
+    ns: str  # the collection that stores it: the archive's namespace for an archive's row
+    name: str  # for people: "in the document", "in the archive", "v9"
     raw: Raw
     v: Value | None = None  # its version, where it has one
     sha256: str = ""  # of the whole document, where ``raw`` is no more than its `_id`
@@ -34,16 +34,16 @@ class Finding:
         Value | None
     )  # the profile's id, for B1 the physical one where no other can be read; S1: the counter's name, S2: the number
     versions: tuple[Value, ...]  # the missing numbers of a gap, else those concerned
-    detail: str  # what was found, one clause or sentence
+    detail: str  # the damage, one clause or sentence
     repair: str | None = None  # the name of the safe repair; None where there is none, or none yet
     evidence: tuple[Evidence, ...] = ()
-    at: dt.datetime | None = None  # when what was found was written, where that is known
+    at: dt.datetime | None = None  # when the damage was written, where that is known
     young: bool = False  # inside the grace period, or of unknown age where age matters
 
 
 @dataclass(frozen=True)
 class Unchecked:
-    """What a scan did not look at, and why."""
+    """A document or collection that a scan did not look at, and why."""
 
     ns: str
     why: str  # one sentence

@@ -1,8 +1,8 @@
-"""How a source has fared over time: for each scan that was made from here, how many findings of each class there were.
+"""The health of a source over time: for each scan made from here, the number of findings of each class.
 
 One SQLite file (``health.sqlite3``, 0600) in the data folder. A line holds counts alone, no document and no password.
 The newest 400 scans of a place stay, and 5,000 in all. Scans of data in memory (the sample, a dump opened into memory)
-are remembered by their session and not written: the next session has other data. A dump that is read where it lies is
+are remembered by their session and not written: the next session has other data. Scans of a dump in place are
 kept by its path, so that nightly dumps can be compared.
 """
 
@@ -40,14 +40,14 @@ CREATE INDEX IF NOT EXISTS by_place ON scans (source, place, ids);
 
 @dataclass(frozen=True)
 class Counted:
-    """What one scan came to."""
+    """The result of one scan, in numbers."""
 
     at: dt.datetime  # when it ended
     place: str  # a database, a collection, several with ", " between; "" for all databases
     ids: str  # the documents looked at, as Extended JSON with ", " between; "" for all
     documents: int  # stored documents looked at, archives included
     seconds: float
-    whole: bool  # it came to its end; else its counts are of what it had seen
+    whole: bool  # it came to its end; else its counts are of the part it had seen
     counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
     unchecked: int = 0  # documents and collections that it could not look at
 
@@ -58,12 +58,12 @@ class Counted:
 
     @property
     def subject(self) -> tuple[str, str]:
-        """What it looked at; only scans of the same can be compared."""
+        """The subject of the scan; only scans of one subject can be compared."""
         return self.place, self.ids
 
     @property
     def where(self) -> str:
-        """What it looked at, for people."""
+        """The subject of the scan, for people."""
         place = self.place or "all databases"
         return f"{place} / {self.ids}" if self.ids else place
 
@@ -82,12 +82,12 @@ class Course:
 
     @property
     def first(self) -> int:
-        """In the first whole scan; 0 where there is none."""
+        """The count in the first whole scan; 0 where there is none."""
         return self.known[0] if self.known else 0
 
     @property
     def last(self) -> int:
-        """In the last whole scan; 0 where there is none."""
+        """The count in the last whole scan; 0 where there is none."""
         return self.known[-1] if self.known else 0
 
 
@@ -99,7 +99,7 @@ def counted(at: dt.datetime, places: Sequence[str], ids: Sequence[Value] | None,
 
 
 def subject(places: Sequence[str], ids: Sequence[Value] | None) -> tuple[str, str]:
-    """What a scan looks at, as :attr:`Counted.subject` says it."""
+    """The subject of a scan, as :attr:`Counted.subject` gives it."""
     shown = "" if ids is None else ", ".join(map(text.value_text, ids[:MOST_IDS]))
     if ids is not None and len(ids) > MOST_IDS:
         rest = hashlib.sha256(repr(ids).encode()).hexdigest()[:6]  # other documents are another subject
@@ -108,7 +108,7 @@ def subject(places: Sequence[str], ids: Sequence[Value] | None) -> tuple[str, st
 
 
 def courses(scans: Iterable[Counted]) -> list[Course]:
-    """How each class went over some scans of one subject, given oldest first; in the order of CLASSES."""
+    """The course of each class over some scans of one subject, given oldest first; in the order of CLASSES."""
     listed = list(scans)
     seen = {code for scan in listed for code in scan.counts}
     codes = [*(code for code in CLASSES if code in seen), *sorted(seen - set(CLASSES))]
@@ -116,7 +116,7 @@ def courses(scans: Iterable[Counted]) -> list[Course]:
 
 
 def compared(scans: Sequence[Counted]) -> list[tuple[Counted, Counted | None]]:
-    """Scans, newest first, each with the whole scan of the same subject before it; a stopped one has none."""
+    """Scans, newest first, each with the whole scan of its subject before it; a stopped one has none."""
     last: dict[tuple[str, str], Counted] = {}
     found: list[tuple[Counted, Counted | None]] = []
     for scan in reversed(scans):
@@ -127,7 +127,7 @@ def compared(scans: Sequence[Counted]) -> list[tuple[Counted, Counted | None]]:
 
 
 def steps(scan: Counted, before: Counted | None) -> list[tuple[str, int, int]]:
-    """Each class of a scan or of the one before: how many there were, and how many there are."""
+    """The counts of each class in a scan and in the one before: (class, old, new)."""
     was = before.counts if before is not None else scan.counts
     codes = {code: None for code in (*CLASSES, *scan.counts, *was) if scan.counts.get(code) or was.get(code)}
     return [(code, was.get(code, 0), scan.counts.get(code, 0)) for code in codes]

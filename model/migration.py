@@ -1,12 +1,12 @@
-"""Moving a collection to another layout: copy, catch up, verify every version, and keep the old until told otherwise.
+"""The move of a collection to another layout: copy, catch up, verify every version, keep the old until told otherwise.
 
 Every document's whole history is read in the old layout and written as the new one keeps it (``Layout.as_stored``), the
 same bytes each time: copying again changes nothing, and goes on where it ended. While people write to the old
-collection, what they wrote is brought over by the next round; a document that the migration has written is replaced
-only while it is byte for byte what the migration left there, so nobody's edit in the new place is ever overwritten.
+collection, the next round brings their writes over; a document that the migration has written is replaced only while it
+is byte for byte as the migration left it, so nobody's edit in the new place is ever overwritten.
 
-The journal has a row for each run and not for each document: what a run has written is known from the old collection,
-and taking it back removes just that.
+The journal has a row for each run and not for each document: the old collection tells what a run has written, and
+taking it back removes just that.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from model.writing.writer import Writer
 ROUNDS = 20
 """How often changes that people make meanwhile are brought over before it is said that they are too many."""
 ALL = 2**31 - 1
-LOOK = 20  # documents in the new place by which it is told whether an earlier run has made them
+LOOK = 20  # documents in the new place that are looked at to tell whether an earlier run made them
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What comparing one document in both places found."""
+    """The comparison of one document in both places."""
 
     id: Value
-    versions: int  # that are equal, byte for byte
-    wrong: str = ""  # what differs, one sentence
+    versions: int  # equal ones, byte for byte
+    wrong: str = ""  # the difference, one sentence
 
 
 class Migration:
@@ -64,7 +64,7 @@ class Migration:
         fields: Mapping[str, str],
         newest_only: bool,
     ) -> Migration:
-        """From what is known of a collection; the target is what a profile states for it, else the usual names."""
+        """The migration of a collection; a profile states the target, else it has the usual names."""
         source = writer.catalogue.layout(ns)
         wanted = writer.catalogue.stated_for(target) if target else None
         if wanted is None or wanted.layout != to:
@@ -82,19 +82,19 @@ class Migration:
         newest_only: bool,
         allowed: Callable[[], None],
     ) -> None:
-        """``allowed`` raises where writing is not."""
+        """Prepare a migration; ``allowed`` raises where writing is not allowed."""
         self._writer, self._ground, self._port, self._allowed = writer, ground, writer.port, allowed
         self.source, self.target, self.newest_only = source, target, newest_only
         self._places = self._ids_in()
 
-    # --- what is there
+    # --- the old collection
 
     def ids(self) -> Iterator[Value]:
         """The documents of the old collection, in the order of their ids; those whose current one is gone are not."""
         return (row.id for row in self.source.page(PageQuery(limit=ALL)))
 
     def _versions(self, layout: Layout, id: Value) -> list[Version]:
-        """The versions that are there, oldest first."""
+        """The stored versions of a document, oldest first."""
         found = [each for each in layout.history(id, contents=True) if each.state != "missing"]
         found.reverse()
         return found
@@ -114,7 +114,7 @@ class Migration:
         return versions, self.target.as_stored(id, versions)
 
     def _beside(self, id: Value, versions: Sequence[Version]) -> str:
-        """What of a document is in no version of it, and so would not be moved, one sentence; "" where nothing is."""
+        """The parts of a document that are in no version, so would not be moved, one sentence; "" where it has none."""
         left = [name for each in versions if each.current and each.raw for name in self.source.beside(each.raw)]
         if not left:
             return ""
@@ -165,7 +165,7 @@ class Migration:
 
     def _left_before(self, id: Value, versions: Sequence[Version]) -> Iterator[set[str]]:
         """Every document that an earlier round may have left, when the history was shorter, the last round's first."""
-        if not self.source.numbered:  # what it was before is not kept there: what is here must tell by its token
+        if not self.source.numbered:  # it keeps no earlier states: the new place's document must tell by its token
             try:
                 here = self._versions(self.target, id)
                 if len(here) == 1:
@@ -184,7 +184,7 @@ class Migration:
         return {_digest(raw) for _, raw in self.target.as_stored(id, versions)}
 
     def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
-        """What copying would do to each document now; nothing is written."""
+        """The outcome that copying would have for each document now; nothing is written."""
         ns, total = self.source.ns, self.source.count(max_ms=5000)
         for done, id in enumerate(self.ids()):
             checkpoint(done, total)
@@ -201,7 +201,7 @@ class Migration:
     def prepare(self) -> None:
         """Make sure that the new place is empty or this migration's, and has its index; raises ``Refused``."""
         self._allowed()
-        # Side by side the two look like a document and its archive: what they are is not to be guessed any more.
+        # Side by side the two look like a document and its archive: recognition must not guess any more.
         self._writer.catalogue.hold(self.source.profile, "It is being moved to another layout.")
         self._writer.catalogue.hold(self.target.profile, f"{self.source.ns} is being moved here.")
         p = self.target.profile
@@ -302,7 +302,7 @@ class Migration:
     # --- verifying
 
     def verify(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Checked]:
-        """Compare every version in both places, byte for byte, and look for what is in the new place only."""
+        """Compare every version in both places, byte for byte, and look for versions in the new place only."""
         seen: set[Value] = set()
         total = self.source.count(max_ms=5000)
         for done, id in enumerate(self.ids()):
@@ -317,7 +317,7 @@ class Migration:
                 yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
 
     def compared(self, id: Value) -> Checked:
-        """One document in both places."""
+        """Compare one document in both places."""
         try:
             old = self._versions(self.source, id)
         except NotFound:
@@ -348,7 +348,7 @@ class Migration:
     # --- the way back, and the end of the old
 
     def take_back(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
-        """Remove from the new place what this migration put there, where it is still exactly that."""
+        """Remove the documents that this migration put into the new place, where they are unchanged since."""
         self._allowed()
         total = self.source.count(max_ms=5000)
         for done, id in enumerate(self.ids()):
@@ -363,8 +363,8 @@ class Migration:
     def remove_old(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
         """Delete every document of the old collection whose versions are all in the new place, each looked at first.
 
-        What is deleted is what was read before it was compared, byte for byte, the current document first: nobody then
-        sees it without its history. What is not equal in both places, or comes meanwhile, stays.
+        Only the documents read before the comparison are deleted, if unchanged byte for byte; the current one first, so
+        that nobody sees it without its history. One that is not equal in both places, or comes meanwhile, stays.
         """
         self._allowed()
         if not self.target.numbered:
@@ -411,14 +411,14 @@ class Migration:
 
     @property
     def toml(self) -> str:
-        """What to put into a profile, so that both places are read as what they are and not as one's archive."""
+        """The tables for a profile by which both places are read as two collections, and not as one and its archive."""
         return "\n\n".join(_table(layout.profile) for layout in (self.target, self.source))
 
 
 class _Left(Container[str]):
-    """What rounds may have left, by digests, the documents themselves being as long as all histories together.
+    """The documents that rounds may have left, as digests, since the documents are as long as all histories together.
 
-    A round is looked at when those before it do not have what is asked for: nearly always, the first one has it.
+    A round is looked at when those before it do not have the document in question: nearly always the first one has it.
     """
 
     def __init__(self, rounds: Iterator[set[str]]) -> None:
@@ -450,7 +450,7 @@ def _quoted(name: str) -> str:
 def target_profile(
     of: CollectionProfile, layout: str, ns: str = "", fields: Mapping[str, Any] | None = None
 ) -> CollectionProfile:
-    """How the new place keeps its versions: the old names where both layouts have them, the usual ones else."""
+    """The profile of the new place: the old names where both layouts have them, else the usual ones."""
     ns = ns or f"{of.ns}_{layout}"
     made = stated(ns, layout)
     kept: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""How sentences call a document, a version and a collection."""
+"""The names of a document, a version and a collection in sentences."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Profile:
 
     @classmethod
     def read(cls, data: Mapping[str, Any], name: str) -> Profile:
-        """The profile in decoded TOML; ``name`` is what messages call it."""
+        """The profile in decoded TOML; messages call it ``name``."""
         unknown = sorted(set(data) - {"collection"})
         if unknown:
             raise Refused(f"{name}: there is no key {unknown[0]!r} here; collections are stated in [[collection]].")
@@ -59,14 +59,14 @@ class Profile:
         return cls(found)
 
     def get(self, ns: str) -> CollectionProfile | None:
-        """What the file states for a collection."""
+        """The file's statement on a collection; None where it has none."""
         return next((each for each in self.collections if each.ns == ns), None)
 
 
 def table(profile: CollectionProfile) -> dict[str, Any]:
-    """A collection as its table in the file, without ``ns``: what :meth:`Profile.read` makes the same of again.
+    """A collection as its table in the file, without ``ns``, which :meth:`Profile.read` reads back.
 
-    Names that are the layout's defaults stand in it too where the layout uses them, so that a reader need not know.
+    Default names of the layout stand in it too where the layout uses them, so that a reader need not know them.
     """
     default = stated(profile.ns, profile.layout)
     found: dict[str, Any] = {"layout": profile.layout, **fields_of(profile)}

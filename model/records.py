@@ -1,4 +1,4 @@
-"""The values that cross from the model to whoever draws or prints them; all frozen.
+"""The values that the model hands to those who draw or print them; all frozen.
 
 Documents are raw BSON (``bytes``), single values are :class:`model.values.canonical.Value`, times are UTC.
 """
@@ -29,7 +29,7 @@ def no_checkpoint(done: int, total: int | None) -> None:
 
 @dataclass(frozen=True)
 class CollectionInfo:
-    """A collection, the layout recognised or stated for it, and on what grounds."""
+    """A collection, with its recognised or stated layout and the grounds for that."""
 
     ns: str
     layout: str  # versions, flagged, embedded, archive, deltas, stream, hashed, plain, sequence, processed, pending
@@ -39,9 +39,9 @@ class CollectionInfo:
     why: str
     belongs_to: str | None = None  # an archive's ns names the ns of the current documents
     alternatives: tuple[str, ...] = ()  # other layouts that fit as well
-    about: str = ""  # what the layout is, in a few words
-    where: str = ""  # where this collection's versions are, in a few words
-    numbering: str = ""  # how versions get their numbers and what that promises; "" where they have none
+    about: str = ""  # the layout, in a few words
+    where: str = ""  # the place of this collection's versions, in a few words
+    numbering: str = ""  # how versions get their numbers, with the promises of that; "" where they have none
 
     @property
     def keeps_history(self) -> bool:
@@ -61,7 +61,7 @@ class Version:
     current: bool
     hash: str | None  # SHA-1 of the content, hex
     bytes: int | None  # length of the content
-    detail: str = ""  # what is damaged or why it is unproven, in a few words
+    detail: str = ""  # the damage, or why it is unproven, in a few words
     content: Raw | None = None  # without _id and the layout's own fields; None where not asked for or not there
     raw: Raw | None = None  # the document as it is stored
     changed: int | None = None  # fields that differ from the version before; None where unknown
@@ -98,13 +98,13 @@ class Outline:
 
     id: Value
     marks: tuple[tuple[Stored, State, bool], ...]  # (stored, state, current)
-    health: str  # "Sound", or what is wrong in a few words
+    health: str  # "Sound", or the damage in a few words
     severity: Literal["sound", "warn", "error"]
 
 
 @dataclass(frozen=True)
 class Sending:
-    """Exactly what a save would send, before it is sent."""
+    """The exact write of a save, before it is sent."""
 
     pymongo: str
     mongosh: str
@@ -152,7 +152,7 @@ class PendingToken:
     field: str  # the counter it will be added to
     amount: int
     counter: Value | None  # the counter now
-    after: Value | None  # what the counter will be once this token is finished, on its own
+    after: Value | None  # the counter after finishing this token alone
     stale: bool  # older than the grace period
     applied: bool  # in the applied list as well (T2)
     problem: str = ""  # why it cannot be finished, else ""
@@ -196,7 +196,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """What the server said of itself."""
+    """The server's facts about itself."""
 
     name: str  # the connection's name, or host
     version: str

@@ -1,9 +1,9 @@
-"""The one door: a session owns the connection to one source, and everything else is reached from it.
+"""The session, the model's one door: it owns the connection to one source, and everything else is reached from it.
 
 A source is a MongoDB URI, a dump (a folder, a ``.bson`` file, a file of Extended JSON lines) or ``sample:``.
 Every method may wait for the server, may be called from any thread, and raises ``Refused`` in one sentence where
 a person can act. Methods that take a checkpoint call it between steps and stop where it raises ``Cancelled``.
-A write never raises for what happened to the document: it returns an ``Outcome``.
+A write never raises because of the document's state: it returns an ``Outcome``.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ __all__ = [
 
 
 def things() -> tuple[Thing, ...]:
-    """What a newcomer can try in the sample, each with its place."""
+    """The things that a newcomer can try in the sample, each with its place."""
     from model.localserver.sample import THINGS  # the sample is only built where somebody wants it
 
     return THINGS
@@ -135,7 +135,7 @@ class Session:
         password: str | None = None,
         home: FilePath | None = None,
     ) -> Session:
-        """Connect, and ask the server what it is.
+        """Connect, and ask the server for its facts.
 
         ``profile`` states layouts, most often a TOML file. A dump is read-only unless ``into_memory``. ``password``
         is for a URI that names a user only. ``home`` is the folder of journal and drafts (default: the user's
@@ -153,7 +153,7 @@ class Session:
         return session
 
     def __init__(self, opened: sources.Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
-        """Use :meth:`open`."""
+        """Hold a source that is open; callers use :meth:`open`."""
         self._opened = opened
         self.profile_file = None
         self.source, self.name = opened.text, opened.name
@@ -170,7 +170,7 @@ class Session:
 
     @property
     def read_only(self) -> bool:
-        """Settable. Writing in a read-only session raises ``NotAllowed``; a dump stays read-only whatever is set."""
+        """Whether writing raises ``NotAllowed``; it can be set, but a dump stays read-only all the same."""
         return self._opened.server.read_only
 
     @read_only.setter
@@ -188,7 +188,7 @@ class Session:
         self.close()
 
     def refresh_facts(self) -> ServerFacts:
-        """Ask the server again what it is and how long it takes to answer."""
+        """Ask the server again for its facts and the time it takes to answer."""
         self.facts = self._opened.server.facts(refresh=True)
         return self.facts
 
@@ -203,17 +203,17 @@ class Session:
         return self._catalogue.collections(db, checkpoint)
 
     def info(self, ns: str) -> CollectionInfo:
-        """One collection, from what is already known where possible; raises ``NotFound``."""
+        """One collection, as it was recognised before where possible; raises ``NotFound``."""
         return self._catalogue.info(ns)
 
     @property
     def layouts(self) -> dict[str, str]:
-        """The layouts and patterns that a collection can be read as, each with what it is in a few words."""
+        """The layouts and patterns that a collection can be read as, each in a few words."""
         return {name: registry.declared(name).about for name in registry.NAMES}
 
     @property
     def histories(self) -> dict[str, str]:
-        """The layouts that a collection can be moved to, each with what it is in a few words."""
+        """The layouts that a collection can be moved to, each in a few words."""
         return {name: each.about for name, each in registry.LAYOUTS.items()}
 
     def set_layout(self, ns: str, name: str) -> CollectionInfo:
@@ -231,7 +231,7 @@ class Session:
         any_version: bool = False,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> Page:
-        """A page of current documents; filter, sort and fields as people type them (see ``model.text.loose``).
+        """A page of current documents; filter, sort and fields as people type them (``model.text.loose`` reads them).
 
         The filter looks at current versions, or with ``any_version`` at earlier ones too.
         """
@@ -245,7 +245,7 @@ class Session:
         self, ns: str, path: str, filter: str = "", sort: str = "", any_version: bool = False,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> Written:  # fmt: skip
-        """Write every document that :meth:`documents` would list to a file; see ``model.text.row_file.write_rows``."""
+        """Write every document that :meth:`documents` would list to a file, by ``model.text.row_file.write_rows``."""
         total, _ = self.count(ns, filter, any_version)
         return write_rows(self._catalogue.rows(ns, filter, sort, any_version), FilePath(path), total, checkpoint)
 
@@ -291,9 +291,9 @@ class Session:
         partial: Callable[[Chain], None] | None = None,
         keys: Sequence[str] | None = None,
     ) -> Chain:
-        """Each field of a document over all its versions: what set it, when, and by whom.
+        """Each field of a document over all its versions: which of them set it, when, and by whom.
 
-        ``partial`` is given now and then what is known so far, newest versions first. ``keys`` are the fields by which
+        ``partial`` is given now and then the chain so far, newest versions first. ``keys`` are the fields by which
         elements of arrays are recognised, the profile's where they are left out. Raises ``NotFound``.
         """
         steps = following.RepeatedCheckpoint(checkpoint)
@@ -304,7 +304,7 @@ class Session:
     ) -> tuple[Blame, ...]:
         """Each field of the current version with the version that last set it.
 
-        Reading stops as soon as that is known of all of them. Raises ``NotFound``, and ``Unreadable`` where the
+        Reading stops as soon as all of these are known. Raises ``NotFound``, and ``Unreadable`` where the
         current version has no fields that could be followed.
         """
         steps = following.RepeatedCheckpoint(checkpoint)
@@ -329,12 +329,12 @@ class Session:
             checkpoint(done, total if total is not None and total >= done else None)
             yield version
 
-    # --- what the server is worth
+    # --- the server's guarantees
 
     def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
-        """Measure in a scratch database what the server guarantees, and keep what was found; see ``model.guarantees``.
+        """Measure the server's guarantees in a scratch database by ``model.guarantees``, and keep the verdict.
 
-        One that is stopped after something unsafe was found is kept too. Raises ``NotAllowed`` in a read-only session
+        A check that is stopped after an unsafe finding is kept too. Raises ``NotAllowed`` in a read-only session
         and for a user who may not write to a database of its own.
         """
         found: list[Guarantee] = []
@@ -344,7 +344,7 @@ class Session:
                 yield each
         except BaseException:
             if not self.is_local and any(each.verdict == "unsafe" for each in found):
-                with suppress(Refused):  # what ended the check is told
+                with suppress(Refused):  # the error that ended the check is told
                     self._trust.keep(self.source, self.facts.version, found)
             raise
         if not self.is_local:
@@ -352,7 +352,7 @@ class Session:
 
     @property
     def measured(self) -> Measured | None:
-        """What the last check of this source found; None where there was none, or the server is another version now."""
+        """The findings of the last check of this source; None without one, or if the server is another version now."""
         return None if self.is_local else self._trust.measured(self.source, self.facts.version)
 
     def allow_unsafe(self, allowed: bool) -> None:
@@ -373,7 +373,7 @@ class Session:
         return Opened(ns, id, base, layout.locked, not reason, reason, document)
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
-        """Exactly what :meth:`save` would send; nothing is written."""
+        """The exact write that :meth:`save` would send; nothing is written."""
         layout = self._catalogue.layout(ns)
         stamp = Stamp(ObjectId(), _user())
         return sending(layout.foreseen(id, base, layout.signed(content, stamp.author), stamp), layout.explain(base))
@@ -381,13 +381,13 @@ class Session:
     def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
         """Swap the current version ``base`` for a new one with this content.
 
-        ``conflict``: the document is not the base any more, nothing was written, see :meth:`conflict`.
+        ``conflict``: the document is not the base any more, and nothing was written; :meth:`conflict` tells more.
         """
         self._check_allowed()
         return self._writer.save(ns, id, base, content, action)
 
     def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
-        """What happened to a document since ``base``, and how it merges with an edit that began there."""
+        """The changes of a document since ``base``, merged with an edit that began there."""
         return edit.conflict(self._catalogue.layout(ns), id, base, mine)
 
     def edit(
@@ -401,7 +401,7 @@ class Session:
     ) -> Outcome:
         """Change some fields of the current version in one guarded write.
 
-        An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or what PyMongo encodes, as values are. Paths
+        An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or a Python object, as values are. Paths
         are text (``premium.gross``, ``riders[2]``) or tuples.
         With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
         change that changes nothing is ``skipped`` and writes nothing. Without ``base`` a collection that is numbered by
@@ -437,12 +437,12 @@ class Session:
             return False
 
     def create(self, ns: str, content: bytes, id: Value | None = None) -> Outcome:
-        """A new document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""
+        """Insert a document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""
         self._check_allowed()
         return self._writer.create(ns, content, id)
 
     def delete(self, ns: str, id: Value, base: Version) -> Outcome:
-        """Delete a document if ``base`` is still its current version; what goes is kept in the journal."""
+        """Delete a document if ``base`` is still its current version; the journal keeps it."""
         self._check_allowed()
         return self._writer.delete(ns, id, base)
 
@@ -489,7 +489,7 @@ class Session:
         self._check_allowed()
         return self._writer.create_index(ns)
 
-    # --- what should not be
+    # --- damage
 
     def scan(
         self,
@@ -502,8 +502,8 @@ class Session:
     ) -> Scan:
         """Look for damage in some collections or databases, in all, or in some documents of one collection.
 
-        Iterate over it for each ``Finding`` and each ``Unchecked`` as it becomes known; its ``summary`` tells what was
-        done, its ``mark`` where another scan may go on. "gentle" is the pace for production.
+        Iterate over it for each ``Finding`` and each ``Unchecked`` as it becomes known; its ``summary`` counts the
+        work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for production.
         """
         return Scan(self._catalogue, self._opened.server, places, ids, pace, checkpoint, now, mark)
 
@@ -518,7 +518,7 @@ class Session:
     is_older = staticmethod(tokens.is_older)
 
     def preview_finish(self, token: PendingToken, drop: bool = False) -> Sending:
-        """Exactly what finishing this token would send, or dropping it."""
+        """The exact write that finishes this token, or drops it."""
         return tokens.preview(self._opened.server, self._catalogue, token, drop)
 
     def finish(
@@ -534,7 +534,10 @@ class Session:
     def drop(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
     ) -> Iterator[Outcome]:
-        """Take tokens out uncounted, as :meth:`finish`; one that was counted already is only taken out."""
+        """Take tokens out uncounted, in one guarded write each; one that was counted already is only taken out.
+
+        Tokens inside the grace period are skipped unless ``confirmed`` by a person.
+        """
         self._check_allowed()
         return self._writer.tokens(tokens, "drop", confirmed, checkpoint)
 
@@ -551,7 +554,7 @@ class Session:
     def migration(
         self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
     ) -> Migration:
-        """Moving a collection to another layout; see ``model.migration``. Reading and comparing need no permission."""
+        """The move of a collection to another layout. Reading and comparing need no permission to write."""
         return Migration.of(self._writer, self._check_allowed, ns, to, target, fields or {}, newest_only)
 
     @property
@@ -570,7 +573,7 @@ class Session:
     # --- the way back
 
     def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
-        """Write the inverse of a journal entry, guarded by what that entry left; itself journalled.
+        """Write the inverse of a journal entry, guarded by the state that the entry left; itself journalled.
 
         ``elsewhere``: the person says that this source is the one of the entry, although it is written otherwise.
         """
@@ -580,13 +583,13 @@ class Session:
         return self._writer.undo(entry, elsewhere)
 
     def undo_conflict(self, entry: str) -> Conflict:
-        """For an edit that cannot simply be undone because the document moved on: the same as a merge."""
+        """The undo of an edit as a merge, for a document that has moved on since."""
         if self.repairs.is_repair(entry):
             raise Refused("A repair is undone as a whole, or not at all; edit the document instead.")
         return self._writer.undo_conflict(entry)
 
     def look_again(self, entry: str) -> Outcome:
-        """As :meth:`settle`, for an entry of the journal whose write began and never ended."""
+        """Look again for the write of a journal entry that began and never ended."""
         if self.repairs.is_repair(entry):
             return self.repairs.look_again(entry)
         return self._writer.look_again(entry)

@@ -1,4 +1,4 @@
-"""What can be opened: a MongoDB URI, a dump, the sample; all of them end as a server to speak to.
+"""The sources that can be opened: a MongoDB URI, a dump, the sample; each becomes a server to speak to.
 
 Dumps and the sample are served by the in-process server and are gone when it is closed.
 """
@@ -50,7 +50,7 @@ def connect(source: str, read_only: bool, into_memory: bool, password: str | Non
 
 
 def named(source: str) -> str:
-    """What an open source would be called in :attr:`Source.text`, without opening it; raises ``NotFound``."""
+    """The name that an open source would have in :attr:`Source.text`, without opening it; raises ``NotFound``."""
     source = source.strip()
     if source == SAMPLE:
         return source

@@ -1,1 +1,1 @@
-"""What is counted: sequences, two-step counters with pending tokens, apply-once lists."""
+"""Counting: sequences, two-step counters with pending tokens, apply-once lists."""

@@ -1,12 +1,12 @@
 """Numbers handed out one after another: by a counter's document, or as the next after the highest that is there.
 
 A counter is a document ``{_id: name, seq: n}`` and moves by a swap on its exact value, so no number goes to two. One
-whose swap stayed in doubt goes to nobody: the swap is guarded by a value that never comes back, so landing late it can
-but leave that number out. Numbers are never lowered and gaps never filled.
+whose swap stayed in doubt goes to nobody: the swap is guarded by a value that never comes back, so one that lands late
+only leaves that number out. Numbers are never lowered and gaps never filled.
 
-The highest number in a collection tells the next one where no counter is kept; the unique index lets one of those in
-who try it. A document that holds the highest number takes it away when it is deleted, so such a number may come twice
-in the course of time; a counter does not forget it.
+Where no counter is kept, the highest number in a collection tells the next one; the unique index lets in one of those
+who try it. A deleted document takes the highest number away with it, so such a number may come twice in the course of
+time; a counter does not forget it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def draw(server: Port, of: Counter, above: int = 0, create: bool = False) -> Out
 
 
 def missing(of: Counter) -> str:
-    """What to say where there is no such counter."""
+    """The sentence for a counter that is not there."""
     return f"There is no counter {id_name(of.name)} in {of.ns}; create it, or check its name."
 
 

@@ -11,9 +11,9 @@ two, is only known by ``applied``: who counts from here always keeps it, as step
 
     {_id, pending: {$ne: t}, applied: {$ne: t}}   →   {$push: {pending: t}}
 
-A token can be dropped as well, which forgets what it stands for; each of the four steps is the inverse of another. A
-token that is pending and applied was counted already and is only taken out. A counter that is missing, or null since a
-sum over nothing was stored in it, counts from zero; one that holds anything else but a number is a person's decision.
+A token can be dropped as well, which forgets its event; each of the four steps is the inverse of another. A token that
+is pending and applied was counted already and is only taken out. A counter that is missing, or null since a sum over
+nothing was stored in it, counts from zero; one that holds anything else but a number is a person's decision.
 Nothing here adds up totals.
 """
 
@@ -51,7 +51,7 @@ INVERSE: dict[Step, Step] = {"add": "drop", "drop": "add", "finish": "back", "ba
 
 @dataclass(frozen=True)
 class TwoStepCounters:
-    """How one collection keeps its counters."""
+    """The counters of one collection: the names of their fields, and their grace period."""
 
     ns: str
     pending: str
@@ -166,7 +166,7 @@ def _said_by(token: Value) -> tuple[dt.datetime | None, str | None, int]:
 
 
 def _sum(counter: Value | None, amount: int) -> Value:
-    """What ``$inc`` makes of a counter: its type stays, an Int32 that overflows becomes Int64."""
+    """The result of ``$inc`` on a counter: its type stays, an Int32 that overflows becomes Int64."""
     if counter is None or counter.type == canonical.NULL:
         return Value.of(amount)
     number = counter.python()
@@ -179,7 +179,7 @@ def _sum(counter: Value | None, amount: int) -> Value:
 
 
 def token_of(by: int, owner: str | None) -> Value:
-    """A new token, which tells its age, and where it is needed its amount and owner."""
+    """A new token, which tells its age, and where needed its amount and owner."""
     made = ObjectId()
     if by == 1 and owner is None:
         return Value.of(made)
@@ -236,7 +236,7 @@ def new_document(of: TwoStepCounters, id: Value, token: Value) -> Write:
 def step_one(token: PendingToken, of: TwoStepCounters) -> Write:
     """The write that makes a token pending, unless it is or was counted; a late duplicate matches nothing.
 
-    Where no ``applied`` list is there yet it is begun, so that whoever finishes the token knows to note it.
+    It begins an ``applied`` list where there is none yet, so that whoever finishes the token notes it there.
     """
     guard = by_id(token.id) | {of.pending: {"$ne": token.token}}
     body: dict[str, object] = {"$push": {of.pending: token.token}}
@@ -369,7 +369,7 @@ def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now
         counted = what == "finish" and token.applied
         detail = f"{who} {'was taken out, as it was counted already' if counted else DONE[what]}: {now}."
     elif kind == "conflict" and what in ("finish", "drop"):
-        # Nothing matched, so the token is gone or stands elsewhere than it was seen: the work is done or not ours.
+        # Nothing matched, so the token is gone or has moved since it was listed: the work is done or not ours.
         return Outcome("skipped", of.ns, token.id, f"{who} changed since it was listed; nothing was written.")
     elif kind == "conflict":
         where = "is pending or was counted already" if what == "add" else "is pending again already"
@@ -378,7 +378,7 @@ def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now
 
 
 def effect(token: PendingToken) -> str:
-    """What finishing would do, in a clause: ``would be finished: count + 1 (41 now)``."""
+    """The effect of finishing a token, in a clause: ``would be finished: count + 1 (41 now)``."""
     if token.applied:
         return "would be taken out, as it was counted already"
     now = "none so far" if token.counter is None else f"{text.shown(token.counter)} now"
@@ -386,7 +386,7 @@ def effect(token: PendingToken) -> str:
 
 
 def explain(token: PendingToken, what: Step = "finish") -> str:
-    """What the write does and what guards it, for the preview."""
+    """The effect of the write and its guard, for the preview."""
     if what == "drop" and not token.applied:
         return (
             f"The token is taken out and {token.field} stays, in one write, and only while the token is still pending "
@@ -406,7 +406,7 @@ def token_name(token: Value) -> str:
 
 
 def to_fields(token: PendingToken, of: TwoStepCounters) -> dict[str, str]:
-    """What the journal must keep of a token so that it can be put back."""
+    """The facts about a token that the journal keeps so that it can be put back."""
     return {
         "token": text.value_text(token.token),
         "pending": of.pending,

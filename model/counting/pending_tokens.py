@@ -1,4 +1,4 @@
-"""The pending tokens of a whole source: found wherever a collection keeps some, and what a step of one would send."""
+"""The pending tokens of a whole source: found wherever a collection keeps some, with a preview of their steps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_older(token: PendingToken, age: dt.timedelta) -> bool:
 
 
 def preview(server: Port, catalogue: Catalogue, token: PendingToken, drop: bool) -> Sending:
-    """Exactly what finishing a token would send, or dropping it; raises ``Refused`` where it can be neither."""
+    """The exact write that finishes a token, or drops it; raises ``Refused`` where it cannot be done."""
     what: pending.Step = "drop" if drop and not token.applied else "finish"
     of = pending.counters(server, catalogue.known(token.ns)[1])
     if token.problem:

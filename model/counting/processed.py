@@ -1,4 +1,4 @@
-"""Apply-once lists: what a total was raised for stands beside it, and is raised for never again.
+"""Apply-once lists: entries beside a total, each of which raised it once and never raises it again.
 
 One write does both, and only where the entry is not in the list yet::
 
@@ -35,7 +35,7 @@ Way: TypeAlias = Literal["forth", "back"]
 
 @dataclass(frozen=True)
 class Tally:
-    """One entry that raises one total: in which document, by which field it is found, and by how much."""
+    """One entry that raises one total: its document, the field that finds that, and the amount."""
 
     ns: str
     key_field: str
@@ -110,7 +110,7 @@ def forth(of: Tally, raw: bytes) -> Write:
 
 
 def back(of: Tally, raw: bytes) -> Write:
-    """Its inverse: the entry goes out of the list, and what it stood for out of the total."""
+    """The inverse of :func:`forth`: the entry goes out of the list, and its amount out of the total."""
     guard = _guard(of, raw) | {of.listed: of.entry}
     body = {"$inc": {of.total: -of.by}, "$pull": {of.listed: of.entry}}
     return Write(of.ns, "update", guard, body, "take an entry back")
@@ -212,7 +212,7 @@ def _done(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way
 
 
 def to_fields(of: Tally) -> dict[str, str]:
-    """What the journal must keep so that this can be looked for and taken back."""
+    """The facts about an entry that the journal keeps so that it can be looked for and taken back."""
     return {
         "entry": text.value_text(of.entry),
         "key_field": of.key_field,

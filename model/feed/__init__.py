@@ -1,13 +1,13 @@
 """The feeder: keeps the archives of ``stream`` collections up to date from change streams, or by polling.
 
-What it guarantees: a version is archived once, under the archive's unique index on id and version; what is archived is
+It guarantees: a version is archived once, under the archive's unique index on id and version; an archived version is
 never changed; the place from which it goes on moves past an event only when its version is in the archive, or is noted
 beside it as one that can never be (``model.feed.ledger``). It may be killed anywhere and started anywhere.
 
-Nothing of this goes to the journal, unlike everything else that is written from here. The journal is what a person
-wrote and may take back; a feeder writes thousands of rows a day that nobody edits and nobody should take back, and
-they would bury the edits. What the journal is for, an intent that outlives the process, is here the kept place: what
-was on its way when a feeder died is done again, and found done.
+Nothing of this goes to the journal, unlike everything else that is written from here. The journal is for a
+person's writes, which may be taken back; a feeder writes thousands of rows a day that nobody edits and nobody should
+take back, and they would bury the edits. The journal's intent that outlives the process is here the kept place: a
+write that was on its way when a feeder died is done again, and found done.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def feed(
             if (pause := min(turn.pause() for turn in turns)) > 0:
                 stop.wait(pause)
     except Cancelled:
-        return  # stopped where nothing was to be told
+        return  # stopped while there was nothing to tell
     finally:
         for turn in turns:
             turn.feed.close()

@@ -1,4 +1,4 @@
-"""The archive against the collection: current versions that it lacks, and what can be told of those in between."""
+"""The archive against the collection: current versions that it lacks, and the loss of versions in between."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def compared(
 ) -> Iterator[Fed]:
     """Archive every current version that the archive lacks; a version in between cannot be proven, and is told.
 
-    ``first``: nothing was ever fed here, so that whole histories which are missing are told in one sentence. Raises
-    ``Cancelled`` where ``stop`` says so.
+    ``first``: nothing was ever fed here, so that all missing histories are told in one sentence. Raises ``Cancelled``
+    where ``stop`` says so.
     """
     before = 0
     for batch in in_batches(layout.server.find(layout.ns, sort={"_id": 1})):
@@ -43,7 +43,7 @@ def compared(
             if row is not None and rows.same(row, raw):
                 continue
             gap = None if row is not None else gap_below(layout, rows, id, v)
-            # What is missing is told, and so noted, first: once the current version is archived nobody sees it.
+            # A gap is told, and so noted, first: once the current version is archived nobody sees it.
             if gap is not None and first and gap[0] == 1:
                 before += 1
             elif gap is not None:

@@ -20,7 +20,7 @@ from model.values.canonical import Value
 
 
 class ArchiveRows:
-    """The rows of one archive; ``layout`` says how they are made and what of them is content."""
+    """The rows of one archive; ``layout`` makes them and knows which of their fields are content."""
 
     def __init__(self, server: Port, layout: Stream) -> None:
         self.server, self.layout = server, layout
@@ -30,7 +30,7 @@ class ArchiveRows:
     def prepare(self) -> bool:
         """Make sure of the unique index, without which a version could be archived twice; whether it was made.
 
-        It is made in an archive that is empty; raises ``Refused`` where there are rows and no index.
+        An empty archive gets it; raises ``Refused`` where there are rows and no index.
         """
         names = (self._profile.archive_id, self._profile.version)
         if is_unique(self.server, self.ns, names):
@@ -133,7 +133,7 @@ class ArchiveRows:
             if any(
                 True for _ in self.server.find(self.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": v}}, limit=1)
             ):
-                return "other"  # of an id that is another, and that the server finds equal: 1 and 1.0
+                return "other"  # the row of another id that the server finds equal: 1 and 1.0
             raise Refused(f"{version_name(v)} of {id_name(id)} was in {self.ns} and is gone again; feed once more.")
         return "there" if self.same(there, raw) else "other"
 

@@ -1,7 +1,7 @@
-"""How many events are asked for at once: fewer while one is too large for an answer, and that one without documents.
+"""The number of events asked for at once: fewer while one is too large for an answer, and that one without documents.
 
-An update's event holds what was changed and the document beside it, which together may be more than the 16 MB that a
-server's answer can be; then the answer fails, with all other events that would be in it.
+An update's event holds the change and the document beside it, which together may be more than the 16 MB of a server's
+answer; then the answer fails, with all other events that would be in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIRST, MOST = 4, 200
 
 @dataclass
 class BatchSize:
-    """What is asked for now, and for how many events still."""
+    """The size asked for now, and for how many events still."""
 
     take: Take = "many"
     left: int = 0
@@ -32,7 +32,7 @@ class BatchSize:
         return True
 
     def taken(self) -> bool:
-        """An event is dealt with; whether to ask for more from here on."""
+        """Count an event that is dealt with; returns whether to ask for more from here on."""
         if self.take == "many":
             self.stretch = FIRST
             return False

@@ -1,4 +1,4 @@
-"""An event of a change stream, and what an update did to a document that is known exactly."""
+"""An event of a change stream, and its effect on a document that is known exactly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ChangeEvent:
         return frozenset(path.partition(".")[0] for path in paths)
 
     def set_to(self, name: str) -> Value | None:
-        """What an update set a top-level field to; None where it did not."""
+        """The value that an update gave a top-level field; None where it gave none."""
         return next((value for path, value in self.updated if path == name), None)
 
     def applied(self, before: bytes) -> bytes | None:

@@ -1,13 +1,13 @@
 """One collection's feed: from its change stream, or by polling where the server has none.
 
-Each event is dealt with by itself: its version is inserted into the archive, or it is kept beside the archive why that
-is impossible; only then the place moves on. So a feeder that dies anywhere leaves at worst a version archived and the
-place before it, and its next run finds the version there with the same content, which is all that it wants.
+Each event is dealt with by itself: its version is inserted into the archive, or the reason why that is impossible is
+kept beside the archive; only then the place moves on. So a feeder that dies anywhere leaves at worst a version archived
+and the place before it, and its next run finds the version there with equal content, and moves on.
 
-An update's event brings the document as it is when the event is read, which may be later versions. What came in between
-is made of the version before and what the event says was changed, and is archived only where that proves it: the
-version before is what the event before left, or the archive's row of the number before, with no gap in the feed since
-and no change in place noted of it.
+An update's event brings the document as it is when the event is read, which may be a later version. The version between
+is made of the one before and of the event's change, and is archived only where that proves it: the version before is
+the document that the event before left, or the archive's row of the number before, with no gap in the feed since and no
+change in place noted of it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from model.values.canonical import Value
 KEPT_EVERY = 200  # events behind which the place is kept, at the latest
 KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept
 LOOKED_BACK = 1000  # versions of a deleted document, among which the delete may be noted already
-TOLD = 100_000  # what could not be archived and is remembered as told; beyond that the ledger knows
+TOLD = 100_000  # lost versions that are remembered as told; beyond that the ledger knows
 
 
 class FeedPort(Port, Protocol):
-    """What a feeder needs of a server."""
+    """The interface of a server for a feeder."""
 
     def changes(
         self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False, take: Take = "many"
@@ -124,7 +124,7 @@ class CollectionFeed:
         self._stream = stream
 
     def _changes(self, token: bytes | None) -> Changes:
-        """The stream behind a place, as narrow as what comes next is large."""
+        """The stream behind a place; the larger the next events, the fewer it takes at once."""
         while True:
             try:
                 return self.server.changes(self.ns, token, self._wait_ms, self._images, self._taking.take)
@@ -133,13 +133,13 @@ class CollectionFeed:
                     raise
 
     def _again(self) -> None:
-        """Open the stream anew behind what was dealt with last; what is remembered stays right."""
+        """Open the stream anew behind the event dealt with last; remembered documents stay right."""
         assert self._stream is not None
         self._stream.close()
         try:
             self._stream = self._changes(self._place.token)
         except HistoryLost:
-            self._drop_stream()  # the next step looks what can be done
+            self._drop_stream()  # the next step finds a way on
 
     def _now(self) -> str:
         """The place that a stream begins at which is opened now; "" where places cannot be compared."""
@@ -178,7 +178,7 @@ class CollectionFeed:
     # --- going on
 
     def step(self) -> Iterator[Fed]:
-        """Deal with what waits, some events at a time; or look once, by polling."""
+        """Deal with some of the waiting events; or look once, by polling."""
         yield from self.open()
         if self.polling:
             yield from self._compare(first=self._place.saved is None)
@@ -230,7 +230,7 @@ class CollectionFeed:
             self._keep()
 
     def _nothing(self) -> None:
-        """No news: what is waited for may still be on its way, but for a second time in a row it is not."""
+        """Deal with an empty answer: an event may still be on its way, but after a second one in a row none is."""
         assert self._stream is not None
         self._quiet += 1
         moved = self._stream.token
@@ -242,7 +242,7 @@ class CollectionFeed:
         self._passed()
 
     def _passed(self) -> None:
-        """Note it where the place has come to what was the present when this feeder began, or had compared."""
+        """Note that the place has reached the moment at which this feeder began, or had compared."""
         here = _comparable(self._place.token)
         there = bool(here and self._until) and here >= self._until
         if there and self._once:
@@ -264,7 +264,7 @@ class CollectionFeed:
         self._states.clear()
 
     def broken(self) -> None:
-        """Something went wrong: begin anew from the place that was kept."""
+        """Begin anew from the place that was kept, after an error."""
         self._drop_stream()
         self.polling = False
 
@@ -306,7 +306,7 @@ class CollectionFeed:
         return next(iter(self.server.find(self.ns, by_id(key), limit=1)), None)
 
     def _large(self, key: Value) -> Iterator[Fed]:
-        """Archive a document whose event came without it, as it is by now; what came before that is lost."""
+        """Archive a document whose event came without it, as it is by now; versions before that are lost."""
         raw = self._document(key)
         id = self._id(key, raw)
         v = c.get(raw, (self.layout.profile.version,)) if raw is not None else None
@@ -371,7 +371,7 @@ class CollectionFeed:
                 yield self._fed("conflict", id, v, detail)
 
     def _in_place(self, key: Value, event: ChangeEvent, before: bytes | None) -> Iterator[Fed]:
-        """An update that did not raise the version: nothing to archive, and to be told where it changed the content."""
+        """Tell of an update that changed the content without raising the version: it leaves nothing to archive."""
         p = self.layout.profile
         self._states.put(key, event.applied(before) if before is not None else None)
         if event.touched <= self.layout.own.names:
@@ -392,7 +392,7 @@ class CollectionFeed:
             yield self._fed("conflict", id, shown, detail)
 
     def _deleted(self, key: Value, event: ChangeEvent) -> Iterator[Fed]:
-        """Note after which version a document was deleted; what was archived of it stays."""
+        """Note after which version a document was deleted; its archived versions stay."""
         before = self._states.get(key)
         self._states.put(key, None)
         id = self._id(key, before)
@@ -407,7 +407,7 @@ class CollectionFeed:
             return
         versions = self.rows.versions(id, LOOKED_BACK)
         if not versions or self.ledger.knows_delete(id, versions, event.token):
-            return  # nothing of it was archived, or an earlier run was here and another life has begun since
+            return  # none of it was archived, or an earlier run noted this and the id lives again
         was = c.get(before, (self.layout.profile.version,)) if before is not None else None
         v = was if was in versions else versions[0]
         detail = f"{id_name(id)} was deleted after {version_name(v)}; its versions stay in {self.rows.ns}."
@@ -429,12 +429,12 @@ class CollectionFeed:
             return None
         return self.rows.document(row, key)
 
-    # --- what is told
+    # --- telling
 
     def _news(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
-        """Keep what could not be archived; whether it is to be told, once in the life of this feeder.
+        """Keep that a version could not be archived; whether to tell it, which is done once in the life of this feeder.
 
-        Of very many it is told once in the life of the archive.
+        Where there are very many, each is told once in the life of the archive.
         """
         if (id, v, what) in self._told:
             return False

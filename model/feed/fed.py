@@ -1,4 +1,4 @@
-"""What a feeder did or found, as it is told to people and programs."""
+"""The news of a feeder for people and programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.values.canonical import Value
 class Fed:
     """A version that was archived, one that could not be, a document that was deleted, or a word on the feed itself.
 
-    ``conflict``: the archive holds something else under this version, and it was left alone. ``refused``: the version
+    ``conflict``: the archive holds another content under this version, and it was left alone. ``refused``: the version
     cannot be archived, now or later. ``note`` with an ``id``: it was deleted after version ``v``.
     """
 

@@ -1,13 +1,14 @@
-"""What a feeder keeps beside the archive, in ``<archive>_feed``: where it stands, and what it could not archive.
+"""The ledger beside an archive, in ``<archive>_feed``: the place of the feed, and the versions it could not archive.
 
-It is kept there and not with the person who runs the feeder: whoever goes on, on whatever computer, goes on from there;
-a backup that holds the archive holds the place that belongs to it; and every reader can tell how far it has come. On
-one replica set both are written in one order, so a failover that takes back rows takes back the place behind them too.
+It is kept there and not with the person who runs the feeder: any computer can go on from it; a backup that holds the
+archive holds the place that belongs to it; and every reader can tell how far it has come. On one replica set both are
+written in one order, so a failover that takes back rows takes back the place behind them too.
 
 The place is one document, ``{_id: <ns>, token, at, saved, way, whole, _w}``, and moves by swaps on its token ``_w``.
-Two feeders on one collection do no harm: each moves it only behind what it has dealt with, at worst back. A version
-that cannot be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves; so
-does the last version of a document that was deleted, with the event's ``token``, by which it is known again.
+Two feeders on one collection do no harm: each moves it only behind events that it dealt with, at worst back.
+
+A version that cannot be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place
+moves; so does the last version of a document that was deleted, with the event's ``token``, by which it is known again.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Ledger:
         at: dt.datetime | None = None,
         token: bytes | None = None,
     ) -> bool:
-        """Keep that a version is not in the archive, and why; whether that is news. ``token`` is that of an event."""
+        """Keep that a version is not in the archive, and why; returns whether that is news. ``token`` is an event's."""
         key = self._note_key(id, v, what)
         pairs = [("_id", key), ("at", Value.of(at or dt.datetime.now(dt.UTC))), ("detail", Value.of(detail))]
         if token is not None:
@@ -120,7 +121,7 @@ class Ledger:
 
 
 def trouble(end: End) -> Refused:
-    """A write that did not go through, as an error to raise; unknown ones can be tried again."""
+    """A failed write as an error to raise; one with an unknown outcome can be tried again."""
     error = end.reply.error if end.reply is not None else None
     if end.kind == "unknown":
         return Unreachable(end.sentence or "The server did not say how a write ended; try again.")

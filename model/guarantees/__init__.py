@@ -1,7 +1,7 @@
-"""What a server really guarantees, measured in a scratch database, in words that a team can act on.
+"""A server's real guarantees, measured in a scratch database, in words that a team can act on.
 
 There are servers that speak the protocol and let two writers win one swap; others lack an index, a type, a clock. Each
-promise is measured by itself and said by itself: a server may hold its unique indexes and lose swaps.
+promise is measured and told by itself: a server may hold its unique indexes and lose swaps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WRONG = dt.timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Guarantee:
-    """One promise of a server: what was measured, and what to do about it."""
+    """One promise of a server, with its measurement and the advice."""
 
     check: str  # a fixed short name: swaps, unique, types, order, exact, names, retries, streams, clock
     title: str  # for people
@@ -43,7 +43,7 @@ def check(server: Server, quick: bool = False, checkpoint: Checkpoint = no_check
     """Measure promise after promise; ``quick`` is swaps and unique indexes alone, in a second or two.
 
     Writes into a database of its own, which is dropped at the end, and nowhere else. Raises ``NotAllowed`` where
-    that may not be written, ``Unreachable`` where the server is lost on the way, and what ``checkpoint`` raises.
+    that may not be written, ``Unreachable`` where the server is lost on the way, and the errors of ``checkpoint``.
     """
     rounds = QUICK_ROUNDS if quick else ROUNDS
     total = 2 * rounds if quick else 2 * rounds + 7
@@ -125,7 +125,7 @@ def _unique(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
 
 
 def _passed(name: str, race: Race, said: str) -> Guarantee:
-    """What a race shows in which nothing went wrong: safety, where it proves anything."""
+    """The verdict of a race without a loss: safe, where the race proves anything."""
     if race.unknown or race.wins < race.rounds:
         why = f": {race.trouble}" if race.trouble else "."
         doubt = f"Only {race.wins} of {race.rounds} rounds had a winner that is known{why}"

@@ -68,7 +68,7 @@ RARE: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Kept:
-    """How some values fared, by their names."""
+    """The names of the values that came back unchanged, were refused, or came back changed."""
 
     same: tuple[str, ...]
     refused: tuple[str, ...]
@@ -91,7 +91,7 @@ def types(scratch: Scratch, values: dict[str, Value]) -> Kept:
 
 @dataclass(frozen=True)
 class KeptOrders:
-    """In which order fields come back."""
+    """Whether fields come back in their order."""
 
     inserted: bool  # as they were sent
     replaced: bool

@@ -22,7 +22,7 @@ _PATIENCE = 60.0  # seconds that a writer waits for the others
 
 @dataclass(frozen=True)
 class Race:
-    """What some rounds came to, in each of which all writers tried for the same thing."""
+    """The result of some rounds, in each of which all writers tried for one thing."""
 
     rounds: int
     wins: int  # writes that the server acknowledged

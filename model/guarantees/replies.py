@@ -1,4 +1,4 @@
-"""What a server does beside storing: remembering retried writes, telling of changes, keeping time."""
+"""The abilities of a server beside storing: remembering retried writes, telling of changes, keeping time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Retry:
-    """What became of a write that was sent twice under one number."""
+    """The end of a write that was sent twice under one number."""
 
     times: int  # how often it took effect; 0 where it was refused
     trouble: str = ""
@@ -45,7 +45,7 @@ def retry(scratch: Scratch) -> Retry:
 
 
 def tells_of_changes(scratch: Scratch) -> str:
-    """Why no change stream can be had; "" where an insert was told of."""
+    """The reason why there is no change stream; "" where one told of an insert."""
     scratch.command({"insert": "changes", "documents": [{"_id": 0}]})
     session = scratch.server.session()
     try:

@@ -1,4 +1,4 @@
-"""What checks of servers found, kept by source: so that a server that loses edits is not edited by oversight.
+"""The verdicts of checks, kept by source: so that nobody edits by oversight on a server that loses edits.
 
 A file for each source in ``servers`` in the data folder, so that two who check at once lose nothing of one another. A
 finding holds for the version of the server that was measured; an override holds for its connection until somebody takes
@@ -20,13 +20,13 @@ from model.userdata import folders as homes
 
 @dataclass(frozen=True)
 class Measured:
-    """What the last check of a source found."""
+    """The findings of the last check of a source."""
 
     at: dt.datetime
     version: str  # of the server then
-    unsafe: tuple[str, ...] = ()  # what is unsafe, a sentence each
+    unsafe: tuple[str, ...] = ()  # the unsafe points, a sentence each
     allowed: bool = False  # somebody edits there all the same
-    checks: tuple[str, ...] = ()  # by what each of `unsafe` was found
+    checks: tuple[str, ...] = ()  # the check that found each of `unsafe`
 
 
 class ServerVerdicts:
@@ -36,7 +36,7 @@ class ServerVerdicts:
         self._home = homes.chosen(home)
 
     def measured(self, source: str, version: str) -> Measured | None:
-        """What is known of a source at this version of its server; None where it was never measured."""
+        """The findings on a source at this version of its server; None where it was never measured."""
         try:
             found = json.loads(self._path(source).read_text(encoding="utf-8"))
             if found["version"] != version:
@@ -49,7 +49,7 @@ class ServerVerdicts:
         return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
 
     def keep(self, source: str, version: str, found: Sequence[Guarantee]) -> Measured:
-        """Keep what a check found; what it did not measure, and an override, stay as they were."""
+        """Keep the findings of a check; those it did not measure, and an override, stay as they were."""
         before = self.measured(source, version)
         unsafe = {each.check: each.detail for each in found if each.verdict == "unsafe"}
         measured = {each.check for each in found if each.verdict != "unknown"}
@@ -62,7 +62,7 @@ class ServerVerdicts:
         return made
 
     def allow(self, source: str, version: str, allowed: bool) -> None:
-        """Edit there all the same, or not any more."""
+        """Keep whether this source may be edited although its server is unsafe."""
         before = self.measured(source, version) or Measured(dt.datetime.now(dt.UTC), version)
         self._put(source, replace(before, allowed=allowed))
 

@@ -1,11 +1,11 @@
-"""What happened to each field of a document over its versions, computed while the versions pass by once.
+"""The changes of each field of a document over its versions, computed while the versions pass by once.
 
 A :class:`Follower` takes versions newest first, as histories give them, and never holds more than two contents. A
 field is followed by its :data:`Key`: names, and for elements of an array their identity instead of their position,
-so that ``riders[GLASS].premium`` stays the same field wherever that rider stands. An array is followed by its elements
+so that ``riders[GLASS].premium`` stays one field wherever that rider stands. An array is followed by its elements
 where all of them are documents with an identity of their own; any other array is one field, as are empty containers
-and documents with two fields of one name. A version that cannot be read counts as missing here: what changed over a
-stretch of missing versions is known to have changed somewhere in it, and no closer.
+and documents with two fields of one name. A version that cannot be read counts as missing here: a change
+over a stretch of missing versions happened somewhere in it, and no more is known.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ OFTEN = 4  # versions with a change from which a field can be one that changes e
 
 @dataclass(frozen=True, slots=True)
 class SeenValue:
-    """A value as it was seen: its type and length in bytes, and itself where that is no more than ``SMALL``."""
+    """A value in a version: its type and length in bytes, and itself where the length is at most ``SMALL``."""
 
     type: int
     size: int
@@ -90,7 +90,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One field over all versions. ``path`` is where it stands in the current version, None where it does not."""
+    """One field over all versions. ``path`` is its place in the current version, None where it is not there."""
 
     key: Key
     path: Path | None
@@ -102,13 +102,13 @@ class Track:
 
     @property
     def last(self) -> FieldChange | None:
-        """The newest change; None where the field is as it was from the start."""
+        """The newest change; None where the field never changed."""
         return self.changes[0] if self.changes else None
 
 
 @dataclass(frozen=True)
 class Blame:
-    """Which version last set a field of the current version.
+    """The version that last set a field of the current version.
 
     ``since`` is the oldest of the missing versions in which it may have happened instead, None where there is none.
     ``op`` is "" where the oldest version that could be read has the field already.
@@ -135,7 +135,7 @@ class Chain:
     start: int
     read: frozenset[int]
     complete: bool
-    keys: tuple[str, ...] = ("_id",)  # by which elements of arrays were recognised
+    keys: tuple[str, ...] = ("_id",)  # the fields by which elements of arrays were recognised
 
     @property
     def unread(self) -> Version | None:
@@ -183,7 +183,7 @@ class Chain:
         oldest = self._oldest
         settled = next((change for change in track.changes if change.op != "reorder" and change.age >= start), None)
         age = settled.age if settled else oldest
-        # What was there already when the versions begin may be older than the oldest that is kept.
+        # A field of the oldest kept version may have been set before it.
         behind = settled.gap if settled else len(self.versions) - 1 - oldest
         since = self.versions[age + behind] if behind and age + behind < len(self.versions) else None
         op: Op | Literal[""] = settled.op if settled else ""
@@ -218,10 +218,10 @@ class _Course:
 
 
 class Follower:
-    """Takes the versions of one document, newest first; says at any time what is known so far.
+    """Takes the versions of one document, newest first; gives the chain as known so far at any time.
 
-    ``keys`` name the fields, the first that an element has counts, by which elements of arrays are recognised.
-    ``pause`` is called ten times a second while versions are taken apart; what it raises ends that.
+    ``keys`` name the fields by which elements of arrays are recognised; of several, the first that an element has.
+    ``pause`` is called ten times a second while versions are taken apart; an error from it ends that.
     """
 
     def __init__(self, keys: Sequence[str] = ("_id",), pause: Pause = lambda: None) -> None:
@@ -243,11 +243,11 @@ class Follower:
         return bool(self._read) and all(one.changes or one.path is None for one in self._courses.values())
 
     def take(self, version: Version) -> None:
-        """The next older version, with its content where it has one."""
+        """Take the next older version, with its content where it has one."""
         age = len(self._versions)
         self._versions.append(replace(version, content=None, raw=None))
         if version.current and age:
-            self._begin(age)  # what lies above the current version was never in force
+            self._begin(age)  # versions above the current one were never in force
         if version.content is None or version.state == "missing":
             return
         try:
@@ -290,7 +290,7 @@ class Follower:
             course.here = before
 
     def chain(self, complete: bool = True) -> Chain:
-        """What is known so far; ``complete`` says that no older version is to come."""
+        """The chain as known so far; ``complete`` says that no older version is to come."""
         peopled = {key[:-1] for key in self._courses if key and not _is_identity(key)}
         pairs = len(self._read) - 1
         courses = ((key, self._courses[key]) for key in self._orders.sorted(self._courses))
@@ -336,7 +336,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Bisection:
-    """Where a condition turned, oldest first; ``holds`` is whether it does now, ``looked`` how many versions it saw."""
+    """The turns of a condition, oldest first; ``holds`` tells whether it holds now, ``looked`` counts the versions."""
 
     turns: tuple[Turn, ...]
     holds: bool
@@ -347,7 +347,7 @@ class Bisection:
 def bisect(versions: Iterable[Version], condition: Callable[[bytes], bool]) -> Bisection:
     """Look at every version, newest first, for the condition may turn more than once.
 
-    What lies above the current version is left out.
+    Versions above the current one are left out.
     """
     turns: list[Turn] = []
     newer: tuple[int, Version, bool] | None = None

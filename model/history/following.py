@@ -1,4 +1,4 @@
-"""What a session does with chains: follows a history to its end or far enough, and judges contents by a filter."""
+"""Chains for a session: a history followed to its end or far enough, and a filter as a test of contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.mql.filters import predicate
 from model.names import version_name
 from model.records import Checkpoint, Version
 
-_PARTIAL = 0.5  # seconds between two looks at what is known so far
+_PARTIAL = 0.5  # seconds between two partial chains
 
 
 class RepeatedCheckpoint:
@@ -23,12 +23,12 @@ class RepeatedCheckpoint:
         self._last: tuple[int, int | None] = (0, None)
 
     def __call__(self, done: int, total: int | None) -> None:
-        """As the checkpoint itself."""
+        """Call the checkpoint itself."""
         self._last = done, total
         self._checkpoint(done, total)
 
     def again(self) -> None:
-        """The last step once more."""
+        """Call the checkpoint with the last step once more."""
         self._checkpoint(*self._last)
 
 
@@ -41,7 +41,7 @@ def follow(
 ) -> Chain:
     """The chain of some versions, newest first; ``just_blame`` stops where older ones can add nothing to it.
 
-    ``pause`` is called while a version is taken apart; what it raises ends that.
+    ``pause`` is called while a version is taken apart; an error from it ends that.
     """
     follower = Follower(keys, pause)
     due = time.monotonic() + _PARTIAL
@@ -58,7 +58,7 @@ def follow(
 def blamed(versions: Iterable[Version], keys: Sequence[str], pause: Pause = lambda: None) -> tuple[Blame, ...]:
     """Each field of the current version with the version that last set it.
 
-    Raises ``Unreadable`` where that version cannot be taken apart: what an earlier one says is not asked for.
+    Raises ``Unreadable`` where that version cannot be taken apart: an earlier one would be no answer.
     """
     chain = follow(versions, None, keys, pause, just_blame=True)
     if (current := chain.unread) is not None:
@@ -70,7 +70,7 @@ def blamed(versions: Iterable[Version], keys: Sequence[str], pause: Pause = lamb
 
 
 def condition(written: str) -> Callable[[bytes], bool]:
-    """A filter as typed, as a test of contents; it means what a server would make of it.
+    """A typed filter as a test of contents; it means what it means to a server.
 
     Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood, then or on a content.
     """

@@ -1,6 +1,6 @@
-"""Two neighbouring versions taken apart into fields that can be followed, skipping what is equal byte for byte.
+"""Two neighbouring versions taken apart into fields that can be followed, without stretches that are equal.
 
-A leaf is a field that is not taken apart further; a key says which one, in all versions alike.
+A leaf is a field that is not taken apart further; its key names it in all versions alike.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Task: TypeAlias = tuple[Key, _Span, _Span]
 
 @dataclass(frozen=True, slots=True)
 class FieldEvent:
-    """What the newer of two versions did to a field."""
+    """The change of a field in the newer of two versions."""
 
     key: Key
     op: Literal["set", "add", "remove", "retype", "reorder"]
@@ -49,7 +49,7 @@ class FieldEvent:
 
 
 class ChildOrders:
-    """In which order the children of each container stand, over all versions seen."""
+    """The order of each container's children, over all versions seen."""
 
     def __init__(self) -> None:
         self._steps: dict[Key, list[str | TrackedElement]] = {}
@@ -117,7 +117,7 @@ def born(raw: bytes, keys: Sequence[str], orders: ChildOrders, pause: Pause) -> 
 
 
 def compare(new: bytes, old: bytes, keys: Sequence[str], orders: ChildOrders, pause: Pause) -> list[FieldEvent]:
-    """What happened from the older document to the newer one. Raises ``Unreadable``."""
+    """The events that lead from the older document to the newer one. Raises ``Unreadable``."""
     found: list[FieldEvent] = []
     stack: list[_Task] = [((), (c.OBJECT, 0, len(new)), (c.OBJECT, 0, len(old)))]
     while stack:
@@ -158,7 +158,7 @@ def _both(
     found: list[FieldEvent],
     pause: Pause,
 ) -> None:
-    """Two containers that are both taken apart."""
+    """Compare two containers that are both taken apart."""
     here = [step for step, _ in left]
     if here != [step for step, _ in right]:
         pause()
@@ -190,7 +190,7 @@ def _gone(
     op: Literal["add", "remove"],
     pause: Pause,
 ) -> Iterator[FieldEvent]:
-    """The leaves of something that only one of the two versions has."""
+    """Note the leaves of a field that only one of the two versions has."""
     stack = [(key, span)]
     while stack:
         key, span = stack.pop()
@@ -203,7 +203,7 @@ def _gone(
 
 
 def _children(raw: bytes, span: _Span, keys: Sequence[str], pause: Pause) -> list[_Child] | None:
-    """What a value is taken apart into; None for a leaf."""
+    """The children that a value is taken apart into; None for a leaf."""
     pause()
     kind, start, _ = span
     if kind == c.OBJECT:
@@ -238,7 +238,7 @@ def _identity(raw: bytes, kind: int, start: int, keys: Sequence[str]) -> Tracked
 
 
 def places(raw: bytes, keys: Sequence[str]) -> dict[Key, tuple[Path, int, int]]:
-    """Where every field of a document stands, with its type and length in bytes. Raises ``Unreadable``."""
+    """The place of every field of a document, with its type and length in bytes. Raises ``Unreadable``."""
     found: dict[Key, tuple[Path, int, int]] = {}
     stack: list[tuple[Key, Path, _Span]] = [((), (), (c.OBJECT, 0, len(raw)))]
     while stack:
@@ -250,7 +250,7 @@ def places(raw: bytes, keys: Sequence[str]) -> dict[Key, tuple[Path, int, int]]:
 
 
 def locate(raw: bytes, key: Key, keys: Sequence[str]) -> Path | None:
-    """Where a field stands in a document, ``keys`` those of its chain; None where it does not."""
+    """The place of a field in a document, ``keys`` those of its chain; None where it is not there."""
     span: _Span = (c.OBJECT, 0, len(raw))
     path: list[str | int] = []
     for step in key:

@@ -1,1 +1,1 @@
-"""The server behind the driver: reads, single guarded writes, what errors mean, how writes are retried."""
+"""The server behind the driver: reads, single guarded writes, the meaning of errors, retries."""

@@ -1,7 +1,7 @@
-"""The changes of one collection as the server tells them, and what it means where it does not.
+"""The changes of one collection as the server tells them, and the errors of a server that does not.
 
 A change stream is read through here one event at a time; the place behind the last event is a resume token. Both are
-raw BSON. Nothing is resumed by itself but what the driver resumes: who reads knows which events are dealt with.
+raw BSON. Only the driver resumes a stream by itself: the reader knows which events are dealt with.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class HistoryLost(Refused):
 
 
 class TooLarge(Refused):
-    """The next events are larger than a server's answer can be: take one, and one that is too large alone bare."""
+    """The next events are too large for one answer: take a single one, without its document if that is too large."""
 
 
 Take: TypeAlias = Literal["many", "one", "bare"]
@@ -38,7 +38,7 @@ Take: TypeAlias = Literal["many", "one", "bare"]
 
 
 class _ServerStream(Protocol):
-    """What is used of the driver's change stream."""
+    """The part of the driver's change stream that is used."""
 
     @property
     def resume_token(self) -> Any: ...
@@ -67,25 +67,25 @@ class Changes:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can come any more: the collection was dropped or renamed."""
+        """Whether no event can come any more: the collection was dropped or renamed."""
         return not self._stream.alive
 
     @property
     def token(self) -> bytes | None:
-        """The place behind what was read; None where the server does not tell before the first event."""
+        """The place behind the events read; None where the server does not tell one before the first event."""
         token = self._stream.resume_token
         return None if token is None else bytes(token.raw) if isinstance(token, RawBSONDocument) else None
 
     def close(self) -> None:
-        """Let go of it; never raises."""
+        """Let go of the stream; never raises."""
         with suppress(Exception):  # where the connection is gone, so is the stream
             self._stream.close()
 
 
 def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool = False) -> Refused:
-    """What an error of a change stream means; ``trouble`` knows the others.
+    """The meaning of an error of a change stream; ``trouble`` knows those of any read.
 
-    ``alone``: the server is no member of a set, so that whatever it answers in its own words means that it has none.
+    ``alone``: the server is no member of a set, so that any refusal in its own words means that it has no streams.
     """
     code = getattr(error, "code", None)
     text = str(error).lower()

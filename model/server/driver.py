@@ -1,4 +1,4 @@
-"""What the driver is told beside commands: how long to wait, whom to report to, and what its logs may say.
+"""The settings of the driver: its time-outs, the listener for its attempts, and the content of its logs.
 
 A write that the driver sends again by itself, as it does on a replica set, can end in the error of its second attempt
 alone; :class:`Attempts` notes how many there were, so that the first is not forgotten. The driver's loggers write
@@ -31,12 +31,12 @@ _APP = "palimpsest"
 
 
 class Sent:
-    """What one write did on its way out."""
+    """The attempts of one write."""
 
     def __init__(self) -> None:
         self.attempts = 0
         self.lost = False  # the last attempt got no answer
-        self.matched: int | None = None  # what the last answer said
+        self.matched: int | None = None  # by the last answer
 
 
 class Attempts(CommandListener):
@@ -47,7 +47,7 @@ class Attempts(CommandListener):
 
     @contextmanager
     def watched(self) -> Iterator[Sent]:
-        """What happens to the write that is sent within."""
+        """The attempts of the write that is sent within."""
         self._here.sent = sent = Sent()
         try:
             yield sent
@@ -77,7 +77,7 @@ def client(
 ) -> tuple[pymongo.MongoClient[RawBSONDocument], float]:
     """A client that never waits for ever, and the seconds after which a silent server is given up.
 
-    What the URI says goes first, unless it asks for no limit at all. Raises what the driver raises for a bad URI.
+    The URI's time-outs go first, unless they mean no limit at all. Raises the driver's errors for a bad URI.
     """
     options: dict[str, Any] = {
         "socketTimeoutMS": socket_ms,
@@ -117,7 +117,7 @@ def _number(options: str, name: str) -> float:
 
 
 class _Discretion(logging.Filter):
-    """Takes what may hold documents, write tokens and server's words about them out of what the driver logs."""
+    """Takes the parts that may hold documents, write tokens or server's words about them out of the driver's logs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fields = getattr(record.msg, "_kwargs", None)
@@ -133,7 +133,7 @@ _discretion = _Discretion()
 
 
 def hush() -> None:
-    """Keep contents out of the driver's logs, whoever listens to them; done again it changes nothing."""
+    """Keep contents out of the driver's logs, whoever listens to them; a second call changes nothing."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_discretion)
 

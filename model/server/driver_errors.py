@@ -1,4 +1,4 @@
-"""What an error of the driver means: for a write, whether it was applied; for people, what to do.
+"""The meaning of the driver's errors: for a write, whether it was applied; for people, what to do.
 
 No sentence from here holds a password, whatever the address was.
 """
@@ -25,7 +25,7 @@ NOT_ALLOWED = 13
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an error of the driver says about the write it came out of."""
+    """The meaning of a driver's error for the write that it came out of."""
 
     applied: Applied
     retry: bool  # the guarded write may be sent once more as it is
@@ -109,7 +109,7 @@ _NO_ROOM = re.compile(r"space quota|quota exceeded|out of disk space|no space le
 
 
 def meaning(error: BaseException) -> Meaning:
-    """Whether a write was applied that ended in this error; raises nothing."""
+    """The meaning of an error in which a write ended; raises nothing."""
     if isinstance(error, e.PyMongoError) and error.has_error_label("NoWritesPerformed"):
         return _TURNED_AWAY
     if isinstance(error, e.ServerSelectionTimeoutError):
@@ -149,7 +149,7 @@ def _of_code(error: e.OperationFailure) -> Meaning:
         return _GAVE_UP
     if _NO_ROOM.search(text):
         return _FULL
-    if code == 8000:  # Atlas says what it means in words alone
+    if code == 8000:  # Atlas names the reason in words alone
         if "auth" in text.lower():
             return _LOGIN if "not authorized" not in text.lower() else _DENIED
         return _DENIED if "not allowed" in text.lower() else Meaning("no", False, _refusal(text))
@@ -214,7 +214,7 @@ def cannot_connect(error: Exception, uri: str) -> Refused:
 def _connecting(error: Exception, uri: str) -> Refused:
     text, host = str(error), host_of(uri)
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
-        # The driver's own words may quote what it took for a port out of a badly written password.
+        # The driver's own words may quote a part of a badly written password that it took for a port.
         user = uri.partition("://")[2].rpartition("@")[0]
         if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@%")):
             return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")

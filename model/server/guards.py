@@ -1,9 +1,9 @@
 """Filters that match exactly one state of a document: by type, never through an array, null apart from missing.
 
 A server's equality is looser than a swap may be: ``{f: 1}`` also matches 1.0, ``{f: null}`` a missing field,
-``{f: 5}`` the array ``[5]``. A guard therefore names the BSON type as well, and says that an array is none. What
-equality cannot tell at all, ``1.0`` from ``1.00`` in Decimal128 and ``-0.0`` from ``0.0``, is compared as the text that
-the server itself makes of both, where it can (:class:`Abilities`); else the guard says so in its ``notes``.
+``{f: 5}`` the array ``[5]``. A guard therefore names the BSON type as well, and says that an array is none. Values
+that equality cannot tell apart at all, ``1.0`` and ``1.00`` in Decimal128, ``-0.0`` and ``0.0``, are compared as the
+text that the server itself makes of both, where it can (:class:`Abilities`); else the guard says so in its ``notes``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _AGGREGATION_TYPES = {c.INT32: "int", c.INT64: "long", c.DOUBLE: "double", c.DEC
 
 @dataclass(frozen=True)
 class Abilities:
-    """What expressions a server understands, as :func:`abilities` found out."""
+    """The expressions that a server understands, as :func:`abilities` found out."""
 
     texts: bool = False  # $toString tells 1.0 from 1.00 and -0.0 from 0.0
     fields: bool = False  # $getField reaches names with dots and dollars, $type names a type
@@ -64,14 +64,14 @@ class Abilities:
 
 @dataclass(frozen=True)
 class Guard:
-    """A filter for one document, and what it cannot tell apart on this server."""
+    """A filter for one document, and the differences that it misses on this server."""
 
     filter: dict[str, Any]
     notes: tuple[str, ...] = ()
 
 
 def abilities(server: Port, ns: str, id: Value) -> Abilities:
-    """Ask the server, over one document that exists, what its expressions can tell apart; reads only.
+    """Ask the server, over one document that exists, which values its expressions can tell apart; reads only.
 
     Raises ``Unreachable`` where it could not be asked.
     """
@@ -84,7 +84,7 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
             found = server.find(ns, {"_id": id, "$expr": expression}, projection={"_id": 1}, limit=1)
             return next(iter(found), None) is not None
         except Unreachable:
-            raise  # it said nothing, and what it can say is kept for long
+            raise  # it did not answer, and a finding is kept for long
         except Refused:
             return False
 
@@ -131,14 +131,14 @@ def _form_is(other: list[Any], wanted: bool) -> dict[str, Any]:
 def exact(path: str, value: Value | None) -> dict[str, Any]:
     """The clause that a field has exactly this value, or with None that it is missing.
 
-    ``path`` is dotted and must lead through documents only. In Decimal128 and zero it tells less than
-    :func:`whole`; in containers it compares numbers across types, see :func:`within`.
+    ``path`` is dotted and must lead through documents only. It tells less than :func:`whole` of
+    Decimal128 and zero, and in containers it compares numbers across types.
     """
     if value is None:
         return {path: {"$exists": False}}
     number = -1 if value.type == c.MIN_KEY else value.type
     if value.type == c.ARRAY:
-        # An array of such arrays is equal too. That there is no array inside is asked at less expense, where it is so.
+        # An array of such arrays is equal too. A test for no array inside is cheaper, where there is none.
         nested = any(kind == c.ARRAY for _, kind, _, _ in c.elements(value.data))
         inside = {"$eq": value} if nested else {"$type": c.ARRAY}
         return {path: {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}}
@@ -157,9 +157,9 @@ def physical_id(raw: bytes) -> Value:
 
 
 def refuse_twin(server: Port, ns: str, name: str, id: Value) -> None:
-    """Raise ``Refused`` where a document has an id that is another, and that the server finds equal: 1 and 1.0.
+    """Raise ``Refused`` where a document has another id that the server finds equal: 1 and 1.0.
 
-    Under a unique index nobody can then make a document with this one.
+    Under a unique index nobody can then make a document with this id.
     """
     for raw in server.find(ns, {name: {"$eq": id}}):
         there = c.get(raw, (name,))
@@ -178,7 +178,7 @@ def by_id(id: Value, name: str = "_id") -> dict[str, Any]:
 
 
 def nested(path: str, value: Value | None) -> dict[str, Any]:
-    """As :func:`exact`, for a path inside documents: every parent must still be a document, numbers keep their type."""
+    """The clauses of :func:`exact` for a path inside documents: parents stay documents, numbers keep their type."""
     steps = path.split(".")
     clauses: dict[str, Any] = {}
     for depth in range(1, len(steps)):
@@ -206,7 +206,7 @@ def _flat_arrays(path: Path, value: Value, found: Sequence[Leaf]) -> tuple[dict[
         if len(types) > 1 or group.index(None) != len(group) - 1 or not nameable(group):
             continue
         wrong = [number for number in NUMBERS if number not in types]
-        if len(group) == len(path) + 1:  # the value itself, which must not become an element of its like either
+        if len(group) == len(path) + 1:  # the value itself, which must not become an element of an equal array either
             if any(each.type == c.ARRAY for each in c.items(value)):
                 continue
             equal: dict[str, Any] = exact(dotted(path), value)[dotted(path)]
@@ -218,7 +218,7 @@ def _flat_arrays(path: Path, value: Value, found: Sequence[Leaf]) -> tuple[dict[
 
 
 def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0) -> Guard:
-    """The guard that a document is still what was read, each top-level field of it.
+    """The guard that each top-level field of a document is still as it was read.
 
     With ``additions`` a field that somebody added fails it too, as a replacement needs; without, as operators do, it
     may be there. ``beside`` is the size of the write itself, in bytes. Raises ``Refused`` where this server cannot be
@@ -271,7 +271,7 @@ class _Whole:
         self.notes: list[str] = []
 
     def inside(self, name: str, value: Value) -> None:
-        """What equality does not tell of a container at the top: the types of its numbers, and their digits."""
+        """Guard the properties of a top-level container that equality ignores: the types and digits of its numbers."""
         found = list(leaves((name,), value, addressable(name)))
         flat, said = _flat_arrays((name,), value, found)
         self.clauses |= flat
@@ -288,7 +288,7 @@ class _Whole:
             self.scalar(leaf, typed=leaf.group in said)
 
     def scalar(self, leaf: Leaf, typed: bool = False) -> None:
-        """The type and the digits of one number."""
+        """Guard the type and the digits of one number."""
         able = self.able
         if leaf.value.type in NUMBERS and not typed:
             if leaf.reachable:
@@ -334,7 +334,7 @@ def _speakable(group: Group) -> bool:
 
 
 def needs_expressions(raw: bytes) -> bool:
-    """Whether :func:`whole` depends on what the server's expressions can do; else ``Abilities()`` will do."""
+    """Whether :func:`whole` depends on the abilities of the server; else ``Abilities()`` will do."""
     pairs = c.fields(raw)
     if any(not addressable(name) for name, _ in pairs):
         return True

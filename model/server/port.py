@@ -1,7 +1,7 @@
-"""What is said between a layout and a server: reads, writes of one document, and what is known of how they ended.
+"""The port between a layout and a server: reads, writes of one document, and how each ended.
 
-:class:`Port` is what layouts need of a server. The real one is in :mod:`model.server.server`; tests put others in
-its place.
+:class:`Port` is the interface of a server for layouts. The real one is in :mod:`model.server.server`; tests put others
+in its place.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Reply:
-    """What one attempt to write told us."""
+    """The outcome of one attempt to write, as far as it is known."""
 
     applied: Applied
     matched: int = 0  # documents that met the filter (1 for an insert that was applied)
@@ -49,13 +49,13 @@ class Reply:
     upserted: bool = False
     duplicate: DuplicateKey | None = None  # a unique index said no
     retry: bool = False  # worth another try
-    sentence: str = ""  # what went wrong, for people
+    sentence: str = ""  # the error, for people
     error: Refused | None = None  # that sentence as an error to raise
 
 
 @dataclass(frozen=True)
 class End:
-    """How a resilient write ended; ``conflict`` and ``refused`` mean: not in the database, now or later."""
+    """The end of a write with its retry; ``conflict`` and ``refused`` mean: not in the database, now or later."""
 
     kind: Literal["applied", "refused", "conflict", "unknown"]
     sentence: str = ""
@@ -64,14 +64,14 @@ class End:
 
 
 class Port(Protocol):
-    """What layouts need of a server. Each call is one operation."""
+    """The interface of a server for layouts. Each call is one operation."""
 
     @property
     def read_only(self) -> bool:
         """Whether :meth:`send` refuses everything."""
 
     def facts(self) -> ServerFacts:
-        """What the server says of itself."""
+        """The server's facts about itself."""
 
     def find(
         self,
@@ -86,7 +86,7 @@ class Port(Protocol):
         """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``."""
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
-        """The results of a pipeline, as :meth:`find`."""
+        """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         """How many match; None where that takes longer than ``max_ms``."""
@@ -101,7 +101,7 @@ class Port(Protocol):
         """Create an index; raises ``Refused`` where duplicates stand in its way."""
 
     def send(self, write: Write) -> Reply:
-        """Send a write once; raises nothing, the reply says what is known."""
+        """Send a write once; raises nothing, as the reply says how it ended."""
 
 
 def bson_of(terms: Terms) -> bytes:

@@ -19,7 +19,7 @@ from model.server.server import Server
 
 __all__ = ["End", "Port", "Reply", "Server", "Terms", "Write", "bson_of", "run"]
 
-GRACE = 1.0  # seconds beyond the time-out in which it is found out how a write in doubt ended
+GRACE = 1.0  # seconds beyond the time-out for finding out how a write in doubt ended
 
 
 def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) -> End:
@@ -27,7 +27,7 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) ->
 
     ``landed`` looks for the write's token: True it is there, False it is not, None nobody can tell. Without
     ``landed`` (no token) nothing is retried and doubt ends as unknown. A server that stops answering is given up
-    ``GRACE`` after its time-out, whatever is still to be asked then.
+    ``GRACE`` after its time-out, even with questions left.
     """
     began = time.monotonic()
     first = server.send(write)
@@ -61,7 +61,7 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) ->
 
 
 def _what_is_left(server: Port, began: float) -> AbstractContextManager[None]:
-    """The time that is left of a write's own for looking and trying again."""
+    """The rest of a write's own time, for looking and trying again."""
     patience = getattr(server, "patience", None)
     if patience is None:
         return nullcontext()  # a port of another kind

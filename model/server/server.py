@@ -1,7 +1,7 @@
 """A server behind PyMongo: reads in batches by size, and the one place where a write leaves.
 
-A write is sent once by :meth:`Server.send`, which raises nothing and says what is known: applied, not applied, or
-unknown. :mod:`model.server.driver_errors` tells what a driver error means; :mod:`model.server.retry` tries again.
+A write is sent once by :meth:`Server.send`, which raises nothing and says how it ended: applied, not applied, or
+unknown. :mod:`model.server.driver_errors` tells the meaning of a driver's error; :mod:`model.server.retry` tries again.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ class Server:
         self.close()
 
     def facts(self, refresh: bool = False) -> ServerFacts:
-        """What the server says of itself; asked once, or again with ``refresh``.
+        """The server's facts about itself; asked once, or again with ``refresh``.
 
-        Nothing of it needs ``hello``: topology and wire version are what the driver's own monitor saw.
+        None of them needs ``hello``: topology and wire version come from the driver's own monitor.
         """
         if self._facts is not None and not refresh:
             return self._facts
@@ -222,7 +222,7 @@ class Server:
         return self._rows(ns, command, few=False, projected=bool(projection), limit=limit)
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
-        """The results of a pipeline, as :meth:`find`."""
+        """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""
         command: dict[str, Any] = {"aggregate": ns.partition(".")[2], "pipeline": list(pipeline), "allowDiskUse": True}
         if max_ms is not None:
             command["maxTimeMS"] = max_ms
@@ -255,8 +255,8 @@ class Server:
         """The changes of a collection from now on, or behind a resume token.
 
         With an update comes the document as it is when the event is read; with ``images``, where the collection keeps
-        them, as the update left it. Raises ``NoChanges``, ``HistoryLost`` and ``TooLarge`` (see
-        ``model.server.change_stream``), or as reading.
+        them, as the update left it. Raises ``NoChanges``, ``HistoryLost`` and ``TooLarge`` of
+        ``model.server.change_stream``, or the errors of :meth:`find`.
         """
         place = None if after is None else RawBSONDocument(after, RAW)
         looked = "default" if take == "bare" else "whenAvailable" if images else "updateLookup"
@@ -374,7 +374,7 @@ class Server:
             raise InDoubt(without_password(said.sentence, self._uri)) from None
 
     def send(self, write: Write) -> Reply:
-        """Send a write once; raises nothing, the reply says what is known.
+        """Send a write once; raises nothing, as the reply says how it ended.
 
         On a replica set the server may try once more by itself and de-duplicates that.
         """
@@ -400,7 +400,7 @@ class Server:
             return Reply("no", sentence=str(error), error=error)
         said = meaning(error)
         if said.applied == "yes" and sent.matched == 0:
-            return Reply("no")  # what could not be confirmed is that nothing matched
+            return Reply("no")  # the unconfirmed fact is that nothing matched
         if said.applied == "yes" and sent.matched is None:
             said = replace(said, applied="unknown", retry=True)
         elif sent.attempts == 0 and said.applied == "unknown":

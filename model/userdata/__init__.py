@@ -1,1 +1,1 @@
-"""What is kept on the person's computer: journal, drafts, saved connections, locks."""
+"""The files on the person's computer: journal, drafts, saved connections, locks."""

@@ -1,4 +1,4 @@
-"""Saved connections: what is needed to open a source again, with the passwords in the system's keyring only.
+"""Saved connections: all that opens a source again, with the passwords in the system's keyring only.
 
 ``connections.json`` in the data folder holds names and URIs without any secret. A URI's secrets are its user's
 password and the options of ``SECRET_OPTIONS``; the keyring keeps the whole URI under the URI without them.
@@ -157,7 +157,7 @@ def label(source: str) -> str:
 
 
 class Connections:
-    """The list of saved connections of one person on one computer. Safe to make anew whenever it is needed."""
+    """The saved connections of one person on one computer; any part may make one whenever it needs it."""
 
     def __init__(self, home: Path | None = None) -> None:
         self._file = homes.folder(home) / "connections.json"

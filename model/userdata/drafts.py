@@ -1,7 +1,7 @@
 """Edits that are not saved yet, kept on disk so that they survive a refresh, a closed tab and a crash.
 
 One file a draft in the data folder's ``drafts``: the document it belongs to, the version it began from, and both
-contents as exact Extended JSON. Keeping replaces the file at once.
+contents as exact Extended JSON. A newer draft replaces the file at once.
 """
 
 from __future__ import annotations

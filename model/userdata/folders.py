@@ -41,7 +41,7 @@ def folder(home: Path | None = None, *parts: str) -> Path:
 
 
 def name_of(source: str) -> str:
-    """What a file that is about one source is called: the same for the same, and no address to be read in it."""
+    """The name of a file about one source: always the same one, and no address can be read in it."""
     return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

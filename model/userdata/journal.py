@@ -1,4 +1,4 @@
-"""What was written from here: an intent before each write, its outcome after it, and what undoing needs.
+"""The journal of writes: an intent before each, its outcome after it, and the data that undoing needs.
 
 One SQLite file (``journal.sqlite3``, 0600) in the data folder, shared safely by several processes (write-ahead
 log, 10 s of patience). A process that dies between intent and outcome leaves an entry of kind ``begun``: whether its
@@ -62,7 +62,7 @@ class Intent:
     version_before: Value | None = None
     stored: bytes | None = None  # the stored document that goes, where undo needs more than its content
     token: str | None = None  # the write token, hex
-    extra: Mapping[str, str] = field(default_factory=dict)  # Extended JSON of what only this action knows
+    extra: Mapping[str, str] = field(default_factory=dict)  # Extended JSON of values that only this action has
     undoes: str | None = None
 
 
@@ -93,7 +93,7 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        """The file; its folder is made where missing. Who only reads documents needs neither."""
+        """The file; its folder is made where missing. A run that only reads documents needs neither."""
         return homes.folder(self._home) / "journal.sqlite3"
 
     def begin(self, intent: Intent) -> str:
@@ -126,7 +126,7 @@ class Journal:
             return str(db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", row).lastrowid)
 
     def end(self, entry: str, outcome: Outcome, stored_content: bytes | None = None) -> None:
-        """Note how a write ended. ``stored_content`` is what the server kept, where it is not what was sent."""
+        """Note how a write ended. ``stored_content`` is the content on the server, where it is not the one sent."""
         changes: dict[str, Any] = {
             "ended": _now(),
             "kind": outcome.kind,
@@ -151,7 +151,7 @@ class Journal:
                 )
 
     def entries(self, limit: int = 200, source: str | None = None, before: str | None = None) -> list[Entry]:
-        """The newest entries first; of one source, and those before an entry, on request."""
+        """The entries, newest first; of one source, and those before an entry, on request."""
         with self._file() as db:
             rows = db.execute(
                 "SELECT * FROM entries WHERE (:source IS NULL OR source = :source)"
@@ -199,10 +199,10 @@ class Journal:
         )
 
     def prune(self, age: dt.timedelta, apply: bool = False) -> tuple[int, int]:
-        """Forget entries of that age and the documents in them: how many go, and how many stay for good reason.
+        """Forget entries of that age with their documents; returns how many go, and how many stay for good reason.
 
-        One whose outcome is not known stays, and so does one that a younger entry undoes. Without ``apply`` nothing
-        goes. What is gone cannot be undone, and does not remain in the file.
+        An entry in doubt stays, and so does one that a younger entry undoes. Without ``apply`` nothing goes. A
+        forgotten write cannot be undone, and none of it remains in the file.
         """
         try:
             before = (dt.datetime.now(dt.UTC) - age).isoformat(timespec="milliseconds")
@@ -225,7 +225,7 @@ class Journal:
         return old - kept, kept
 
     def unsettled(self) -> list[Entry]:
-        """Writes of which it is not known whether they arrived: unknown ones, and those of processes that died."""
+        """Writes that may or may not have arrived: those with an unknown outcome, and those of processes that died."""
         with self._file() as db:
             rows = db.execute("SELECT * FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC").fetchall()
         return [self._entry(row) for row in rows if row["kind"] == "unknown" or not _alive(row["pid"], row["host"])]

@@ -1,8 +1,8 @@
 """One run at a time: a lock that the operating system lets go of when its process ends, however it ends.
 
 A file in the data folder, one for each kind of work and source, says who holds it. The lock is on the open file, so
-what a dead process left behind stops nobody; what stands in the file then tells that its run did not end properly.
-Runs on other computers are not seen: what they do must be guarded by itself.
+the file of a dead process stops nobody; its text then tells that the run did not end properly. Runs on other computers
+are not seen: their writes must be guarded by themselves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from model.userdata import folders as homes
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lock, or held it last."""
+    """The process that holds a lock, or held it last."""
 
     pid: int
     host: str
@@ -32,7 +32,7 @@ class Holder:
 
 
 class Held(Refused):
-    """Another process is at this work; ``holder`` is who, where that can be read."""
+    """Another process does this work; ``holder`` names it, where that can be read."""
 
     def __init__(self, what: str, holder: Holder | None) -> None:
         self.holder = holder
@@ -43,7 +43,7 @@ class Held(Refused):
 
 @contextmanager
 def held(what: str, source: str, home: Path | None = None) -> Iterator[Holder | None]:
-    """Hold the lock of this work on this source; yields who left it behind unfinished, or None.
+    """Hold the lock of this work on this source; yields the holder that died with it, or None.
 
     Raises :class:`Held` where another process has it, at once and without waiting.
     """
@@ -60,7 +60,7 @@ def held(what: str, source: str, home: Path | None = None) -> Iterator[Holder | 
         try:
             yield before
         finally:
-            # The file stays: whoever waits for it must not get another one of the same name.
+            # The file stays: a process that waits for it must not get another one of its name.
             _write(file, None)
 
 
