@@ -9,7 +9,7 @@ __all__ = ["LocalServer", "open_dump", "open_sample"]
 
 
 def open_sample() -> LocalServer:
-    """The sample data in a server of its own, writable; it is gone when the server is closed."""
+    """Open the sample data in a server of its own, writable; they are gone when the server is closed."""
     from model.localserver.sample import build
 
     server = LocalServer()

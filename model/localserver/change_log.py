@@ -1,7 +1,7 @@
-"""The log of changes that a replica set keeps, bounded: what change streams read, and from where they resume.
+"""The bounded log of changes that a replica set keeps, for change streams to read and to resume from.
 
 A change is noted under the lock of its collection, so the log's order is the order of the effects. Each log has a
-name of its own in its tokens: a token of another server's life is as lost as one of a change that was let go.
+name of its own in its tokens: a token from another log is as lost as one of a change that was let go.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Point:
     """A place in the log: behind a change, and behind how many of its events; 0 where it concerns nobody here."""
 
     number: int
-    events: int = 1  # 2: behind the word that this was the end
+    events: int = 1  # 2: behind the event that this was the end
 
 
 class ChangeLog:
-    """What happened, the oldest let go first; safe to use from many threads."""
+    """The log of changes; the oldest are let go first; safe to use from many threads."""
 
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._name = secrets.token_hex(4).upper()
@@ -76,7 +76,7 @@ class ChangeLog:
             return self._last
 
     def now(self) -> Timestamp:
-        """The time of the newest change, or that of the clock: a stream from behind it misses nothing to come."""
+        """The time of the newest change, or of the clock: a stream that starts behind it misses no later change."""
         with self._news:
             return self._at if self._at.time >= int(time.time()) else Timestamp(int(time.time()), 0)
 
@@ -96,7 +96,7 @@ class ChangeLog:
             self._news.notify_all()
 
     def behind(self, number: int, most: int) -> list[LoggedChange]:
-        """The changes behind a number, some at a time; raises ``CommandError`` 286 where the next was let go."""
+        """Some changes behind a number; raises ``CommandError`` 286 where the next one was let go."""
         with self._news:
             first = self._last - len(self._changes) + 1
             if number < first - 1 or number > self._last:
@@ -120,7 +120,7 @@ class ChangeLog:
             return self._last > number
 
     def stop(self) -> None:
-        """Wait no more."""
+        """End all waiting."""
         with self._news:
             self._stopped = True
             self._news.notify_all()
@@ -133,7 +133,7 @@ class ChangeLog:
         return c.document([("_data", Value.of(text))])
 
     def point(self, token: bytes) -> Point:
-        """The place that a token stands for; raises ``CommandError`` where that was let go, or where it is none."""
+        """The place that a token stands for; raises ``CommandError`` where that was let go, or it is no token."""
         found = c.get(token, ("_data",))
         text = found.python() if found is not None and found.type == c.STRING else ""
         if not isinstance(text, str) or len(text) != 28 or not text.startswith("82"):

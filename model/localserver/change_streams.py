@@ -1,7 +1,7 @@
 """Change streams over the log of changes: ``aggregate`` with ``$changeStream``, and ``getMore`` that waits.
 
 On a collection, on a database, or (in ``admin``, with ``allChangesForCluster``) on everything. A stream reads the log
-from its own place on; nothing is kept for it but that place. Source: "Change Events" in the MongoDB manual.
+from its own place on; only that place is kept for it. Source: "Change Events" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _OpenStream:
     ns: str
     database: str  # "" for all
     collection: str  # "" for all of the database
-    after: str  # what fullDocument says
+    after: str  # the option fullDocument
     before: str
     stages: list[tuple[str, Element]]
     point: Point
@@ -121,7 +121,7 @@ class ChangeStreams(ReadCommands):
         }
         return wire.pack(cursor=cursor, ok=1.0)
 
-    # What is asked for.
+    # The request.
 
     def _stream(self, command: Command, stages: list[tuple[str, Element]]) -> _OpenStream:
         for name, _ in stages[1:]:
@@ -152,7 +152,7 @@ class ChangeStreams(ReadCommands):
             raise CommandError(2, f"Enumeration value '{stream.after}' for field 'fullDocument' is not a valid value.")
         if stream.before not in ("off", "whenAvailable", "required"):
             raise CommandError(2, f"'{stream.before}' for field 'fullDocumentBeforeChange' is not a valid value.")
-        list(pipelines.run(self.store, command.database, (), stream.stages))  # a wrong stage is said at once
+        list(pipelines.run(self.store, command.database, (), stream.stages))  # a wrong stage is refused at once
         stream.point = self._start(asked, stream)
         return stream
 
@@ -176,14 +176,14 @@ class ChangeStreams(ReadCommands):
             )
         return point
 
-    # What comes.
+    # The events.
 
     def _batch(self, stream: _OpenStream, count: int) -> tuple[list[bytes], bool]:
         """The events behind the stream's place, which moves; and whether there may be more."""
         batch: list[bytes] = []
         size = 0
         if stream.point.events == 1:
-            # Resumed behind the end of its collection: what is left to say is that it is over.
+            # Resumed behind the end of its collection: only the event that it is over is left.
             last = self.log.change(stream.point.number)
             if last is not None and self._ends(stream, last):
                 return self._end(stream, last)
@@ -278,7 +278,7 @@ def _image(raw: bytes | None, kept: bool, wanted: str) -> Value:
 
 
 def _description(change: LoggedChange) -> bytes:
-    """What an update changed: fields by their paths, arrays as a whole."""
+    """The changes of an update: fields by their paths, arrays as a whole."""
     updated: list[tuple[str, Value]] = []
     removed: list[str] = []
     _differ(change.before or c.EMPTY, change.after or c.EMPTY, "", updated, removed)

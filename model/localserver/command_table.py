@@ -46,7 +46,7 @@ class CommandTable:
         self.store = store
         self.read_only = read_only
         self.replica_set = replica_set
-        self.address = "localhost:27017"  # by which the member of a set calls itself
+        self.address = "localhost:27017"  # the name that the member of a set gives itself
         self._began = time.monotonic()
         self._retries = Retries()
         reads = ChangeStreams(store, Cursors(), store.log) if store.log is not None else ReadCommands(store, Cursors())

@@ -1,4 +1,4 @@
-"""Dumps, read into an in-process server: what mongodump and mongoexport wrote.
+"""Dumps by mongodump and mongoexport, read into an in-process server.
 
 A folder (a dump's root with a folder for each database, or one database's folder), one ``.bson`` file, or one file
 of Extended JSON with a document on each line; each of them gzipped or not. Files are read, never written.
@@ -26,16 +26,16 @@ from model.localserver.local_server import LocalServer
 from model.mql.command_error import CommandError
 from model.values import canonical as c
 
-LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # what servers keep, and what they add for themselves
+LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # the limit of servers, and room for their own additions
 _ARCHIVE = b"\x6d\xe2\x99\x81"
 _GZIP = b"\x1f\x8b"
 _AGAIN = "dump it again"
 
 
 def open_dump(path: str | Path, writable: bool = False) -> LocalServer:
-    """The dump in a server of its own, which is read-only unless ``writable``; the files stay as they are.
+    """Open a dump in a server of its own, which is read-only unless ``writable``; the files stay as they are.
 
-    Raises ``NotFound``, ``Unreadable`` (what, where, and what to do) or ``Refused``.
+    Raises ``NotFound``, ``Unreadable`` (with the place and the way out) or ``Refused``.
     """
     source = Path(path).expanduser()
     server = LocalServer()
@@ -92,7 +92,7 @@ def _collection_name(name: str) -> str:
 
 
 def _free(server: LocalServer, database: str, collection: str) -> str:
-    """The namespace, with a number where two names have become one: nothing may end up in one collection."""
+    """The namespace, with a number where two names have become one: two collections must not be mixed."""
     name, number = collection, 1
     while server.store.get(database, name) is not None:
         number += 1
@@ -204,7 +204,7 @@ def _decoded(data: bytes) -> str:
 
 
 def _bad_line(path: Path, number: int, error: Unreadable) -> Unreadable:
-    # What comes out of one line calls it line 1.
+    # The error of a single line calls it line 1.
     where = re.sub(r"^Line 1, column", "column", str(error)).rstrip(".")
     return Unreadable(f"Line {number} of {path} is no Extended JSON: {where}; mend the line, or take it out.")
 
@@ -213,7 +213,7 @@ _OUTER = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
 
 
 def _spread(whole: str, path: Path, line: int, error: Unreadable) -> Iterator[bytes]:
-    """Documents that take several lines each, or stand in one array: cut where the outer braces close."""
+    """The documents that take several lines each, or stand in one array: cut where the outer braces close."""
     depth = 0
     level = 1 if whole.lstrip().startswith("[") else 0
     start: int | None = None
@@ -249,7 +249,7 @@ def _nothing_between(whole: str, start: int, end: int, path: Path, line: int) ->
 
 
 def _metadata(path: Path) -> dict[str, c.Value]:
-    """What mongodump noted beside a ``.bson`` file: options and indexes; nothing where there is no such file."""
+    """The metadata that mongodump noted beside a ``.bson`` file: options and indexes; none without that file."""
     for suffix in (".metadata.json", ".metadata.json.gz"):
         beside = path.with_name(_stem(path) + suffix)
         if not beside.is_file():

@@ -1,8 +1,8 @@
 """The in-process server: a private socket, a thread for each connection, and documents in memory.
 
-It is what samples and dumps are opened in, so that all other code speaks to every source in one way, through
-PyMongo. The socket lies in a folder that only this user may enter; where there are no Unix sockets it is a port
-of the loopback interface, chosen by the system.
+Samples and dumps are opened in it, so that all other code speaks to every source in one way, through PyMongo. The
+socket lies in a folder that only this user may enter; where there are no Unix sockets it is a port of the loopback
+interface, chosen by the system.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LocalServer:
     def read_only(self, value: bool) -> None:
         self._commands.read_only = value
 
-    # What is in it.
+    # The documents.
 
     def load(self, ns: str, raws: Iterable[bytes]) -> None:
         """Take documents as they are, byte for byte, damaged ones too; one without ``_id`` gets it in front.
@@ -111,7 +111,7 @@ class LocalServer:
 
     @property
     def uri(self) -> str:
-        """What to connect to."""
+        """The address to connect to."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("the server is closed")
@@ -212,7 +212,7 @@ def _identified(raw: bytes, ns: str, position: int) -> bytes:
     try:
         if order.field(raw, b"_id\x00") is not None:
             return raw
-        # Made from the position, so that a document has the same one each time its dump is opened.
+        # Made from the position, so that a document keeps its _id each time its dump is opened.
         return with_id(raw, (c.OBJECT_ID, bytes(8) + position.to_bytes(4, "big")))
     except Unreadable:
         return raw

@@ -34,7 +34,7 @@ def parse_sort(raw: bytes) -> list[tuple[str, bool]]:
 
 
 def sorted_documents(documents: Documents, sort: Sort) -> list[bytes]:
-    """Documents in order; those that are equal stay as they came."""
+    """Documents in order; equal ones stay as they came."""
     out = list(documents)
     for name, descending in reversed(sort):
         path = order.path_of(name)
@@ -91,7 +91,7 @@ def aggregate(
 
 
 def run(store: Store, db: str, documents: Documents, stages: list[tuple[str, Element]]) -> Iterator[bytes]:
-    """Documents through stages."""
+    """Pass documents through stages."""
     for stage in stages:
         if stage[0] in ("$out", "$merge"):
             raise CommandError(238, f"{stage[0]} is not supported here: write what the pipeline gives with insert")

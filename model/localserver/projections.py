@@ -21,7 +21,7 @@ Projection = Callable[[bytes], bytes]
 
 @dataclass
 class Tree:
-    """What is asked for below a name: keep (True), leave out (False), a computed value, or more names."""
+    """The projection below a name: keep (True), leave out (False), a computed value, or more names."""
 
     keep: bool | None = None
     compute: Callable[[Scope, Element | None], Element | None] | None = None

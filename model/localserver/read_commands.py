@@ -72,12 +72,12 @@ class Cursors:
         return wire.cursor_reply(cursor.ns, number if more else 0, batch, first=False)
 
     def kill(self, numbers: list[int]) -> list[int]:
-        """Forget cursors; those that were there."""
+        """Forget cursors; returns those that were there."""
         with self._lock:
             return [number for number in numbers if self._open.pop(number, None) is not None]
 
     def _batch(self, cursor: _Cursor, count: int | None) -> tuple[list[bytes], bool]:
-        """As many documents as asked for, or as fit into one reply; and whether there are more."""
+        """The documents asked for, as many as fit into one reply; and whether there are more."""
         batch: list[bytes] = []
         size = 0
         while count is None or len(batch) < count:

@@ -1,7 +1,7 @@
-"""Retryable writes: what each session's last numbered write did, statement by statement.
+"""Retryable writes: the answers of each session's last numbered write, statement by statement.
 
-A statement that comes a second time under the same number is not done again; what it answered at first is answered
-once more. One that failed left nothing and is tried again. Source: "Retryable Writes" in the MongoDB manual.
+A statement that comes a second time under its number is not done again; its first answer is given once more. One that
+failed left nothing and is tried again. Source: "Retryable Writes" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TOO_OLD = 225
 
 @dataclass
 class Statements:
-    """What the statements of one numbered write answered."""
+    """The answers of the statements of one numbered write."""
 
     number: int = -1
     answers: dict[int, Any] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def once(self, statement: int, work: Callable[[], T]) -> T:
-        """What the statement answered before, else what the work gives now."""
+        """The statement's earlier answer, else the answer of the work, done now."""
         if statement not in self.answers:
             self.answers[statement] = work()
         answer: T = self.answers[statement]
@@ -48,7 +48,7 @@ class Retries:
 
     @contextmanager
     def of(self, command: Command) -> Iterator[Statements | None]:
-        """What is kept for a command's number, held while it runs; None for a command without a number."""
+        """The kept answers for a command's number, held while it runs; None for a command without a number."""
         given = command.get("txnNumber")
         if given is None:
             yield None

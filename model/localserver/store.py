@@ -220,12 +220,12 @@ class Collection:
                         raise self._duplicate(index, self.docs[another])
             self.indexes[index.name] = index
 
-    # Choosing what to look at.
+    # Choosing the documents to look at.
 
     def find(self, matcher: Matcher, sort: Sort = ()) -> tuple[Iterator[tuple[int, bytes]], bool, str]:
-        """Documents that may match, whether they come in the order asked for, and by which index or ''.
+        """The documents that may match, whether they come in the order asked for, and the index used or ''.
 
-        What comes is a superset: the caller still asks the matcher.
+        They are a superset: the caller still asks the matcher.
         """
         with self.lock:
             index, fixed = self._choose(matcher, sort)
@@ -250,7 +250,7 @@ class Collection:
 
     def _still_there(self, positions: list[int]) -> Iterator[tuple[int, bytes]]:
         for position in positions:
-            raw = self.docs.get(position)  # a reader holds no lock: what was deleted since is passed over
+            raw = self.docs.get(position)  # a reader holds no lock: documents deleted since are passed over
             if raw is not None:
                 yield position, raw
 
@@ -276,7 +276,7 @@ class Collection:
         return chain(self.indexes.values(), self._own.values())
 
     def _learn(self, matcher: Matcher, sort: Sort) -> bool:
-        """Whether an index of the collection's own was made: where none serves what is asked for again and again.
+        """Make an index for a query that is asked again and again and that no index serves; whether one was made.
 
         A dump may lack the index on the document's id; a page must not cost a scan all the same.
         """
@@ -346,7 +346,7 @@ def refuse_damaged(raw: bytes) -> None:
 
 
 def damage(raw: bytes) -> str:
-    """What is wrong with a document, in a few words, or ''."""
+    """The damage of a document, in a few words, or ''."""
     try:
         same = len(bson.encode(bson.decode(raw))) == len(raw)
     except Exception:  # dates beyond datetime, legacy types: not damage; the walk below decides

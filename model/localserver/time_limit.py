@@ -22,7 +22,7 @@ class TimeLimit:
         self._until = None
 
     def watch(self, rows: Iterator[T]) -> Iterator[T]:
-        """The rows, for as long as there is time."""
+        """Hand the rows on for as long as there is time."""
         for i, row in enumerate(rows):
             if i % 128 == 0 and self._until is not None and time.monotonic() > self._until:
                 raise CommandError(50, "operation exceeded time limit")

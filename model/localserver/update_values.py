@@ -1,4 +1,4 @@
-"""What each update operator does to one value: None stands for a missing one, before and after."""
+"""The effect of each update operator on one value: None stands for a missing one, before and after."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Change = Callable[[Element | None], "Element | None"]
 
 
 def UNSET(old: Element | None) -> Element | None:
-    """``$unset``: nothing is left."""
+    """``$unset``: the value goes."""
     return None
 
 

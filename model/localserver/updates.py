@@ -1,6 +1,6 @@
 """Update operators and replacements, applied to the stored bytes.
 
-What an update does not name keeps its bytes: Int64 stays Int64, NaN keeps its payload, fields keep their order.
+Fields that an update does not name keep their bytes: Int64 stays Int64, NaN keeps its payload, fields keep their order.
 As in MongoDB 5 and later, all operators of one update act on the document as it was, and fields that are new are
 added in the order of their names.
 """
@@ -28,7 +28,7 @@ Update = Callable[[bytes, bool, Matcher | None], bytes]
 
 @dataclass
 class Node:
-    """What is to happen below one name: to the value itself, or to what is inside."""
+    """The changes below one name: of the value itself, or inside it."""
 
     change: update_values.Change | None = None
     children: dict[bytes, Node] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """MongoDB's wire protocol: bytes off a socket into commands, and replies back.
 
-OP_MSG with document sequences, and the legacy OP_QUERY with which drivers say hello. A message that is not what
-its lengths say ends its connection: ``Garbled``. Source: "MongoDB Wire Protocol" in the MongoDB manual.
+OP_MSG with document sequences, and the legacy OP_QUERY with which drivers say hello. A message with wrong
+lengths ends its connection: ``Garbled``. Source: "MongoDB Wire Protocol" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def receive(connection: socket.socket) -> Command | None:
 
 
 def _read(connection: socket.socket, length: int) -> bytes | None:
-    """Exactly that many bytes; None at the end. What was announced is not set aside before it comes."""
+    """Exactly that many bytes; None at the end. No memory is set aside for an announced length."""
     parts: list[bytes] = []
     missing = length
     while missing:
@@ -222,7 +222,7 @@ def _value(python: Any) -> Value:
 
 
 def _sound(text: str) -> str:
-    """Text that a client can decode: what it sent may have been no UTF-8, and messages quote it."""
+    """Text that a client can decode: messages quote its request, which may have been no UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -171,7 +171,7 @@ class WriteCommands:
 
 
 def prepared(raw: bytes) -> bytes:
-    """A document as a server stores it on insert: whole, with its ``_id`` in front; raises for what it refuses."""
+    """A document as a server stores it on insert: whole, with its ``_id`` in front; raises for one that it refuses."""
     try:
         _sound(raw)
     except Unreadable as error:
@@ -233,7 +233,7 @@ def _upsert(collection: Collection, matcher: Matcher, update: Update) -> bytes:
 def _each(
     command: Command, statements: list[bytes], work: Callable[[bytes], T], kept: Statements | None
 ) -> tuple[dict[int, T], list[dict[str, Any]]]:
-    """What each statement answered, by its position, and the errors of the others."""
+    """The answer of each statement, by its position, and the errors of those that failed."""
     ordered = command.flag("ordered", default=True)
     errors: list[dict[str, Any]] = []
     done: dict[int, T] = {}

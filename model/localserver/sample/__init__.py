@@ -1,6 +1,6 @@
-"""The sample data: one insurer in Hamburg, told so that every layout, length and kind of damage is met once.
+"""The sample data: one insurer in Hamburg, told so that every layout, length and kind of damage occurs.
 
-``insurance`` has a sound database's worth of every layout, and 31 findings:
+``insurance`` has a sound collection of every layout, and 31 findings:
 
 ======  ==  =====================================================================================================
 A3      15  contracts: K-204120 and 14 more; one of them is minutes old
@@ -39,7 +39,7 @@ Collection: TypeAlias = tuple[str, list[IndexSpec], Iterable[bytes]]
 def build(now: int | None = None) -> Iterator[Collection]:
     """Each collection: ns, indexes beside that on ``_id``, documents as stored.
 
-    The bytes are the same in every run, but for what has to be young: that is dated from ``now``, in seconds.
+    The bytes are the same in every run, except those of young documents, which are dated from ``now``, in seconds.
     """
     seconds = int(time.time()) if now is None else now
     current, history = stored_contracts(seconds)

@@ -1,4 +1,4 @@
-"""What every part of the sample stands on: a fixed clock, a fixed dice, and the bytes of ids, money and archive rows.
+"""The ground of every part of the sample: a fixed clock, a fixed dice, and the bytes of ids, money and archive rows.
 
 The story ends on 20 November 2026 in Hamburg; local times are written as people there would say them and stored in
 UTC. Nothing here asks the machine for the time, a random number or a hash seed, so the same build gives the same
@@ -48,7 +48,7 @@ def midnight(text: str) -> dt.datetime:
 
 
 def oid(seconds: int, line: int, number: int) -> ObjectId:
-    """An ObjectId made at a second; ``line`` tells apart what is made in the same one, ``number`` counts in it."""
+    """An ObjectId made at a second; ``line`` tells apart kinds of things made in it, ``number`` counts each kind."""
     return ObjectId(_seconds.pack(seconds) + struct.pack(">IBBH", 0x9B1E8A00 ^ line, line & 255, 0xC4, number & 0xFFFF))
 
 
@@ -58,7 +58,7 @@ def money(cents: int) -> Decimal128:
 
 
 class Dice:
-    """Numbers that are the same on every Python: only ``random()`` of a seeded generator is promised to be."""
+    """Numbers that are the same on every Python, which promises that of a seeded ``random()`` only."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed).random
@@ -77,7 +77,7 @@ class Dice:
 
 
 def content_of(raw: bytes) -> bytes:
-    """What users put into a version: without ids, version, token, hash and time of change."""
+    """The users' part of a version: without ids, version, token, hash and time of change."""
     return without(raw, ("_id", ID, VERSION, TOKEN, AT, HASH))
 
 
@@ -105,5 +105,5 @@ def own_document(id: Any, v: Any, seconds: int, line: int, row: int, *parts: Map
 
 
 def stamp(seconds: int, author: str) -> dict[str, Any]:
-    """When and by whom, as every edit of this insurer notes it."""
+    """The fields with time and author that every edit of this insurer notes."""
     return {AT: date(seconds), AUTHOR: author}

@@ -1,8 +1,8 @@
 """Edits that someone else makes: a few plausible changes of a document as it is now, always at least one.
 
-What is changed depends on the content alone, so that the same document is changed in the same way everywhere. A
-contract is first changed as the story has it (billing interval, deductible, phone, one more rider); a rider that
-was added here is known by its ``_id``, and whoever finds one changes other things.
+The changes depend on the content alone, so that a document is changed in one way everywhere. A contract is first
+changed as the story has it (billing interval, deductible, phone, one more rider); a rider that was added here is known
+by its ``_id``, and whoever finds one changes other things.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 COLLEAGUE = "rk-204"
-FIELDS = 3  # of a document that nothing is known about
+FIELDS = 3  # changed in a document of an unknown kind
 
 _INTERVALS = {"yearly": "monthly", "monthly": "quarterly", "quarterly": "half-yearly", "half-yearly": "yearly"}
 _RIDERS = ("FLOOD", "STORM", "TRAVEL", "BIKE", "GLASS", "CELLAR", "GARDEN")
 _LINE = 99  # of the ObjectIds made here
 _CALLED = " Called back on Friday."
 _CHECKED = " (checked)"
-_LEFT_ALONE = {"number", "seq", "count", "contract", "day", "_w", "v", AUTHOR}  # ids and what others count with
+_LEFT_ALONE = {"number", "seq", "count", "contract", "day", "_w", "v", AUTHOR}  # ids and the fields that counters use
 _LONGEST = 400  # bytes of a text that is worth changing
 _DEEPEST = 3
 _DATES = (-62_135_596_800_000, 253_370_764_800_000)  # years that every clock can show

@@ -1,4 +1,4 @@
-"""Plausible lives of insurance contracts: a first state, and steps that each change what a real edit changes."""
+"""Plausible lives of insurance contracts: a first state, and steps that change fields as real edits do."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def first(dice: Dice, id: str, person: Person, seconds: int, survey: int) -> Doc
 
 
 def premium(net: int) -> Document:
-    """Net, tax of 19 % and gross, of cents."""
+    """A premium with net, tax of 19 % and gross, given in cents."""
     tax = (net * 19 + 50) // 100
     return {"net": money(net), "tax": money(tax), "gross": money(net + tax), "currency": "EUR"}
 
 
 def renew(dice: Dice, document: Document, seconds: int) -> None:
-    """Another term at another premium."""
+    """The contract is renewed for another term at another premium."""
     document["premium"] = {**document["premium"], **premium(35000 + dice.below(56000))}
     document["period"]["to"] = date(seconds - seconds % DAY + 365 * DAY)
 
@@ -83,7 +83,7 @@ def move(dice: Dice, document: Document, seconds: int) -> None:
 
 
 def new_interval(dice: Dice, document: Document, seconds: int) -> None:
-    """Paid in another rhythm, from another account."""
+    """The premium is paid in another rhythm, from another account."""
     others = [i for i in INTERVALS if i != document["billing"]["interval"]]
     document["billing"]["interval"] = dice.pick(others)
     document["billing"]["iban"] = iban(dice)
@@ -96,7 +96,7 @@ def new_note(dice: Dice, document: Document, seconds: int) -> None:
 
 
 def riders(dice: Dice, document: Document, seconds: int) -> None:
-    """A rider more, or the last one less."""
+    """A rider is added, or the last one removed."""
     have = document["riders"]
     if len(have) < len(RIDER_CODES) and (not have or dice.chance(0.7)):
         taken = {r["code"] for r in have}
@@ -107,14 +107,14 @@ def riders(dice: Dice, document: Document, seconds: int) -> None:
 
 
 def new_deductible(dice: Dice, document: Document, seconds: int) -> None:
-    """Another deductible; by turns the import writes it as money, people as a number."""
+    """The deductible changes; by turns the import writes it as money, people as a number."""
     amount = 50 * (1 + dice.below(12))
     was = document["deductible"]
     document["deductible"] = money(amount * 100) if isinstance(was, float) else float(amount)
 
 
 def rebate(dice: Dice, document: Document, seconds: int) -> None:
-    """A rebate given or taken back."""
+    """A rebate is given or taken back."""
     if document["premium"].pop("discount", None) is None:
         document["premium"]["discount"] = (1 + dice.below(4)) / 20
 
@@ -125,7 +125,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def office(seconds: int) -> int:
-    """A time of the same day at which people are at work, 8 to 18 o'clock in winter."""
+    """A time of that day at which people are at work, 8 to 18 o'clock in winter."""
     return seconds - seconds % DAY + 7 * 3600 + seconds % 36_000
 
 

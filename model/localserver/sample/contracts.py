@@ -1,7 +1,7 @@
 """``insurance.contracts`` and its archive: 2,318 active contracts from 400 euros on.
 
-Everything is sound but for what is listed here: versions dense from 1, tokens and dates in step, every hash that an
-archive row carries right.
+Everything is sound except the damage listed here: versions are dense from 1, tokens and dates in step, and every hash
+in an archive row is right.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from model.localserver.sample.building_blocks import (
 from model.localserver.sample.people import people
 from model.values.canonical import Value, encode, get, put
 
-SOUND_COUNT = 2318  # what the filter of the pictures finds: active, and a gross premium of 400 or more
+SOUND_COUNT = 2318  # contracts that the filter of the pictures finds: active, gross premium from 400 on
 OTHERS_COUNT = 164  # lapsed, cancelled, or cheaper
 
 
 @dataclass(frozen=True)
 class Told:
-    """A contract of which the pictures say something."""
+    """A contract with facts that stand in the pictures."""
 
     versions: int
     last: str  # when the current version was written

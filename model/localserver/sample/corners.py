@@ -1,6 +1,6 @@
 """One document for every BSON type and its corners, deprecated ones included, and documents that are awkward to show.
 
-Built out of bytes: half of it is nothing that a Python object or a driver would let through.
+They are built out of bytes: no Python object and no driver would let half of them through.
 """
 
 from __future__ import annotations

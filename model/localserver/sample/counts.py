@@ -1,4 +1,4 @@
-"""What the insurer counts, and how: agents (plain), a counter collection, two-step counters, apply-once lists.
+"""The insurer's counts: agents (plain), a counter collection, two-step counters, apply-once lists.
 
 Five tokens in ``stats`` were never finished, three of one day and two of another, whose first event of the day never
 completed, so that it has no count yet (T1). Beside the three stands one that is minutes
@@ -86,7 +86,7 @@ def _days() -> Iterator[str]:
 
 
 def campaigns() -> Iterator[bytes]:
-    """``processed``: what a total has been raised for already stands beside it."""
+    """``processed``: the entries that have raised a total already stand beside it."""
     months = [f"2026-{m:02d}" for m in range(1, 11)]
     for number, name in enumerate(
         ("Spring letter", "Bicycle week", "Flood check", "Moving house", "Switch to portal"), 1

@@ -74,7 +74,7 @@ def claims() -> Iterator[bytes]:
 
 
 def endorsements() -> Iterator[bytes]:
-    """Nothing is wrong here but the index that nobody made."""
+    """Sound endorsements, in a collection without the unique index."""
     for number in range(1, 25):
         for v in range(1, 2 + number % 5):
             seconds = _when(number, v)
@@ -83,7 +83,7 @@ def endorsements() -> Iterator[bytes]:
 
 
 def quotes() -> Iterator[bytes]:
-    """The version is the time at which it was made; one clock went wrong."""
+    """Quotes whose versions are the times they were made at; one clock went wrong."""
     for number in range(1, 17):
         for v in range(1, 5):
             seconds = _when(number, v)
@@ -106,7 +106,7 @@ def tariffs() -> Iterator[bytes]:
 
 
 def customers() -> Iterator[bytes]:
-    """Current and ``prev`` in one document, and four chains that broke."""
+    """Customers with current version and ``prev`` in one document; four of the chains are broken."""
     for number, person in enumerate(people()[100:126]):
         chain: Sequence[int] = {
             3: (1, 2, 4), 4: (1, 3, 2, 4), 5: (1, 2, 2, 3, 4), 6: (1, 2, 3, 3, 4), 7: (2, 3, 4),
@@ -156,7 +156,7 @@ def _contract(number: int, v: int) -> bytes:
 
 
 def partners() -> Iterator[bytes]:
-    """Deltas, two chains of which cannot be rebuilt for certain."""
+    """Partners as deltas; two of the chains cannot be rebuilt for certain."""
     for number in range(1, 15):
         for v in range(1, 6):
             if (number, v) in ((3, 3), (4, 1)):  # D1
@@ -205,13 +205,13 @@ def invoices() -> Iterator[bytes]:
             invoice["total"] = money(1)  # H1
         if number == 31:
             invoice = {name: invoice[name] for name in sorted(invoice)}  # H1, order only
-        if number == 32:  # H2: the same content twice is legal
+        if number == 32:  # H2: equal content twice is legal
             yield encode({"_id": "twin-of-" + made_with[:8], **invoice, HASH: made_with})
         yield encode({"_id": made_with, **invoice, HASH: made_with})
 
 
 def counters() -> Iterator[bytes]:
-    """S1: 40 invoices were numbered, 36 are known."""
+    """The counter with damage S1: 40 invoices were numbered, 36 are known."""
     yield encode({"_id": "invoices", "seq": 201_900_036})
     yield encode({"_id": "letters", "seq": 5150})
 
@@ -224,7 +224,7 @@ def campaigns() -> Iterator[bytes]:
 
 
 def stats() -> Iterator[bytes]:
-    """Two-step counters whose tokens are UUIDs, so that nothing tells their age, in states they can get into."""
+    """Two-step counters in odd states, with UUIDs for tokens, so that nothing tells their age."""
     for number in range(1, 13):
         tokens = [Binary(bytes.fromhex(f"5d0a{number:02x}0{i}81f04c6a9c1e2f6b7a90d4e3"), 4) for i in range(2)]
         day = f"2019-06-{number:02d}"

@@ -1,6 +1,6 @@
 """K-118240: a contract of twelve years and 60 versions, 57 kept, for the change map.
 
-:data:`CHANGES` says which of its 30 fields were set at which version; what happened at v18 fell into the gap. Two
+:data:`CHANGES` says which of its 30 fields were set at which version; the changes of v18 fell into the gap. Two
 further fields, the author and the letter sent, are set in every version.
 """
 
@@ -27,7 +27,7 @@ _GROSS = {
     42: 46810, 43: 49123, 47: 51266, 52: 54890, 56: 56137, 57: 58702,
 }  # fmt: skip
 _NET = {v: (gross * 100 + 59) // 119 for v, gross in _GROSS.items()}
-# How long the whole document is about to be once its notes were written anew.
+# The length that the whole document gets, about, when its notes are written anew.
 _SIZES = {1: 1500, 2: 1440, 8: 1960, 18: 2290, 21: 2420, 29: 2900, 35: 3000, 42: 3060, 48: 3330, 54: 3640, 60: 3560}
 
 CHANGES: dict[str, dict[int, Any]] = {

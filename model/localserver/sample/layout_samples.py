@@ -162,7 +162,7 @@ def _change_customer(dice: Dice, data: Document, v: int) -> None:
 
 
 def invoices() -> Iterator[bytes]:
-    """``hashed``: ``_id`` is the hash that the document was made with, its version the hash of its content."""
+    """``hashed``: ``_id`` is the hash of a document's first content, its version the hash of its content now."""
     for number in range(1, INVOICES + 1):
         dice = Dice(500_000 + number)
         person = dice.pick(people())
@@ -192,7 +192,7 @@ def invoices() -> Iterator[bytes]:
 
 
 def partners() -> Iterator[bytes]:
-    """``deltas``: each version holds only what changed, nulls included."""
+    """``deltas``: each version holds its changes only, nulls included."""
     for number in range(1, 41):
         dice = Dice(600_000 + number)
         count = 48 if number == 12 else 1 + dice.below(8)

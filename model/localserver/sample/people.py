@@ -68,7 +68,7 @@ def iban(dice: Dice) -> str:
 
 @functools.cache
 def people() -> tuple[Person, ...]:
-    """Everyone, Marta Lindqvist first."""
+    """All holders, Marta Lindqvist first."""
     dice = Dice(1984)
     made = [MARTA]
     since = local("2014-02-03 09:00")

@@ -10,7 +10,7 @@ Action: TypeAlias = Literal["compare", "map", "race", "restore", "repair"]
 
 @dataclass(frozen=True)
 class Thing:
-    """Something to try: where it opens, and what is done there."""
+    """A thing to try: the place where it opens, and the instructions."""
 
     title: str
     subtitle: str
@@ -18,7 +18,7 @@ class Thing:
     id: str  # as text; "" where the whole collection is meant
     action: Action
     versions: tuple[int, ...] = ()  # compare: A and B; restore: the one to restore from
-    key: str = ""  # the shortcut that does it
+    key: str = ""  # its shortcut
 
 
 THINGS = (
