@@ -1,4 +1,4 @@
-"""What the arguments of a command name: a source, a document and its layout."""
+"""The arguments of a command as a source, a document and its layout."""
 
 from __future__ import annotations
 

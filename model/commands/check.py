@@ -12,7 +12,7 @@ _MARKS = {"safe": "ok", "unsafe": "UNSAFE", "limited": "limited", "unknown": "un
 
 
 def check(args: argparse.Namespace) -> int:
-    """What a server guarantees; 1 where something is unsafe."""
+    """Print the guarantees of a server; 1 where something is unsafe."""
     with Session.open(args.source) as session, Progress("Measuring") as progress:
         if args.allow_edits or args.refuse_edits:
             session.allow_unsafe(args.allow_edits)

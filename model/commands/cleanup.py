@@ -21,7 +21,7 @@ from model.userdata.lock import Held, Holder, held
 
 
 def cleanup(args: argparse.Namespace) -> int:
-    """Finish the tokens that are old enough, or say what that would do; 1 where no collection was looked at."""
+    """Finish the tokens that are old enough, or say how that would end; 1 where no collection was looked at."""
     if args.layout and not args.ns:
         raise Refused("Name the collections that --layout is for, as in `palimpsest cleanup SOURCE shop.stats`.")
     with open_session(args) as session:
@@ -32,7 +32,7 @@ def cleanup(args: argparse.Namespace) -> int:
             with alone as left_by:
                 return _clean(session, args, left_by)
         except Held as other:
-            # The other run does what this one was to do, so nothing went wrong and nothing is to be mended.
+            # The other run does the work of this one, so nothing went wrong and nothing is to be mended.
             print(_json_note(other) if args.json else other)
             return 0
 
@@ -65,7 +65,7 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
 
 
 def _head(session: Session, args: argparse.Namespace, left_by: Holder | None) -> Iterator[str]:
-    """What a mail needs to be understood by itself."""
+    """The head of the report, by which a mail is understood by itself."""
     what = "Cleanup" if args.apply else "Dry run of the cleanup"
     yield f"{what} of {session.source} at {moment(dt.datetime.now(dt.UTC))} UTC"
     if left_by is not None:
@@ -76,7 +76,7 @@ def _head(session: Session, args: argparse.Namespace, left_by: Holder | None) ->
 
 
 def _nothing_looked_at(session: Session, args: argparse.Namespace) -> int:
-    """A nightly job that finds no counters is most often one that looks in the wrong place."""
+    """Say that no counters were found: most often such a nightly job looks in the wrong place."""
     said = (
         f"Nothing was looked at: no collection of {session.source} was recognised as one that keeps pending tokens. "
         "Name it with --layout pending, or state it in a profile."
@@ -88,7 +88,7 @@ def _nothing_looked_at(session: Session, args: argparse.Namespace) -> int:
 def _chosen(
     session: Session, places: Sequence[str], args: argparse.Namespace, progress: Progress
 ) -> tuple[list[PendingToken], int]:
-    """The tokens to finish, and how many are left alone for their youth."""
+    """The tokens to finish, and how many are left alone as too young."""
     tokens: list[PendingToken] = []
     young = 0
     for ns in places:

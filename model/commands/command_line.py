@@ -23,7 +23,7 @@ from model.commands.output import drop_output, fill_closed
 from model.errors import Cancelled, Refused
 from model.userdata import connections
 
-_STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # as a shell says it of SIGINT, SIGPIPE and SIGTERM
+_STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # a shell's exit statuses for SIGINT, SIGPIPE and SIGTERM
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ended_tidily() -> Iterator[None]:
-    """A scheduler that ends this process ends it as an error does: connections are closed, private folders removed."""
+    """Let SIGTERM end the process as an error does: connections are closed, private folders removed."""
 
     def end(*_: object) -> NoReturn:
         sys.exit(_ENDED)

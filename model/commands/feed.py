@@ -1,4 +1,4 @@
-"""The feeder as a command: runs until it is stopped, or with ``--once`` until nothing waits."""
+"""The feeder as a command: it runs until it is stopped, or with ``--once`` until nothing waits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _json(fed: Fed) -> str:
 
 @contextmanager
 def _until_stopped() -> Iterator[threading.Event]:
-    """An event that the first SIGTERM or Ctrl+C sets, so that the place is kept; the second ends as ever."""
+    """An event that the first SIGTERM or Ctrl+C sets, so that the place is kept; a second one acts as usual."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -30,7 +30,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong in one sentence."""
+    """A parser that names a mistake in one sentence."""
 
     commands: Mapping[str, argparse.ArgumentParser]
     """The parsers of its commands by their names; of the whole grammar only."""
@@ -229,7 +229,7 @@ def names() -> tuple[str, ...]:
 
 
 def window() -> Parser:
-    """What opens the window: a source, and how it is opened."""
+    """The grammar of the words that open the window: a source, and how it is opened."""
     made = Parser(prog="palimpsest", add_help=False, allow_abbrev=False)
     made.add_argument("words", nargs="*")
     made.add_argument("--profile", metavar="FILE")
@@ -239,7 +239,7 @@ def window() -> Parser:
 
 
 def unknown(word: str) -> str:
-    """What is said of a word that is neither a command nor anything to open; one sentence with the nearest commands."""
+    """The refusal of a word that is neither a command nor a source; one sentence with the nearest commands."""
     known, typed = (*names(), "tour"), word.lower()
     begun = [name for name in known if len(typed) > 1 and name.startswith(typed)]
     near = begun or difflib.get_close_matches(typed, known, 3, 0.6) or difflib.get_close_matches(typed, known, 3, 0.0)

@@ -9,7 +9,7 @@ from resources import manual
 
 
 def help(args: argparse.Namespace) -> int:
-    """One page, or a line for each."""
+    """Print one page, or a line for each."""
     if args.topic is None:
         _list()
         return 0

@@ -16,7 +16,7 @@ _SHOWN = 20  # documents that are named one by one, unless all are asked for by 
 
 
 def migrate(args: argparse.Namespace) -> int:
-    """Copy and verify, or take back, or remove the old; without --apply say what copying would do."""
+    """Copy and verify, or take back, or remove the old; without --apply say how copying would end."""
     fields = dict(_field(written) for written in args.field)
     with open_session(args) as session, Progress("Looking at document") as progress:
         choose_layout(args, session)
@@ -59,7 +59,7 @@ class _Say:
         self._counts: Counter[str] = Counter()
 
     def outcomes(self, found: Iterable[Outcome]) -> None:
-        """A row for each; as text only those that need somebody."""
+        """Print a row for each outcome; as text only those that need a person."""
         last: dict[object, str] = {}
         shown = 0
         for each in found:
@@ -72,7 +72,7 @@ class _Say:
         self._counts = Counter(last.values())
 
     def status(self, done: str) -> int:
-        """The exit status, after a line on all of them."""
+        """Print a line on all outcomes, and return the exit status."""
         counts = self._counts
         if not self._json:
             parts = [f"{counts['applied']:,} {done}", f"{counts['skipped']:,} left as they are"]
@@ -81,7 +81,7 @@ class _Say:
         return 3 if counts["unknown"] else 1 if counts["refused"] or counts["conflict"] else 0
 
     def checked(self, found: Iterable[Checked]) -> int:
-        """Say what verifying came to; 1 where something differs."""
+        """Print the result of verifying; 1 where something differs."""
         documents = versions = wrong = 0
         for each in found:
             documents += 1

@@ -19,12 +19,12 @@ from model.values.canonical import Value
 
 
 def next_number(args: argparse.Namespace) -> int:
-    """The next number of a counter."""
+    """Hand out the next number of a counter."""
     return _once(args, lambda session: session.once.next(args.ns, _id(session, args, args.counter), args.create))
 
 
 def insert(args: argparse.Namespace) -> int:
-    """A new document: under an id, or under the next number."""
+    """Insert a document under an id, or under the next number."""
     if args.id is not None and args.next:
         raise Refused("Say --id or --next; the next number is the id, unless --field names another place for it.")
     if (args.field or args.counter) and not args.next:

@@ -1,4 +1,4 @@
-"""What commands print: JSON rows for programs, aligned columns for people, progress on a terminal.
+"""The output of commands: JSON rows for programs, aligned columns for people, progress on a terminal.
 
 A JSON row is one object on one line, BSON values as canonical Extended JSON.
 """
@@ -70,12 +70,12 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> 
 
 
 def _width(cell: str) -> int:
-    """Columns that a text takes on a terminal: wide East Asian characters take two, combining ones none."""
+    """The columns that a text takes on a terminal: wide East Asian characters take two, combining ones none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
 
 
 def _printable(cell: str) -> str:
-    """A text that cannot move the cursor or break the line."""
+    """The text without characters that move the cursor or break the line."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in cell)
 
 
@@ -95,7 +95,7 @@ def number(count: int | None) -> str:
 
 
 def fill_closed() -> None:
-    """Put nothing in the place of an output that was closed before the start: a file opened later would take it."""
+    """Put the null device in place of an output that was closed before the start: a file opened later would take it."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays open
     if sys.stderr is None:
@@ -103,7 +103,7 @@ def fill_closed() -> None:
 
 
 def drop_output() -> None:
-    """Send what is left for standard output nowhere, so that it does not fail once more at exit."""
+    """Send the rest of standard output nowhere, so that it does not fail once more at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -22,7 +22,7 @@ from model.values.canonical import Value
 
 
 def collections(args: argparse.Namespace) -> int:
-    """Each collection with its layout and the grounds for it."""
+    """Print each collection with its layout and the grounds for it."""
     with open_session(args) as session, Progress("Looking at collection") as progress:
         found = session.collections(checkpoint=progress)
         if args.json:
@@ -57,7 +57,7 @@ def _named(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def history(args: argparse.Namespace) -> int:
-    """The versions of a document, newest first."""
+    """Print the versions of a document, newest first."""
     with open_session(args) as session, Progress("Reading version") as progress:
         id = document(args, session)
         versions = session.history(args.ns, id, progress, changed=not args.json)
@@ -103,7 +103,7 @@ def _history_json(version: Version) -> str:
 
 
 def show(args: argparse.Namespace) -> int:
-    """One version's content, or the document as it is stored."""
+    """Print one version's content, or the document as it is stored."""
     with open_session(args) as session:
         choose_layout(args, session)
         id, v = _id_at_version(session, args.ns, args.id, args.of_version)
@@ -127,7 +127,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def _id_at_version(session: Session, ns: str, written: str, of_version: str | None) -> tuple[Value, Value | None]:
-    """What ID[@V] means: behind the last @ stands a version only where the document before it has that one."""
+    """The document and version of ID[@V]: behind the last @ stands a version only where that document has it."""
     if of_version is not None:
         id = session.find_id(ns, written)
         return id, session.find_version(ns, id, of_version)
@@ -154,7 +154,7 @@ def _id_at_version(session: Session, ns: str, written: str, of_version: str | No
 
 
 def differ(args: argparse.Namespace) -> int:
-    """The changes between two versions or two files; 1 where there are any."""
+    """Print the changes between two versions or two files; 1 where there are any."""
     form = args.format or ("json" if args.json else "text")
     if len(args.sides) == 2:
         # git hands the null device to its external diff in place of a file that is new or gone.
@@ -185,7 +185,7 @@ def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
 
 
 def merged(args: argparse.Namespace) -> int:
-    """Three files as one document, or the conflicts."""
+    """Print the merge of three files, or its conflicts."""
     # git hands an empty base to its merge driver where both sides added the file.
     base, _ = document_file.read(args.base, empty=True)
     mine, form = document_file.read(args.mine)

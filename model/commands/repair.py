@@ -1,4 +1,4 @@
-"""The command that carries out a plan, or says what it would do: ``palimpsest repair SOURCE --plan FILE [--apply]``."""
+"""The command that carries out a plan, or draws it: ``palimpsest repair SOURCE --plan FILE [--apply]``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORDS = {"young": "too young", "changed": "changed", "asks": "asks", "nothing":
 
 
 def keep_plan(session: Session, path: str, findings: Iterable[Finding], unchecked: Sequence[Unchecked]) -> str:
-    """Write the plan for what a scan has found; a sentence on what is in it."""
+    """Write the plan for the findings of a scan; returns a sentence on its content."""
     plan = session.repairs.plan(findings, unchecked)
     plan.save(path)
     done = sum(item.ticked for item in plan.items)
@@ -42,7 +42,7 @@ def keep_plan(session: Session, path: str, findings: Iterable[Finding], unchecke
 
 
 def repair(args: argparse.Namespace) -> int:
-    """Do what a plan says, item by item, or say what that would be."""
+    """Do the items of a plan one by one, or say how each would end."""
     for path in args.report:
         if Path(path).suffix.lower() not in _REPORTS:
             raise Refused(f"A report is a page or JSON: call it {path}.html or {path}.json.")
@@ -80,7 +80,7 @@ def repair(args: argparse.Namespace) -> int:
 
 
 def undo_run(args: argparse.Namespace) -> int:
-    """Take back what a run of repairs wrote, its last write first."""
+    """Take back the writes of a run of repairs, its last write first."""
     records = list(Journal().records("run", args.entry))
     if not records:
         raise NotFound(f"The journal has no run {args.entry}; `palimpsest journal` lists what was written.")

@@ -1,4 +1,4 @@
-"""The commands that look for damage, and show what earlier looks found: scan and health."""
+"""The commands that look for damage, and show the results of earlier scans: scan and health."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTED = 5  # documents that were not checked and are named one by one
 
 
 def scan(args: argparse.Namespace) -> int:
-    """Findings as rows, or by class with what each means; 0 none, 1 some."""
+    """Print findings as rows, or by class with the meaning of each; 0 without findings, 1 with some."""
     places = [place for place in args.places if place]
     if (args.layout or args.ids) and (not places or not all("." in place for place in places)):
         option = "--layout" if args.layout else "--id"
@@ -77,7 +77,7 @@ def _rows(findings: Iterator[Finding], progress: Progress) -> int:
 
 
 def _classes(findings: Iterator[Finding], progress: Progress) -> int:
-    """Every class with what it means and its findings; only what is printed is held."""
+    """Print every class with its meaning and its findings; only the printed ones are held."""
     by_class: dict[str, list[tuple[str, ...]]] = {}
     for each in findings:
         by_class.setdefault(each.code, []).append(_cells(each))
@@ -98,7 +98,7 @@ def _cells(each: Finding) -> tuple[str, ...]:
 
 
 def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
-    """The end of the text; beside JSON what was not checked goes where it does not mix with the rows."""
+    """Print the end of the text; beside JSON rows the unchecked documents go to standard error."""
     out = sys.stderr if as_json else sys.stdout
     for line in _unchecked(summary.unchecked):
         print(line, file=out)
@@ -127,7 +127,7 @@ def _unchecked(unchecked: Sequence[Unchecked]) -> Iterator[str]:
 
 
 def health(args: argparse.Namespace) -> int:
-    """The scans of a source that were made from here, newest first; the source itself is not opened."""
+    """Print the scans of a source that were made from here, newest first; the source itself is not opened."""
     source = sources.named(args.source)
     scans = compared(Health(source).scans(args.place))
     if not scans:

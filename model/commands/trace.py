@@ -12,7 +12,7 @@ from model.names import version_name
 
 
 def blame(args: argparse.Namespace) -> int:
-    """Each field of the current version with the version that last set it."""
+    """Print each field of the current version with the version that last set it."""
     with open_session(args) as session, Progress("Reading version") as progress:
         found = session.blame(args.ns, document(args, session), progress, ("_id", *args.keys) if args.keys else None)
         progress.make_way()
@@ -38,7 +38,7 @@ def _blame_cells(one: Blame, reasons: bool) -> tuple[str, ...]:
 
 
 def bisect(args: argparse.Namespace) -> int:
-    """The versions at which a condition turns; 1 where it never does."""
+    """Print the versions at which a condition turns; 1 where it never does."""
     with open_session(args) as session, Progress("Looking at version") as progress:
         found = session.bisect(args.ns, document(args, session), args.filter, progress)
         progress.make_way()

@@ -1,4 +1,4 @@
-"""Commands that write: edit, restore and undo; and the journal of what they wrote."""
+"""Commands that write: edit, restore and undo; and the journal of their writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXITS = {"applied": 0, "skipped": 0, "conflict": 1, "refused": 2, "unknown": 3}
 
 
 def edit(args: argparse.Namespace) -> int:
-    """One guarded write of some fields."""
+    """Change some fields in one guarded write."""
     if not args.set_fields and not args.unset_fields:
         raise Refused("Nothing to change: say --set PATH=EJSON or --unset PATH.")
     values: dict[str | Path, Value | object] = {}
@@ -52,7 +52,7 @@ def _assignment(written: str) -> tuple[str, Value]:
 
 
 def restore(args: argparse.Namespace) -> int:
-    """An old state, or some fields of it, as a new version."""
+    """Make an old state, or some fields of it, a new version."""
     fields = None if args.fields is None else [text.path_from_text(f) for f in args.fields]
     return _one_write(
         args,
@@ -68,13 +68,13 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
             outcome = write(session, id)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
-        # What is in memory is gone with this process, so there is nothing to undo afterwards.
+        # Documents in memory are gone with this process, so there is nothing to undo afterwards.
         hint = f" (palimpsest undo {outcome.entry})" if outcome.kind == "applied" and not session.is_local else ""
     return report(outcome, args.json, hint)
 
 
 def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = False) -> int:
-    """Print how a write ended, and the exit status that says the same."""
+    """Print how a write ended; returns the exit status for it."""
     said = f"{outcome.kind}: {outcome.detail}{hint}"
     try:
         if as_json:
@@ -82,7 +82,7 @@ def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = F
         elif outcome.kind != "refused":
             print(said, flush=True)
     except OSError:
-        drop_output()  # the status has to tell how the write ended, whatever becomes of its report
+        drop_output()  # the status has to tell how the write ended, even where the report cannot be printed
         if outcome.kind != "refused":
             print(said, file=sys.stderr)
     if outcome.kind == "refused":
@@ -100,7 +100,7 @@ def outcome_json(outcome: Outcome, with_value: bool = False) -> str:
 
 
 def journal(args: argparse.Namespace) -> int:
-    """What was written from here, newest first; or what of it is old enough to be forgotten."""
+    """Print the writes made from here, newest first; or forget those that are old enough."""
     if args.prune is not None:
         return _prune(args)
     if args.apply:
@@ -163,7 +163,7 @@ def _entry_json(entry: Entry) -> str:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """The guarded inverse of an entry, or of a whole run of repairs."""
+    """Write the guarded inverse of an entry, or of a whole run of repairs."""
     if args.entry.startswith("run-"):
         return undo_run(args)
     record = Journal().record(args.entry)

@@ -1,8 +1,8 @@
-"""Looking through a source for states that should not be: one document, collections, a database or all of it.
+"""The scan of a source for states that should not be: one document, collections, a database or all of it.
 
 A scan is streaming and holds little of what it reads. It can be stopped between documents, and gone on with from its
 mark. A gentle one, for production, reads in small batches with rests between them, and from a secondary where there
-is one; what it finds is always read again from the primary before it is told.
+is one; a finding is always read again from the primary before it is told.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ QUARANTINE, COPY = "quarantine", {"from", "doc"}
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a scan has come: what is done, and where in the next collection it may go on."""
+    """The place that a scan has come to: the collections done, and where in the next one it may go on."""
 
     done: tuple[str, ...] = ()  # collections that are done
     ns: str = ""
     after: Value | None = None  # the id up to which that collection is done; None: it is begun anew
 
     def to_text(self) -> str:
-        """As JSON, to be kept."""
+        """The mark as JSON, to be kept."""
         after = None if self.after is None else text.value_text(self.after)
         return json.dumps({"done": list(self.done), "ns": self.ns, "after": after})
 
@@ -63,7 +63,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a scan has done so far."""
+    """The work of a scan so far, in numbers."""
 
     documents: int  # stored documents looked at, archives included
     seconds: float
@@ -74,7 +74,7 @@ class Summary:
 
 
 class Scan:
-    """A scan at work: iterate over it once, for findings and for what was not checked, as they become known."""
+    """A scan at work: iterate over it once, for findings and unchecked documents as they become known."""
 
     def __init__(
         self,
@@ -106,19 +106,19 @@ class Scan:
 
     @property
     def mark(self) -> Mark:
-        """Where a new scan may go on if this one is stopped now."""
+        """The place from which a new scan may go on if this one is stopped now."""
         return self._mark if self._reading.last is None else replace(self._mark, after=self._reading.last)
 
     @property
     def summary(self) -> Summary:
-        """What was done so far."""
+        """The work done so far, in numbers."""
         seconds = time.monotonic() - self._begun if self._seconds is None else self._seconds
         counts = dict(self._counts)
         documents, findings = self._reading.documents, sum(counts.values())
         return Summary(documents, seconds, findings, tuple(self._unchecked), self._whole, counts)
 
     def __iter__(self) -> Iterator[Finding | Unchecked]:
-        """Raises ``NotFound`` for a place that is not there, ``Unreachable`` and what the checkpoint raises."""
+        """Scan; raises ``NotFound`` for a place that is not there, ``Unreachable`` and the checkpoint's errors."""
         self._begun = time.monotonic()
         try:
             for found in self._all():
@@ -183,7 +183,7 @@ class Scan:
     # --- where
 
     def _listed(self) -> list[CollectionInfo]:
-        """The collections to look through, each once: an archive is scanned with what it belongs to."""
+        """The collections to look through, each once: an archive is scanned with the collection it belongs to."""
         found: dict[str, CollectionInfo] = {}
         places: Sequence[str | None] = self._places or [None]
         for place in places:
@@ -199,14 +199,14 @@ class Scan:
         return list(found.values())
 
     def _keeps_copies(self, info: CollectionInfo) -> bool:
-        """Whether a collection is the quarantine of repairs, and not one of the same name that is somebody's own."""
+        """Whether a collection is the quarantine of repairs, and not somebody's own of that name."""
         if info.ns.partition(".")[2] != QUARANTINE or _cannot(info):
             return False
         try:
             first = next(iter(self._server.find(info.ns, limit=1)), None)
             return first is None or {name for name, _ in canonical.fields(first)} >= COPY
         except Refused:
-            return False  # then it is told why it is not looked through
+            return False  # then the scan tells why it is not looked through
 
 
 def _cannot(info: CollectionInfo) -> str:

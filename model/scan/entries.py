@@ -30,7 +30,7 @@ class Entries:
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some keys, or with all of them."""
+        """The damage of some keys, or of all of them."""
         p = self.profile
         documents = PatternDocuments(self.server, p.ns, p.id, reading)
         with ExternalSort() as spool:
@@ -55,7 +55,7 @@ class Entries:
 
 
 def repeats(id: Value, raw: bytes, name: str) -> list[DamageDraft]:
-    """Entries that the list of one document holds more than once."""
+    """The finding of entries that the list of one document holds more than once."""
     entries = c.get(raw, tuple(name.split(".")))
     if entries is None or entries.type != c.ARRAY:
         return []

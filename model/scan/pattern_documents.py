@@ -1,4 +1,4 @@
-"""What the checks of patterns share: each document once, its damage told, the readable ones handed on."""
+"""The reading that checks of patterns share: each document once, damaged ones told, readable ones handed on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.values.canonical import Value
 
 
 class PatternDocuments:
-    """The documents of one collection, or some of them; what could not be looked at is told at the end."""
+    """The documents of one collection, or some of them; unreadable ones are told at the end."""
 
     def __init__(self, server: Port, ns: str, id: str, reading: OrderedReading) -> None:
         """``id`` names the field by which documents are found."""
@@ -48,6 +48,6 @@ class PatternDocuments:
             yield raw
 
     def drained(self) -> Iterator[Finding]:
-        """What was spotted since the last call."""
+        """The findings spotted since the last call."""
         spotted, self.spotted = self.spotted, []
         yield from spotted

@@ -1,7 +1,7 @@
 """``sequence``: counters behind the highest number in use (S1), numbers used twice or no numbers (S2).
 
-What a counter counts is stated in a profile's ``targets``. Without it, a counter that is named like a collection beside
-it, where a field of whole numbers is named like a number, is taken to count that field; others are not checked.
+A profile's ``targets`` state the field that a counter counts. Without them, a counter that is named like a collection
+beside it, where a field of whole numbers is named like a number, is taken to count that field; others are not checked.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Target:
 
     ns: str
     path: tuple[str, ...]
-    id: str  # what tells documents apart: versions of one share their number
+    id: str  # the field that tells documents apart: versions of one share their number
     guessed: bool = False  # by names alone, so that the numbers have to bear it out
 
 
@@ -57,7 +57,7 @@ class Sequences:
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some counters and what they count, or with all of them."""
+        """The damage of some counters and the numbers they count, or of all of them."""
         p = self.profile
         documents = PatternDocuments(self.server, p.ns, p.id, reading)
         seen: set[str] = set()
@@ -80,7 +80,7 @@ class Sequences:
             if name not in seen:
                 yield Unchecked(p.ns, f"There is no counter {name}, which the profile states.", Value.of(name))
 
-    # --- what is counted
+    # --- targets
 
     def target(self, name: str) -> Target | None:
         """The field that a counter hands out the numbers for; None where that is not known."""
@@ -207,7 +207,7 @@ def _at(raw: bytes, path: tuple[str, ...]) -> Value | None:
 
 
 def _stem(name: str, endings: Sequence[str] = ()) -> str:
-    """A name without case, the plural's ending, and what says that it is a number: users, userId, user_id are one."""
+    """A name without case, plural ending and words for a number: users, userId, user_id have one stem."""
     plain = bare(name)
     for ending in (*endings, "ids", "id", "counter", "seq", "numbers", "number"):
         if plain.endswith(ending) and len(plain) > len(ending) + 1:

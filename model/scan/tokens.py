@@ -32,7 +32,7 @@ class Tokens:
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some counters, or with all of them."""
+        """The damage of some counters, or of all of them."""
         ns, of = self.profile.ns, named(self.profile)
         documents = PatternDocuments(self.server, ns, self.profile.id, reading)
         for id, raw in documents.read(ids):
@@ -44,15 +44,15 @@ class Tokens:
 
 
 def judged(id: Value, raw: bytes, of: TwoStepCounters, now: dt.datetime) -> list[DamageDraft]:
-    """What is wrong with one counter's document."""
+    """The damage of one counter's document."""
     tokens = list(tokens_of(raw, of, now))
     waiting = [token for token in tokens if not token.applied]
     old = [token for token in waiting if token.stale]
     counter = c.get(raw, tuple(of.counter.split(".")))
     nothing = counter is None or counter.type == c.NULL
     kept = any(c.get(raw, tuple(name.split("."))) is not None for name in (of.pending, of.applied))
-    # A sum over nothing stores null and takes the lists away, so null tells by itself; a document without a counter may
-    # be none.
+    # A sum over nothing stores null and takes the lists away, so null alone tells a counter; a document without the
+    # field may be none.
     wrong = kept if counter is None else counter.type not in NUMBERS
     drafts: list[DamageDraft] = []
     counts_from_zero = nothing and bool(old)  # finishing an old token sets such a counter

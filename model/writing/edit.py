@@ -1,7 +1,7 @@
-"""Read, change, swap: what an edit makes of a document, and what a failed swap means.
+"""Edits: read, change, swap; the content that an edit makes, and the meaning of a failed swap.
 
-A swap succeeds only on the version it began from. Where it does not, :func:`conflict` reads the document again and
-says which of several different things happened; nothing has been written then.
+A swap succeeds only on the version it began from. Where it fails, :func:`conflict` reads the document again and
+says which of several things happened; nothing has been written then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from model.values.canonical import Path, Value
 
 @dataclass(frozen=True)
 class Conflict:
-    """Why a swap did not happen, and its three sides.
+    """The reason why a swap failed, and its three sides.
 
     ``kind``: ``changed`` fields or values, ``deleted`` it is gone, ``identical`` it has my edit's content
     already, ``types`` only BSON types or the order of fields differ from the base, ``aba`` the version moved on but
@@ -36,7 +36,7 @@ class Conflict:
     merge: Merge | None  # None where deleted; without conflicts its document can be saved over ``theirs``
     changed_by_them: tuple[Path, ...]  # from base to theirs
     changed_by_me: tuple[Path, ...]  # from base to mine
-    keys: tuple[str, ...] = ("_id",)  # by which elements of arrays were recognised
+    keys: tuple[str, ...] = ("_id",)  # the fields by which elements of arrays were recognised
 
     @property
     def both(self) -> tuple[Path, ...]:
@@ -45,7 +45,7 @@ class Conflict:
 
 
 def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
-    """What happened to a document since ``base``, and how it merges with an edit that began there."""
+    """The changes of a document since ``base``, merged with an edit that began there."""
     origin, keys = base.content or canonical.EMPTY, layout.profile.keys
     by_me = touched(diff(origin, mine, keys))
     try:
@@ -67,7 +67,7 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
 
 
 def touched(changes: Diff) -> tuple[Path, ...]:
-    """The paths that a diff speaks of, each once, in its order."""
+    """The paths of a diff's operations, each once, in its order."""
     paths: dict[Path, None] = {}
     for op in changes:
         paths[op.to_path if isinstance(op, Move) else op.path] = None
@@ -85,7 +85,7 @@ def changed(content: bytes, set: Iterable[tuple[Path, Value]], unset: Iterable[P
 
 
 def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
-    """Raise ``Refused`` where an edit names what the layout keeps for itself, or one field twice."""
+    """Raise ``Refused`` where an edit names a field that the layout reserves, or one field twice."""
     seen: list[Path] = []
     for path in paths:
         if not path or isinstance(path[0], int):
@@ -116,7 +116,7 @@ def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes
             drops.append(path)
         elif before != now:
             puts.append((path, before))
-    # Elements go from the end, so that none still to go is moved, and come from the front.
+    # Elements are removed from the end, so that none still to remove is moved, and added from the front.
     for path in sorted(drops, key=_order, reverse=True):
         current = canonical.drop(current, path)
     for path, value in sorted(puts, key=lambda put: _order(put[0])):
@@ -125,5 +125,5 @@ def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes
 
 
 def _order(path: Path) -> tuple[int, ...]:
-    """What sorts positions within an array and leaves fields in the order that they were named in."""
+    """A key that sorts positions within an array and leaves fields in the order that they were named in."""
     return tuple(step if isinstance(step, int) else -1 for step in path)

@@ -1,7 +1,7 @@
 """Writes that may be sent any number of times and count once: the next number, a count, an entry, a hashed document.
 
-Reached as ``session.once``. Each is journalled and guarded, ends as every write does, and what a person can do wrong is
-an outcome of kind ``refused`` with a sentence. Repeating one with the same token, entry or id is always safe, after an
+Reached as ``session.once``. Each is journalled and guarded, ends as every write does, and a person's mistake is an
+outcome of kind ``refused`` with a sentence. Repeating one with the same token, entry or id is always safe, after an
 unknown outcome or in another process a day later.
 """
 
@@ -95,7 +95,7 @@ class Once:
         field: str = "",
         counter: tuple[str, Value | object] | None = None,
     ) -> Outcome:
-        """A new document under the number after the highest, which is the outcome's ``value``.
+        """Insert a document under the number after the highest, which is the outcome's ``value``.
 
         The number becomes the id, or stands in ``field``, which needs a unique index. With ``counter``, a collection
         and a name, the number is drawn there, and one that was deleted is not used again.
@@ -143,7 +143,7 @@ class Once:
     def _number(self, ns: str, field: str, of: counters.Counter | None) -> Value | Outcome:
         """The number to try next, or why there is none."""
         if of is None:
-            # Looked at in this order, as the first number may just be on its way.
+            # Documents are looked for before the highest number, as the first one may just be on its way.
             some = next(iter(self._port.find(ns, projection={"_id": 1}, limit=1)), None) is not None
             if some and counters.highest(self._port, ns, field)[1] is None:
                 raise Refused(f"No {field} in {ns} is a number, so there is none to go on from; name a counter.")
@@ -197,7 +197,7 @@ class Once:
     ) -> Outcome:
         """Raise a two-step counter once for a token; repeated with the same token it is ``skipped``.
 
-        Without ``token`` a new one is made, which tells its age and, where it is needed, amount and owner. ``create``
+        Without ``token`` a new one is made, which tells its age and, where needed, amount and owner. ``create``
         makes a document that is not there. Each of the two steps has its entry in the journal.
         """
         self.check()
@@ -297,7 +297,7 @@ class Once:
         return self.writer.send(intent, lambda _: processed.apply(self._port, of, create))
 
     def _untotalled(self, of: processed.Tally, raw: bytes | None, named: bool) -> str:
-        """Why a total that nobody named is not raised: it would be a new field beside the one that was meant."""
+        """The refusal to raise a total that nobody named: it would be a new field beside the one that was meant."""
         if raw is None or named or c.get(raw, (of.total,)) is not None:
             return ""
         numbers = totals(raw, (of.key_field, of.listed))
@@ -307,7 +307,7 @@ class Once:
     # --- documents whose version is their hash
 
     def insert(self, ns: str, content: bytes | Mapping[str, object], id: Value | object | None = None) -> Outcome:
-        """A new document as its first version; with an ``id`` that holds just this content already, ``skipped``."""
+        """Insert a document as its first version; ``skipped`` where ``id`` holds just this content already."""
         self.check()
         layout, raw = self._catalogue.layout(ns), _raw(content)
         place = None if id is None else _value(id)
@@ -325,7 +325,7 @@ class Once:
     ) -> Outcome:
         """Make this the whole content where ``base`` is current; the new version or hash is the outcome's ``version``.
 
-        ``base`` is what was read, a ``Version``; or its number or hash, which cannot tell a content that has come back
+        ``base`` is the ``Version`` that was read; or its number or hash, which cannot tell a content that has come back
         from one that never left. ``skipped`` where the content is just this already, ``conflict`` where another one
         is current.
         """
@@ -369,12 +369,12 @@ def totals(raw: bytes, but: tuple[str, ...] = ()) -> list[str]:
 
 
 def _counter_at(of: counters.Counter, number: Value) -> bytes:
-    """What the journal shows of a counter."""
+    """The journal's view of a counter."""
     return c.put(c.document([("_id", of.name)]), tuple(of.field.split(".")), number)
 
 
 def _tallied(of: processed.Tally, raw: bytes | None, after: bool) -> bytes:
-    """What the journal shows of an apply-once document: its key, and the entry where it is in the list."""
+    """The journal's view of an apply-once document: its key, and the entry where it is in the list."""
     return c.document([(of.key_field, of.key), (of.listed, c.array([of.entry] if after else []))])
 
 

@@ -1,7 +1,7 @@
 """Every write of the product: noted in the journal, sent, and its outcome noted; and the way back.
 
-The intent stands in the journal before anything leaves, so that a process that dies in between leaves a trace. What
-a delete removes is kept there whole. An undo is a write like any other: guarded by what the entry left behind.
+The intent stands in the journal before anything leaves, so that a process that dies in between leaves a trace. Deleted
+documents are kept there whole. An undo is a write like any other: guarded by the state that the entry left behind.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Writer:
         )
 
     def create(self, ns: str, content: bytes, id: Value | None, undoes: str | None = None) -> Outcome:
-        """A new document as its first version."""
+        """Insert a document as its first version."""
         layout = self.catalogue.layout(ns)
         id = id if id is not None else Value.of(ObjectId())
         if reason := layout.missing_index():
@@ -77,7 +77,7 @@ class Writer:
         return self.send(intent, lambda stamp: layout.create(content, id, stamp))
 
     def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
-        """Delete a document, once all that goes with it is kept."""
+        """Delete a document, once every stored document of it is kept."""
         layout = self.catalogue.layout(ns)
         if reason := layout.removable(base):
             return Outcome("refused", ns, id, reason)
@@ -207,7 +207,7 @@ class Writer:
         return self.save(ns, id, current, record.before, undoes=entry)
 
     def undo_conflict(self, entry: str) -> edit.Conflict:
-        """The undo of an edit as a merge: from what it left, back to what was before, beside what is there now."""
+        """The undo of an edit as a merge: from the content it left back to the one before, beside the present one."""
         record = self._undoable(entry)
         if record.before is None or record.after is None or record.document is None or record.layout in COUNTED:
             raise Refused("Only an edit can be undone by a merge; this entry is another kind of write.")
@@ -249,7 +249,7 @@ class Writer:
         def put_back(stamp: Stamp) -> Outcome:
             outcome = layout.put_back(removed)
             if outcome.kind == "applied":
-                with suppress(Refused):  # it is there, whoever cannot be asked for its version
+                with suppress(Refused):  # it is there, though its version cannot be read
                     there = self._current(record.entry.ns, id)
                     return replace(outcome, version=there.v) if there is not None else outcome
             return outcome
@@ -307,7 +307,7 @@ class Writer:
     # --- doubt
 
     def look_again(self, entry: str) -> Outcome:
-        """Look for a write whose outcome was not known, and note what is found."""
+        """Look for a write whose outcome was not known, and note how it ended."""
         record = self.journal.record(entry)
         if record.entry.source != self.source:
             raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to look for it.")
@@ -323,7 +323,7 @@ class Writer:
     def _found(self, record: Record) -> Outcome:
         ns, id = record.entry.ns, record.document
         if record.entry.action == "migrate":
-            # What it has brought over is known from the old collection alone, so there is nothing to look for.
+            # The old collection alone tells what it has brought over, so there is nothing to look for.
             said = f"It stopped on its way to {record.extra.get('to')}: run it again, which goes on, or take it back."
             return Outcome("applied", ns, None, said)
         if id is None:
@@ -396,7 +396,7 @@ class Writer:
         return self._waiting(record, id)
 
     def _found_back(self, record: Record, deleted: str, id: Value) -> Outcome:
-        """What has become of the documents that an undo of a delete was to put back."""
+        """How an undo of a delete, which was to put documents back, has ended."""
         there, all_of_it = self._there(self.journal.record(deleted).stored)
         if there == all_of_it:
             current = self._current(record.entry.ns, id)
@@ -407,7 +407,7 @@ class Writer:
         return Outcome("unknown", record.entry.ns, id, some)
 
     def _there(self, removed: bytes | None) -> tuple[int, int]:
-        """How many of the documents that a delete removes are there, of how many."""
+        """The number of a delete's documents that are there, and the number of them all."""
         rows = [(ns, canonical.get(raw, ("_id",))) for ns, raw in _unpacked(removed or canonical.EMPTY)]
         found = [next(self.port.find(ns, {"_id": key}, projection={"_id": 1}, limit=1), None) for ns, key in rows]
         return len(found) - found.count(None), len(found)
@@ -434,7 +434,7 @@ def _version(v: Value | None, content: bytes, record: Record) -> Version:
 
 
 def _base_hash(layout: Layout, base: Version) -> str:
-    """What tells whether a document is still the base of a write, which then may still arrive."""
+    """A hash that tells whether a document is still the base of a write, which then may still arrive."""
     return canonical.hash_of(layout.identity(base)) if base.raw is not None else ""
 
 
@@ -446,7 +446,7 @@ def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> byte
         found = layout.version(id, outcome.version).content
     except Refused:
         return None
-    # Anything but another order is someone's next edit already, which must not be taken for ours.
+    # Any other difference is someone's next edit already, which must not be taken for ours.
     if found is None or found == sent or not all(isinstance(op, Reorder) for op in diff(sent, found)):
         return None
     return found
@@ -461,7 +461,7 @@ _ACTIONS: dict[pending.Step, str] = {
 
 
 def _seen(token: PendingToken, of: pending.TwoStepCounters, counter: Value | None, waiting: bool) -> bytes:
-    """What the journal shows of a counter's document before or after a token is finished."""
+    """The journal's view of a counter's document before or after a token is finished."""
     shown = canonical.document([("_id", token.id)])
     if counter is not None:
         shown = canonical.put(shown, tuple(of.counter.split(".")), counter)
