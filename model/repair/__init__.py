@@ -1,7 +1,7 @@
-"""The repair centre: findings become a plan, a plan is drawn or done, and what was done can be taken back.
+"""The repair centre: findings become a plan, a plan is drawn or done, and its writes can be taken back.
 
-A repair is one guarded write after another. Each is guarded by every byte of the document that it changes, what it
-removes is first kept in the quarantine of its database, and all of it stands in the journal. Nothing is done that a
+A repair is one guarded write after another. Each is guarded by every byte of the document that it changes, a document
+to remove is first kept in the quarantine of its database, and every write stands in the journal. Nothing is done that a
 person has not ticked, or answered where the plan asks.
 """
 
@@ -40,13 +40,13 @@ def _now() -> dt.datetime:
 
 
 def profile_of(plan: Plan) -> Profile:
-    """What a plan says of its collections; raises ``Refused`` where that is no profile."""
+    """The profile that a plan states for its collections; raises ``Refused`` where it is none."""
     tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
     return Profile.read({"collection": tables}, f"The plan {plan.note}" if plan.note else "The plan")
 
 
 class Repairs:
-    """What a session repairs; reached as ``session.repairs``."""
+    """The repairs of a session; reached as ``session.repairs``."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Repairs:
     def plan(
         self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
     ) -> Plan:
-        """What to do about findings: safe repairs are ticked, some ask a person, the rest says what can be done."""
+        """The plan for findings: safe repairs are ticked, some ask a person, the other findings have an advice."""
         plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated)
         gaps = [item for item in plan.items if item.repair is None and item.finding.code in GAPS]
         places = dict.fromkeys(quarantine.place(item.finding.ns) for item in gaps)
@@ -71,7 +71,7 @@ class Repairs:
         return replace(plan, items=tuple(self._with_copies(item, used) for item in plan.items)) if used else plan
 
     def _with_copies(self, item: Item, used: Collection[str]) -> Item:
-        """A gap that the quarantine can fill says so: a removal may have landed behind an edit that counted on it."""
+        """Note on a gap that the quarantine can fill it: a removal may have landed behind an edit that relied on it."""
         finding = item.finding
         place = quarantine.place(finding.ns)
         if item.repair is not None or finding.code not in GAPS or finding.id is None or place not in used:
@@ -88,7 +88,7 @@ class Repairs:
         return replace(item, advice=said)
 
     def _stated(self, ns: str) -> dict[str, Any]:
-        """A collection as a profile would state what it is taken for here; {} where no profile can say it."""
+        """A collection as a profile would state the layout used for it here; {} where no profile can."""
         profile = self._writer.catalogue.layout(ns).profile
         said = table(profile)
         try:
@@ -109,7 +109,7 @@ class Repairs:
             raise Refused(f"{name} was made for {plan.source}, and this is {self._writer.source}; scan here first.")
 
     def _check_layouts(self, plan: Plan) -> None:
-        """What was found in one layout must not be repaired in another."""
+        """Refuse a plan whose findings were made in another layout than the one in use."""
         for scanned in profile_of(plan).collections:
             try:
                 here = self._writer.catalogue.layout(scanned.ns).profile
@@ -128,7 +128,7 @@ class Repairs:
     def dry_run(
         self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
     ) -> Iterator[DryItem]:
-        """What each item with a repair would do now, drawn by what :meth:`apply` sends; nothing is written.
+        """The effect of each item with a repair, drawn from the writes that :meth:`apply` would send; none is sent.
 
         ``only`` names items by their numbers, those without a repair among them.
         """
@@ -139,10 +139,10 @@ class Repairs:
     def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
         """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
 
-        An item comes a second time where a look behind all of them has put back what was removed. The ``Running.id`` of
-        the answer names the run, for :meth:`undo`; its ``Running.offers`` say afterwards what a person may want to do
-        next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or
-        where the connection is saved as production and nobody has ``confirmed``.
+        An item comes a second time where a look behind all of them has put back a removed document. The ``Running.id``
+        of the answer names the run, for :meth:`undo`; its ``Running.offers`` say afterwards what a person may want to
+        do next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or where
+        the connection is saved as production and nobody has ``confirmed``.
         """
         self._allowed()
         self._check_source(plan)
@@ -164,10 +164,10 @@ class Repairs:
     def undo(
         self, run: str, checkpoint: Checkpoint = no_checkpoint, only: int | None = None, elsewhere: bool = False
     ) -> Iterator[Outcome]:
-        """Take back what a run wrote, or one item of it: its last write first, each guarded by what it left.
+        """Take back the writes of a run, or of one item: the last first, each guarded by the state that it left.
 
-        An outcome for each write; what is undone already is left out. ``elsewhere``: a person says that this source is
-        the run's, although it is written otherwise. Raises ``NotFound`` and ``Refused``.
+        Gives an outcome for each write; one that is undone already is left out. ``elsewhere``: a person says that this
+        source is the run's, although it is written otherwise. Raises ``NotFound`` and ``Refused``.
         """
         self._allowed()
         records = self._to_undo(run, only)
@@ -184,11 +184,11 @@ class Repairs:
         return undone()
 
     def dry_undo(self, run: str, only: int | None = None) -> Iterator[DryItem]:
-        """What :meth:`undo` would do now; nothing is written."""
+        """The effect of :meth:`undo`, drawn; nothing is written."""
         ground = self._ground()
         for record in self._to_undo(run, only):
             prepared = undoing.back(ground, record)
-            for step in prepared.steps:  # what comes later rests on what is undone first
+            for step in prepared.steps:  # later steps rest on those undone first
                 ground.pretend(step)
             yield running.drawn(replace(undoing.item_of(record), repair=None), prepared)
 
@@ -197,7 +197,7 @@ class Repairs:
         if not records:
             raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
         mine = [r for r in records if only is None or r.extra["item"] == str(only)]
-        # What a second look has put back was wanted: it stays, and the removal is undone by it.
+        # A document that a second look has put back was wanted: it stays, and the removal is undone by it.
         return [record for record in reversed(mine) if record.entry.undoable and not record.extra.get("second")]
 
     def is_repair(self, entry: str) -> bool:
@@ -227,7 +227,7 @@ class Repairs:
         return again.send(undoing.item_of(record), prepared.steps[0], undoes=record.entry.id)
 
     def look_again(self, entry: str) -> Outcome:
-        """Look for a write of a repair whose outcome was not known, and note what is found."""
+        """Look for a write of a repair whose outcome was not known, and note how it ended."""
         record = self._writer.journal.record(entry)
         e = record.entry
         kind = e.kind
@@ -257,7 +257,7 @@ class Repairs:
     # --- reports
 
     def report_html(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
-        """A page about a plan and what came of it: results are (item number, outcome or verdict, detail)."""
+        """A page about a plan and its results, which are (item number, outcome or verdict, detail)."""
         return reports.html(plan, list(results), applied, run, self._now())
 
     def report_json(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:

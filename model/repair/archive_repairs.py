@@ -1,4 +1,4 @@
-"""Repairs where earlier versions are in a second collection: phantoms, residues, edits in place, what was left behind.
+"""Repairs where earlier versions are in a second collection: phantoms, residues, edits in place, orphans.
 
 No single write can look at two collections. The archive is read first and the current document after it, as versions
 only go up; and both are read again behind the write, which is taken back where the other one has moved meanwhile.
@@ -45,7 +45,7 @@ def _v(layout: Layout, raw: bytes) -> Value | None:
 
 
 def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
-    """Delete what the archive holds above the current version, once it is kept."""
+    """Delete the archive's row above the current version, once a copy is kept."""
     layout, id = _layout(ground, item)
     rows = named(item, layout.archive.ns, _rows(ground, layout, id))
     current = ground.current(layout, id)
@@ -86,10 +86,10 @@ def _overtaken(ground: RepairContext, layout: Archived, id: Value, row: bytes) -
 
 
 def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
-    """The copy that was taken out and is wanted after all: an edit that counted on it went through behind the removal.
+    """Bring back a removed row that is wanted after all: an edit that counted on it went through behind the removal.
 
-    None where all is well. No single write can look at both collections, so this is looked at again and again: at the
-    end of a run, and whenever its plan is run once more.
+    None where all is well. No single write can look at both collections, so this is done again and again: at the end
+    of a run, and whenever its plan is run once more.
     """
     layout, id = _layout(ground, item)
     steps: list[Step] = []
@@ -123,7 +123,8 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
 def _wanted(layout: Archived, item: Item, doc: bytes, current: bytes | None, place: int, now: int | None) -> bool:
     """Whether the history lacks a row that was taken out: a copy once the document has gone on.
 
-    A phantom only where its own edit has landed after all; behind that nobody knows whether it would be true.
+    A phantom only where its own edit has landed after all; once the document is past it, nobody knows whether the row
+    would be true.
     """
     if item.repair == "remove-phantom":
         return current is not None and now == place and layout.content(current) == layout.archive.own.content(doc)
@@ -131,7 +132,7 @@ def _wanted(layout: Archived, item: Item, doc: bytes, current: bytes | None, pla
 
 
 def remove_residue(ground: RepairContext, item: Item) -> Prepared:
-    """Delete the archive's copy of the current version, where both have the same content."""
+    """Delete the archive's copy of the current version, where both have one content."""
     layout, id = _layout(ground, item)
     if layout.holds_current:
         return refused(f"{layout.archive.ns} is meant to hold the current version too.")
@@ -167,7 +168,7 @@ def _moved(ground: RepairContext, layout: Layout, id: Value, before: bytes) -> s
 
 
 def save_as_version(ground: RepairContext, item: Item) -> Prepared:
-    """Give the content that was edited in place a number of its own; the archive keeps what it holds."""
+    """Give the content that was edited in place a number of its own; the archive keeps its row."""
     layout, id = _layout(ground, item)
     rows = _rows(ground, layout, id)
     current = ground.current(layout, id)
@@ -203,7 +204,7 @@ def _bumped(ground: RepairContext, layout: Archived, current: bytes, v: Value, t
 
 
 def _counter(ground: RepairContext, layout: Layout, id: Value, v: Value) -> list[Step]:
-    """Where a counter hands out the versions of this document, it is raised first."""
+    """The step that raises the counter which hands out this document's versions, where there is one."""
     ns = layout.profile.numbering.removeprefix("counter:")
     if ns == layout.profile.numbering:
         return []
@@ -216,7 +217,7 @@ def _counter(ground: RepairContext, layout: Layout, id: Value, v: Value) -> list
 
 
 def restore_document(ground: RepairContext, item: Item) -> Prepared:
-    """The highest version in the archive as a document again, under the next number."""
+    """Make the highest version in the archive a document again, under the next number."""
     layout, id = _layout(ground, item)
     rows = [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) is not None]
     if ground.current(layout, id) is not None:
@@ -252,7 +253,7 @@ def _twice(ground: RepairContext, layout: Layout, id: Value, step: Step) -> str:
 
 
 def archive_current(ground: RepairContext, item: Item) -> Prepared:
-    """The current version as a row of the archive, where its feed has left it out."""
+    """Insert the current version into the archive, where its feed has left it out."""
     layout, id = _layout(ground, item)
     current = ground.current(layout, id)
     if current is None:

@@ -28,7 +28,7 @@ from model.values.canonical import Path, Value
 
 
 def raise_counter(ground: RepairContext, item: Item) -> Prepared:
-    """The counter as high as the highest number that is in use; never lower than it is."""
+    """Raise the counter to the highest number that is in use; it is never lowered."""
     layout, name = ground.layouts(item.finding.ns), item.finding.id
     p = layout.profile
     if name is None:
@@ -50,7 +50,7 @@ def raise_counter(ground: RepairContext, item: Item) -> Prepared:
     if highest > INT64_MAX:
         return refused(f"{target.ns} holds a number that is larger than any counter; mend that first.")
     right = _of_its_type(highest, seq)
-    body = {"$max": {".".join(map(str, path)): right}}  # never lower, whatever the guard missed
+    body = {"$max": {".".join(map(str, path)): right}}  # never lower, even where the guard missed a change
     label, after = f"the counter {id_name(name)}", c.put(raw, path, right)
     step = ground.operated(layout.ns, label, raw, after, body, f"the counter goes up to {highest}")
     return Prepared(
@@ -96,7 +96,7 @@ def _numbers(ground: RepairContext, ns: str, field: str) -> Iterator[int]:
 
 
 def set_counter(ground: RepairContext, item: Item) -> Prepared:
-    """The counter as a person says it is; swapped on what stands there."""
+    """Set the counter to a person's number, by a swap on its stored value."""
     layout = ground.layouts(item.finding.ns)
     path: Path = tuple((layout.profile.counter or "count").split("."))
     raw = ground.current(layout, item.finding.id) if item.finding.id is not None else None
@@ -122,12 +122,12 @@ def set_counter(ground: RepairContext, item: Item) -> Prepared:
 
 
 def finish_token(ground: RepairContext, item: Item) -> Prepared:
-    """Step two for each old token, as its writer would have sent it."""
+    """Send step two for each old token, as its writer would have sent it."""
     return _tokens(ground, item, applied=False)
 
 
 def take_out_token(ground: RepairContext, item: Item) -> Prepared:
-    """Tokens that were counted already are taken out of the list."""
+    """Take tokens that were counted already out of the list."""
     return _tokens(ground, item, applied=True)
 
 
@@ -170,7 +170,7 @@ def _tokens(ground: RepairContext, item: Item, applied: bool) -> Prepared:
 
 
 def _after(raw: bytes, token: PendingToken, of: TwoStepCounters) -> bytes:
-    """The document behind step two."""
+    """The document after step two."""
     waiting = c.get(raw, tuple(of.pending.split(".")))
     assert waiting is not None
     raw = c.put(raw, tuple(of.pending.split(".")), c.array(t for t in c.items(waiting) if t != token.token))

@@ -1,4 +1,4 @@
-"""Every class of damage in one table: how it is called and found, what it does, and the repair that is safe.
+"""Every class of damage in one table: its title, its check, its effects, and the safe repair.
 
 A further class is one record here, its check, and its cases in ``tests/scanning`` and ``tests/repairing``.
 """
@@ -26,16 +26,16 @@ from model.scan import entries, sequences, tokens
 
 @dataclass(frozen=True)
 class Repair:
-    """A repair as plans know it. ``prepare`` reads the documents as they are now and says what it would write."""
+    """A repair as plans know it. ``prepare`` reads the documents as they are now and gives the writes."""
 
     name: str
     prepare: Callable[[RepairContext, Item], Prepared]
-    rank: int  # a document with two troubles comes right when lower ranks are done first
-    would: str  # what a dry run says of it: "Would be removed"
+    rank: int  # a document with two kinds of damage comes right when lower ranks are done first
+    would: str  # in a dry run: "Would be removed"
     verb: str  # on a button: "Remove"
-    noun: str  # what it is done to, one of it: "phantom version"
-    done: str  # what was done to it: "removed"
-    nouns: str = ""  # several of it; "" where an s at its end is enough
+    noun: str  # its object, singular: "phantom version"
+    done: str  # the past participle: "removed"
+    nouns: str = ""  # the plural; "" where an s at the end is enough
     ask: Callable[[Finding], Ask] | None = None  # the question that only a person can answer; None where it is safe
     second_look: Callable[[RepairContext, Item], Prepared | None] | None = (
         None  # after a removal that no one write makes safe
@@ -45,14 +45,14 @@ class Repair:
 
 @dataclass(frozen=True)
 class DamageClass:
-    """A kind of state that should not be, with all that is said and done about it."""
+    """A kind of state that should not be, with its words, its check and its repair."""
 
     code: str
     title: str  # as a heading, plural where it counts things
     group: str  # a member of GROUPS: how severe it is, and for whom
     meaning: str  # how it comes about, one or two sentences
-    today: str  # what it does to readers and writers today, one sentence
-    advice: str  # what a person can do where there is no repair, or none yet, one sentence
+    today: str  # its effect on readers and writers today, one sentence
+    advice: str  # for a person, where there is no repair, or none yet; one sentence
     check: Callable[..., object] | None  # finds it; None for a class of a newer version
     repair: Repair | None = None
     waits: bool = False  # no repair inside the grace period: its writer may still be at work
@@ -476,19 +476,19 @@ def repair_of(finding: Finding) -> Repair | None:
 
 
 def asking(finding: Finding) -> Ask | None:
-    """What a person must say before this finding is repaired; None where the repair is safe."""
+    """The question to a person before this finding is repaired; None where the repair is safe."""
     repair = repair_of(finding)
     return repair.ask(finding) if repair is not None and repair.ask is not None else None
 
 
 def waits(finding: Finding) -> bool:
-    """Whether a finding is left alone for its youth: whoever wrote it may still be at work."""
+    """Whether a finding is left alone because it is young: its writer may still be at work."""
     of = CLASSES.get(finding.code)
     return finding.young and of is not None and of.waits
 
 
 def no_repair(finding: Finding) -> str:
-    """What a person can do about a finding that has no repair, or none yet."""
+    """The advice to a person on a finding that has no repair, or none yet."""
     if waits(finding):
         return "It is younger than the grace period, so its writer may still be at work; scan again later."
     of = CLASSES.get(finding.code)

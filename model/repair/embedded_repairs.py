@@ -18,7 +18,7 @@ from model.values.canonical import Path, Value
 
 
 def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
-    """The array in the order of its versions, each of them once; never shortened by anything but equal repeats."""
+    """Put the array in the order of its versions, each of them once; only equal repeats are left out."""
     here = holding(ground, item)
     if isinstance(here, Prepared):
         return here
@@ -61,7 +61,7 @@ def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
 
 
 def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
-    """The hash of the content that is there, once a person has said that the content is right."""
+    """Store the hash of the content, once a person has said that the content is right."""
     layout = ground.layouts(item.finding.ns)
 
     def right(ns: str, raw: bytes) -> Iterator[tuple[Path, Value, str]]:
@@ -88,7 +88,7 @@ def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
 
 
 def _hashed(layout: Layout, item: Item, ns: str, raw: bytes) -> list[tuple[Path, bytes]]:
-    """Where a hash may stand in a stored document, each with the content that it is of."""
+    """The places of hashes in a stored document, each with the content that it is of."""
     p = layout.profile
     if isinstance(layout, Embedded):
         inner = [(path, c.get(raw, path)) for path in parts(layout, raw)]
@@ -106,7 +106,7 @@ def _hashed(layout: Layout, item: Item, ns: str, raw: bytes) -> list[tuple[Path,
 
 
 def remove_repeats(ground: RepairContext, item: Item) -> Prepared:
-    """Each entry of a list once, where it stood first; no total is computed again."""
+    """Keep each entry of a list once, where it stood first; no total is computed again."""
     layout = ground.layouts(item.finding.ns)
     path: Path = tuple(layout.profile.processed.split("."))
     steps: list[Step] = []

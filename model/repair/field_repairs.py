@@ -1,4 +1,4 @@
-"""Values that are put right where they stand: versions and hashes in stored documents, each as one guarded update."""
+"""Values that are put right in place: versions and hashes in stored documents, each in one guarded update."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def holding(ground: RepairContext, item: Item) -> tuple[Embedded, Value, bytes] 
 
 
 def parts(layout: Embedded, raw: bytes) -> list[Path]:
-    """Where the versions stand inside a document that holds them, the current one first."""
+    """The places of the versions inside a document that holds them, the current one first."""
     p = layout.profile
     prev = c.get(raw, (p.prev,))
     count = len(c.items(prev)) if prev is not None and prev.type == c.ARRAY else 0
@@ -36,10 +36,10 @@ def put_right(
     right: Callable[[str, bytes], Iterable[tuple[Path, Value, str]]],
     row: str = "the document",
 ) -> tuple[tuple[Step, ...], str]:
-    """One update for each document that a plan names and that holds something wrong, and what becomes of what.
+    """The updates that put wrong values right, one for each document that a plan names, with the changes in words.
 
-    ``right`` is given a collection and a stored document of it; it tells where something is wrong, what should be
-    there, and that in words ("a becomes b"). ``row`` is what a document of another collection is called.
+    ``right`` is given a collection and a stored document of it; it gives the place of each wrong value, the right
+    value, and both in words ("a becomes b"). ``row`` names a document of another collection.
     """
     steps: list[Step] = []
     said: dict[str, None] = {}

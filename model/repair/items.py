@@ -1,4 +1,4 @@
-"""One finding and what to do about it: the lines of a plan."""
+"""The items of a plan: each a finding and its repair."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class Seen:
 
 @dataclass(frozen=True)
 class Item:
-    """One finding and what to do about it."""
+    """One finding and its repair, or an advice."""
 
     no: int  # from 1, in the order in which items are done
     finding: Finding  # without evidence where the plan was read from a file
     repair: str | None  # a name in REPAIRS; None where a person has to act, see `advice`
     do: Do  # "when answered": it is done as soon as `answer` says how
     seen: tuple[Seen, ...] = ()
-    question: str = ""  # what a person must say first, else ""
+    question: str = ""  # the question to a person beforehand, else ""
     choices: tuple[Choice, ...] = ()
-    wants: Literal["", "number", "whole number"] = ""  # what an answer may be beside the choices
-    answer: str | None = None  # the name of a choice, or Extended JSON of what is wanted
-    advice: str = ""  # what a person can do where there is no repair, one sentence
+    wants: Literal["", "number", "whole number"] = ""  # the answers allowed beside the choices
+    answer: str | None = None  # the name of a choice, or a value as Extended JSON
+    advice: str = ""  # for a person, where there is no repair; one sentence
 
     @property
     def ticked(self) -> bool:
-        """Whether it is going to be done."""
+        """Whether the item is going to be done."""
         return self.repair is not None and (self.do == "yes" or (self.do == "when answered" and not self.asks))
 
     @property
     def asks(self) -> bool:
-        """Whether it still waits for an answer."""
+        """Whether the item still waits for an answer."""
         return bool(self.question) and self.answer is None
 
 

@@ -29,7 +29,7 @@ _ROOM = 8 << 10  # bytes of a command beside the document and what is written
 
 
 def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
-    """All earlier versions but the newest few as rows of a second collection, which history reads as before."""
+    """Move all earlier versions but the newest few into a second collection, in which history finds them."""
     here = holding(ground, item)
     if isinstance(here, Prepared):
         return here
@@ -74,7 +74,7 @@ def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
 
 
 def _in_order(layout: Embedded, id: Value, raw: bytes, past: list[Value]) -> list[Value]:
-    """The earlier versions, oldest first and each once; raises ``Refused`` where that is not for us to say.
+    """The earlier versions, oldest first and each once; raises ``Refused`` where that is for a person to say.
 
     A document this large cannot be put in order first: its array and its guard together are more than a command holds.
     """
@@ -104,7 +104,7 @@ def _in_order(layout: Embedded, id: Value, raw: bytes, past: list[Value]) -> lis
 
 
 def _staying(past: list[Value], size: int) -> int:
-    """How many of the newest earlier versions stay; fewer where the guard leaves no room to write them."""
+    """The number of the newest earlier versions that stay; fewer where the guard leaves no room to write them."""
     room, stay = min(SMALL, LARGEST - size - _ROOM), 0
     for each in reversed(past):
         room -= len(each.data) + 16
@@ -115,7 +115,7 @@ def _staying(past: list[Value], size: int) -> int:
 
 
 def _key(place: str, id: Value, part: Value, token: str) -> Value:
-    """The ``_id`` of a row: the same for all who move it, and as old as the version's token."""
+    """The ``_id`` of a row: one for all who move this version, and as old as its token."""
     said = hashlib.sha256(b"\x00".join((place.encode(), bytes([id.type]), id.data, part.data))).digest()
     made = c.get(part.data, (token,)) if token else None
     time = made.data[:4] if made is not None and made.type == c.OBJECT_ID else bytes(4)

@@ -1,8 +1,9 @@
-"""What to do about findings: a plan, kept as a JSON file that people read, review and change by hand.
+"""The plan for findings, kept as a JSON file that people read, review and change by hand.
 
 An item holds one finding, the repair for it, and the SHA-256 of every stored document that the repair rests on, so that
 a document that has changed since the scan is told. The items stand in the order in which they are done: documents with
-two troubles come right in one run. Values are canonical Extended JSON; the source is written without its password.
+two kinds of damage come right in one run. Values are canonical Extended JSON; the source is written without its
+password.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _DO: dict[Do, object] = {"yes": True, "no": False, "when answered": WHEN_ANSWERE
 
 @dataclass(frozen=True)
 class Plan:
-    """Findings with what to do about them, for one source."""
+    """The items for some findings in one source."""
 
     id: str
     source: str  # without password
@@ -41,7 +42,7 @@ class Plan:
     items: tuple[Item, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     layouts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # each collection as a profile states it
-    note: str = field(default="", compare=False)  # where it was read from, for messages
+    note: str = field(default="", compare=False)  # the file it was read from, for messages
 
     def item(self, no: int) -> Item:
         """One item by its number; raises ``NotFound``."""
@@ -50,7 +51,7 @@ class Plan:
         raise NotFound(f"The plan has no item {no}; it has {len(self.items)}.")
 
     def with_ticked(self, no: int, ticked: bool) -> Plan:
-        """The plan with an item to be done or not; one that asks is done once it is answered."""
+        """The plan with an item ticked or not; one that asks is done once it is answered."""
         item = self.item(no)
         if ticked and item.repair is None:
             raise Refused(f"Item {no} has no repair. {item.advice}".strip())
@@ -104,7 +105,7 @@ def planned(
     now: dt.datetime | None = None,
     layouts: Callable[[str], Mapping[str, Any]] = lambda ns: {},
 ) -> Plan:
-    """The plan for some findings: what is safe is ticked, what needs a person asks, the rest says what can be done."""
+    """The plan for some findings: safe repairs are ticked, others ask a person, the other findings have an advice."""
     found = sorted(findings, key=_order)
     made = (now or dt.datetime.now(dt.UTC)).astimezone(dt.UTC)
     made = made.replace(microsecond=made.microsecond // 1000 * 1000)
@@ -141,7 +142,7 @@ def _seen(each: Evidence) -> Seen:
 
 
 def slim(finding: Finding) -> Finding:
-    """A finding that holds of its evidence what a plan needs: many of them are kept until a scan is at its end."""
+    """A finding with the part of its evidence that a plan needs: many are kept until a scan is at its end."""
     evidence = []
     for each in finding.evidence:
         seen = _seen(each)
@@ -207,7 +208,7 @@ def _item_to(item: Item) -> dict[str, object]:
 
 
 def read(said: str, name: str) -> Plan:
-    """The plan in a file's text; ``name`` is what messages call it."""
+    """The plan in a file's text; messages call it ``name``."""
     try:
         data = json.loads(said)
     except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError of its own
@@ -293,13 +294,13 @@ def _checked(answer: object, item: Item, where: str) -> str | None:
 
 
 def _is_finite(value: Value) -> bool:
-    """Whether a fraction is one that can be counted on: from NaN or infinity no counter comes back."""
+    """Whether a fraction is finite: no counter comes back from NaN or infinity."""
     return value.type in (canonical.DOUBLE, canonical.DECIMAL128) and text.shown(value).lstrip("-")[:1].isdigit()
 
 
 @dataclass(frozen=True)
 class _Fields:
-    """A JSON object of the file, and what messages call it."""
+    """A JSON object of the file, with its name in messages."""
 
     data: Any
     where: str
@@ -309,7 +310,7 @@ class _Fields:
             raise Unreadable(f"{self.where} must be an object in braces.")
 
     def only(self, *names: str) -> None:
-        """Raise where there is a key that nobody reads: a slip of the pen must not go unseen."""
+        """Raise for a key that nobody reads: a slip of the pen must not go unseen."""
         unknown = [name for name in self.data if name not in names]
         if unknown:
             raise Unreadable(f"{self.where}: there is no key {unknown[0]!r} here; take it out or mend its name.")

@@ -1,4 +1,4 @@
-"""The quarantine: a collection beside the others of its database, with a copy of all that repairs remove.
+"""The quarantine: a collection beside the others of its database, with a copy of every document that repairs remove.
 
 A row is ``{_id, from, at, by, doc}``. Its ``_id`` is the SHA-256 of where the document stood and of its bytes, so that
 a removal which died half-way and is done again keeps one copy.

@@ -1,4 +1,4 @@
-"""What a person must say before some repairs are done."""
+"""The questions to a person before some repairs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Ask:
 
     question: str
     choices: tuple[Choice, ...]
-    wants: Literal["", "number", "whole number"] = ""  # what an answer may be beside the choices
+    wants: Literal["", "number", "whole number"] = ""  # the answers allowed beside the choices
 
 
 def convert(finding: Finding) -> Ask:
-    """Which whole number a version of another type stands for."""
+    """The question which whole number a version of another type stands for."""
     number = _as_number(finding.versions[0]) if len(finding.versions) == 1 else None
     shown = ", ".join(f"{text.shown(v)} ({v.kind})" for v in finding.versions) or "The version"
     leave = Choice(LEAVE, "Leave it as it is")
@@ -61,7 +61,7 @@ def _as_number(v: Value) -> int | None:
 
 
 def rebuild(finding: Finding) -> Ask:
-    """Whether the content is right, so that its hash may be stored."""
+    """The question whether the content is right, so that its hash may be stored."""
     return Ask(
         f"{finding.detail.rstrip('.')}. Is the content right, so that its hash may be stored beside it?",
         (
@@ -72,7 +72,7 @@ def rebuild(finding: Finding) -> Ask:
 
 
 def restore(finding: Finding) -> Ask:
-    """Whether a document was deleted by mistake."""
+    """The question whether a document was deleted by mistake."""
     highest = version_name(finding.versions[-1]) if finding.versions else "the highest version"
     who = id_name(finding.id) if finding.id is not None else "The document"
     return Ask(
@@ -86,7 +86,7 @@ def restore(finding: Finding) -> Ask:
 
 
 def move(finding: Finding) -> Ask:
-    """Whether earlier versions may move out of the document."""
+    """The question whether earlier versions may move out of the document."""
     return Ask(
         f"The document is close to the largest that can be stored. Move its earlier versions into {finding.ns}_history "
         "(or the archive that a profile names)? The newest few stay; programs that read the array themselves will find "
@@ -96,7 +96,7 @@ def move(finding: Finding) -> Ask:
 
 
 def count(finding: Finding) -> Ask:
-    """The number that a counter should have."""
+    """The question which number a counter should have."""
     return Ask(
         f"{finding.detail.rstrip('.')}. What is the count?", (Choice(LEAVE, "Leave it as it is"),), wants="number"
     )

@@ -1,4 +1,4 @@
-"""What a plan was and what came of it, as a page to send around and as JSON for programs.
+"""The report of a plan and its results, as a page to send around and as JSON for programs.
 
 The page needs nothing beside itself, follows the reader's light or dark setting, and holds no markup but its own:
 everything out of a database is escaped.

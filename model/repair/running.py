@@ -1,7 +1,7 @@
-"""Running a plan: what each item would do now, and doing it, one guarded write after another.
+"""The run of a plan: the dry run of each item, and the repair, one guarded write after another.
 
-The dry run and the real one prepare an item by the same function, from documents that are read at that moment. What a
-plan has written already is known from the journal, so a run that died goes on where it ended.
+The dry run and the real one prepare an item by the same function, from documents that are read at that moment. The
+journal tells what a plan has written already, so a run that died goes on where it ended.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ACTION = "repair"
 
 
 class DryItem(NamedTuple):
-    """What one item would do now."""
+    """The effect of one item, drawn."""
 
     no: int
     verdict: Verdict
@@ -53,9 +53,9 @@ class DryItem(NamedTuple):
 
 
 def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
-    """What an item would do now; reads, and writes nothing.
+    """Prepare an item's writes from the documents as they are; writes nothing.
 
-    Once it has ``begun`` others may write beside it: what is left is then guarded by what is read now.
+    Once it has ``begun`` others may write beside it: its other writes are then guarded by the documents as read now.
     """
     finding = item.finding
     if item.repair is None:
@@ -86,13 +86,13 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
 
 
 class _Patience:
-    """Looks at items until the server could not be reached for some in a row: the rest is not waited for one by one."""
+    """Prepares items until the server was out of reach for some in a row, and does not wait for each of the others."""
 
     def __init__(self) -> None:
         self._in_vain = 0
 
     def prepare(self, ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
-        """As :func:`prepare`."""
+        """Prepare an item, or say at once that the server is out of reach."""
         if self._in_vain >= IN_VAIN and item.repair is not None:
             return Prepared("refused", "The server cannot be reached any more; run the plan again once it can.")
         prepared = prepare(ground, item, begun)
@@ -103,7 +103,7 @@ class _Patience:
 def dry(
     ground: RepairContext, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
 ) -> Iterator[DryItem]:
-    """What each item with a repair would do, or those asked for, once the ticked items before it are done."""
+    """The effect of each item with a repair, or of those asked for, once the ticked items before it are done."""
     wanted = [item for item in plan.items if (item.repair if only is None else item.no in only)]
     owners = Counter(_owner(item) for item in plan.items if item.repair is not None)
     several = {_owner(item) for item in wanted if owners[_owner(item)] > 1}
@@ -126,7 +126,7 @@ def _owner(item: Item) -> tuple[str, Value | None]:
 
 
 def drawn(item: Item, prepared: Prepared) -> DryItem:
-    """A prepared item as it is shown."""
+    """A prepared item as people see it."""
     writes: list[Write] = []
     for step in prepared.steps:
         writes += [step.keep, step.write] if step.keep is not None else [step.write]
@@ -138,7 +138,7 @@ def drawn(item: Item, prepared: Prepared) -> DryItem:
 
 
 def _changes(step: Step) -> Iterator[DocumentChange]:
-    """The document that a step changes, and the copy that is kept of what goes."""
+    """The document that a step changes, and the copy of one that goes."""
     yield step.change
     if step.keep is not None and isinstance(step.keep.body, bytes):
         yield DocumentChange(step.keep.ns, "kept", None, step.keep.body)
@@ -155,7 +155,7 @@ class Running:
     checkpoint: Checkpoint = no_checkpoint
     _wrote: set[int] = field(default_factory=set)
     _patience: _Patience = field(default_factory=_Patience)
-    offers: list[str] = field(default_factory=list)  # what a person may want to do now; never done by itself
+    offers: list[str] = field(default_factory=list)  # sentences on what a person may want to do now
 
     def __iter__(self) -> Iterator[tuple[int, Outcome]]:
         items = [item for item in self.plan.items if item.repair is not None]
@@ -169,7 +169,7 @@ class Running:
         self.checkpoint(len(items), len(items))
 
     def _second_look(self, item: Item) -> Outcome | None:
-        """Put back what turns out to be wanted; where that cannot be known now, the next run of the plan looks."""
+        """Put back a removed document that turns out to be wanted; if that is not known, the plan's next run looks."""
         repair = REPAIRS[item.repair or ""]
         try:
             wanted = repair.second_look(self.ground, item) if repair.second_look is not None else None
@@ -182,7 +182,7 @@ class Running:
         return self._ends(item, "conflict" if back else ends[-1].kind, wanted.done if back else ends[-1].detail)
 
     def _remember(self) -> None:
-        """What earlier runs of this plan have written, as the journal has it; doubt among it is settled."""
+        """Read the writes of this plan's earlier runs from the journal, and settle those in doubt."""
         for record in self.writer.journal.records("plan", self.plan.id):
             if record.entry.kind in ("applied", "begun", "unknown"):
                 ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
@@ -195,7 +195,7 @@ class Running:
                         self.writer.journal.end(record.entry.id, arrived)
 
     def do(self, item: Item) -> Outcome:
-        """One item: prepared, done, and looked at again until nothing is left to do."""
+        """Do one item: prepare and send its writes until nothing is left to do."""
         if not item.ticked and not item.asks:
             return self._ends(item, "skipped", "It is not ticked in the plan; nothing was written.")
         wrote, entry, done, conflicts, rounds = 0, None, "", 0, 0
@@ -269,7 +269,7 @@ class Running:
     # --- one step
 
     def send(self, item: Item, step: Step, undoes: str | None = None) -> Outcome:
-        """One write of an item, journalled; what it removes is kept first, and it is taken back where it must be."""
+        """Send one write of an item, journalled; a document to remove is kept first, a wrong write is taken back."""
         change, finding = step.change, item.finding
         if step.extra.get("second"):
             undoes = self._removal(step)
@@ -324,7 +324,7 @@ class Running:
         change = step.change
         self.ground.leave(change.ns, step.physical, change.after)
         now, unseen = change.after, ""
-        with suppress(Refused):  # it is written, whoever cannot be asked for it now
+        with suppress(Refused):  # it is written, though it cannot be read now
             now = self.ground.at(change.ns, step.physical)
         stored = None
         if change.after is not None and now is not None and now != change.after and _as_stored(change.after, now):
@@ -344,7 +344,7 @@ class Running:
         return Outcome("applied", ns, id, f"{change.label}: {step.write.note}.{note}"), stored
 
     def _keep(self, step: Step) -> End | None:
-        """Bring the copy into the quarantine; what went wrong where it is not there, byte for byte."""
+        """Bring the copy into the quarantine; None once it is there byte for byte, else the reason."""
         assert step.keep is not None
         before = step.change.before
         assert before is not None
@@ -366,7 +366,7 @@ class Running:
         return False if now == step.change.before else None
 
     def _taken_back(self, ns: str, id: Value | None, step: Step, why: str) -> Outcome:
-        """Undo a step at once, as what it rested on has changed beside it."""
+        """Undo a step at once, as a document that it rested on has changed."""
         change, server = step.change, self.ground.server
         if change.after is None:
             assert change.before is not None
@@ -382,7 +382,7 @@ class Running:
         added, why = change.after is not None, f"{why[:1].upper()}{why[1:]}"
         if end.kind == "applied":
             self.ground.ours.get((change.ns, step.physical), set()).discard(GONE)
-            # The copy stays in the quarantine: a delete that is in doubt may still land on what was put back.
+            # The copy stays in the quarantine: a delete in doubt may still land on the document put back.
             done = "taken out again" if added else "put back as it was"
             return Outcome("conflict", ns, id, f"{why}, so {change.label} was {done}.")
         if end.kind == "conflict":
@@ -401,7 +401,7 @@ _ONE_BY_ONE = ("finish-token", "take-out-token")
 
 
 def _as_stored(sent: bytes, now: bytes) -> bool:
-    """Whether a document is what the server made of the one that was sent, and no later state of it."""
+    """Whether a document is the server's form of the one that was sent, and no later state of it."""
     return reordered(sent, now) or equal_numbers(Value.document(sent), Value.document(now))
 
 

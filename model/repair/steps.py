@@ -1,7 +1,7 @@
 """The writes that repairs are made of: each changes one stored document and is guarded by all of its bytes.
 
 A step knows the document before and after it, so that a dry run can draw it, doubt can be settled by reading, and undo
-can restore the bytes. What is removed is first kept in the quarantine.
+can restore the bytes. A document to remove is first kept in the quarantine.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ class DocumentChange(NamedTuple):
     """One stored document before and after a step; None: it is not there."""
 
     ns: str
-    label: str  # what it is, for people
+    label: str  # for people
     before: bytes | None
     after: bytes | None
 
 
 @dataclass(frozen=True)
 class Step:
-    """One guarded write of a repair, as it is previewed, sent, journalled and taken back."""
+    """One guarded write of a repair, with all that previews it, sends it, journals it and takes it back."""
 
     write: Write
     change: DocumentChange
-    keep: Write | None = None  # sent first: the copy of what this step removes
+    keep: Write | None = None  # sent first: the copy of the document that this step removes
     clear: Write | None = None  # sent behind it, where nothing rests on it: the copy that is not needed any more
     last: Callable[[], str] | None = None  # looks again afterwards: why the step must be taken back, else ""
     landed: Callable[[], bool | None] | None = None  # where comparing the whole document cannot tell
     beside: tuple[Seen, ...] = ()  # documents that must be the same when the step is undone
-    extra: Mapping[str, str] = field(default_factory=dict)  # what the journal keeps for the way back
+    extra: Mapping[str, str] = field(default_factory=dict)  # kept in the journal for the way back
 
     @property
     def physical(self) -> Value:
@@ -57,11 +57,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a repair would do now; the dry run draws it, and apply sends the same steps."""
+    """The steps of a repair as the documents are now; the dry run draws them, the repair sends them."""
 
     verdict: Verdict
     text: str  # one clause or sentence
-    done: str = ""  # what is said of it once it is done, a sentence
+    done: str = ""  # the sentence once it is done
     steps: tuple[Step, ...] = ()
     explanation: str = ""  # the order of the writes and the guard, in one or two sentences
     lost: bool = False  # refused as the server could not be reached
@@ -69,7 +69,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class RepairContext:
-    """What a repair stands on: the server, the layouts, the time, and what this plan has written already."""
+    """The context of a repair: the server, the layouts, the time, and the earlier writes of its plan."""
 
     server: Port
     layouts: Callable[[str], Layout]
@@ -77,7 +77,7 @@ class RepairContext:
     author: str
     ours: dict[tuple[str, Value], set[str]] = field(default_factory=dict)  # digests, or GONE, that our writes left
     ables: dict[str, guards.Abilities] = field(default_factory=dict)
-    pretended: dict[tuple[str, Value], bytes | None] = field(default_factory=dict)  # where only drawing is asked for
+    pretended: dict[tuple[str, Value], bytes | None] = field(default_factory=dict)  # of a dry run
 
     # --- reading
 
@@ -101,7 +101,7 @@ class RepairContext:
                 yield pretended
 
     def pretend(self, step: Step) -> None:
-        """Take a step for done, where what comes after it is drawn and nothing is written."""
+        """Take a step for done in a dry run, so that later steps are drawn behind it."""
         change, id = step.change, step.physical
         self.pretended[change.ns, id] = change.after
         self.leave(change.ns, id, change.after)
@@ -137,14 +137,14 @@ class RepairContext:
     # --- writing
 
     def able(self, ns: str, physical: Value) -> guards.Abilities:
-        """What this server's expressions can tell apart, found out once for a collection."""
+        """The abilities of this server's expressions, found out once for a collection."""
         found = self.ables.get(ns) or guards.abilities(self.server, ns, physical)
-        if found.counts:  # a document that goes while it is asked about makes a server look as if it could nothing
+        if found.counts:  # a document that goes during the question makes a server look unable
             self.ables[ns] = found
         return found
 
     def exactly(self, ns: str, raw: bytes, beside: int = 0, all_goes: bool = True) -> dict[str, Any]:
-        """The filter that one document is byte for byte what was read; raises ``Refused`` where it cannot be said.
+        """The filter that one document is byte for byte as it was read; raises ``Refused`` where there is none.
 
         Without ``all_goes`` a field that somebody added does no harm where this server cannot count fields.
         """
@@ -202,21 +202,21 @@ def seen(ns: str, raw: bytes) -> Seen:
 
 
 def nothing(text: str = "Nothing is left to do.") -> Prepared:
-    """The state is right already."""
+    """A repair with nothing to do, as the state is right already."""
     return Prepared("nothing", text)
 
 
 def refused(text: str) -> Prepared:
-    """The repair is not possible here; why, one sentence."""
+    """A repair that is not possible here, with the reason in one sentence."""
     return Prepared("refused", text)
 
 
 def kept_in(ns: str) -> str:
-    """What is said of a removal: where the copy is."""
+    """A clause on the place of a removed document's copy."""
     return f"a copy is in {quarantine.place(ns)}"
 
 
 def named(item: Item, ns: str, raws: Collection[bytes]) -> list[bytes]:
-    """Those of some stored documents that the plan names: nothing else is ever removed."""
+    """The stored documents, of some, that the plan names: no other is ever removed."""
     ids = {each.id for each in item.seen if each.ns == ns}
     return [raw for raw in raws if physical(raw) in ids]

@@ -1,4 +1,4 @@
-"""The way back: the inverse of each write of a repair, as a step that is guarded by what the repair has left."""
+"""The way back: the inverse of each write of a repair, as a step guarded by the state that the repair left."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def is_repair(record: Record) -> bool:
 
 
 def item_of(record: Record) -> Item:
-    """What an entry was about, as much as the journal keeps of it."""
+    """The item of an entry, as much as the journal keeps of it."""
     finding = Finding("", record.entry.ns, record.document, (), record.entry.detail)
     return Item(int(record.extra["item"]), finding, record.extra["repair"], "yes")
 
 
 def back(ground: RepairContext, record: Record) -> Prepared:
-    """What undoing one write of a repair would do now; reads, and writes nothing."""
+    """Prepare the undo of one write of a repair from the documents as they are; writes nothing."""
     ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
     who = id_name(record.document) if record.document is not None else id_name(id)
     try:
@@ -72,7 +72,7 @@ def _step(ground: RepairContext, record: Record, ns: str) -> Step:
     assert after is not None
     step = ground.removed(ns, label, after, "what the repair added is taken out")
     made_here = record.extra["repair"] in ("restore-document", "archive-current", "move-to-archive")
-    return replace(step, keep=None) if made_here else step  # what a repair has made the journal keeps
+    return replace(step, keep=None) if made_here else step  # the journal keeps a document that a repair made
 
 
 def _token_in(record: Record) -> dict[str, str]:
@@ -80,7 +80,7 @@ def _token_in(record: Record) -> dict[str, str]:
 
 
 def token_landed(server: Port, record: Record) -> bool | None:
-    """Whether a step of a two-step counter has arrived, which its token tells whoever else writes the document.
+    """Whether a step of a two-step counter has arrived, which its token tells even beside other writers.
 
     None for other writes, and where nobody can tell.
     """
@@ -115,6 +115,6 @@ def _tokens_back(ground: RepairContext, record: Record, now: bytes | None) -> Pr
 
 
 def state(ground: RepairContext, record: Record) -> str:
-    """How the document of an entry stands: "before" it, "after" it, or "other"."""
+    """The state of an entry's document: "before" the write, "after" it, or "other"."""
     now = ground.at(record.extra["target"], text.value_from_text(record.extra["physical"]))
     return "after" if now == record.after else "before" if now == record.before else "other"

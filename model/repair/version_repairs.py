@@ -1,4 +1,4 @@
-"""Repairs where every version is a document of its own: duplicates, the flag on the newest, numbers of a wrong type."""
+"""Repairs of versions that are documents of their own: duplicates, the flag on the newest, numbers of a wrong type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from model.values.canonical import Value
 
 
 def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
-    """Delete all but one of several stored versions with the same number and the same content."""
+    """Delete all but one of several stored versions with one number and one content."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     ns = item.seen[0].ns if item.seen else layout.ns
     name = layout.profile.archive_id if ns != layout.ns else layout.profile.id
@@ -59,7 +59,7 @@ def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
 
 
 def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
-    """One of the duplicates that were deleted, where the one that was to stay is gone; None where all is well."""
+    """Bring one of the deleted duplicates back, where the one that was to stay is gone; None where all is well."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     if id is None or not item.seen or not item.finding.versions:
         return None
@@ -97,7 +97,7 @@ def _order(id: Value) -> tuple[int, bytes]:
 
 
 def _left(ground: RepairContext, layout: Layout, ns: str, keeper: bytes, place: int | None) -> str:
-    """Whether the one that was to stay is there no more, as it was."""
+    """The trouble where the version that was to stay is gone or changed; "" where it is there."""
     now = ground.at(ns, physical(keeper))
     if now is not None and place_of(c.get(now, (layout.profile.version,))) == place:
         if _content(layout, ns, now) == _content(layout, ns, keeper):
@@ -134,7 +134,7 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
     flags = [flag for raw in versions if (flag := c.get(raw, (p.current,))) is not None]
     if not is_flagged(c.get(newest, (p.current,))):
         v = version_name(c.get(newest, (p.version,)))
-        yes = next(filter(is_flagged, flags), Value.of(True))  # as this collection says it
+        yes = next(filter(is_flagged, flags), Value.of(True))  # the value that this collection uses
         after = c.put(newest, (p.current,), yes)
         steps.append(ground.swapped(layout.ns, v, newest, after, f"{v} gets {p.current}"))
     no = next((flag for flag in flags if not is_flagged(flag)), None)
@@ -161,7 +161,7 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
 
 
 def convert_version(ground: RepairContext, item: Item) -> Prepared:
-    """A version as the whole number that a person says it is."""
+    """Give a version the whole number that a person says it is."""
     layout, name = ground.layouts(item.finding.ns), ground.layouts(item.finding.ns).profile.version
 
     def right(ns: str, raw: bytes) -> Iterator[tuple[c.Path, Value, str]]:
