@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from model import text
 from model.collection_profile import CollectionProfile
 from model.diff import Diff, changed_fields, diff
-from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.errors import NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
@@ -45,22 +45,27 @@ class Comparison:
 class Catalogue:
     """The collections of one server, with the layout of each."""
 
-    def __init__(self, server: Server, port: Port, profile: Profile | None, source: str) -> None:
+    database: str
+    """The only database to look at where none is named; "" for all that this user may see."""
+
+    def __init__(self, server: Server, port: Port, profile: Profile | None, source: str, database: str = "") -> None:
         self._server, self._port, self._profile, self._source = server, port, profile, source
+        self.database = database
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._bound: dict[str, Layout] = {}
 
     def databases(self) -> list[str]:
-        """The databases this user may see, without the server's own."""
-        return self._server.databases()
+        """The databases this user may see, without the server's own; the only one, where it is to be the only one."""
+        return [self.database] if self.database else self._server.databases()
 
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
         """Each collection with its layout, looked at anew."""
         names = [db] if db is not None else self.databases()
-        if db is not None and not self._has(db):
-            raise NotFound(f"There is no database {db} in {self._source}; check its name.")
+        if (wanted := db or self.database) and not self._server.collections(wanted):
+            # Its collections are asked for and not the list of databases, which many a user may not read.
+            raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
         for name in names:
             for info, profile in recognise.recognise(self._port, name, self._profile, checkpoint):
                 with self._lock:
@@ -77,12 +82,6 @@ class Catalogue:
             return "" if info.belongs_to else self.layout(info.ns).standing
         except Refused:
             return ""
-
-    def _has(self, db: str) -> bool:
-        try:
-            return db in self.databases()
-        except NotAllowed:
-            return True  # a user who may not list databases may still read one
 
     def info(self, ns: str) -> CollectionInfo:
         """One collection; raises ``NotFound``."""

@@ -121,6 +121,8 @@ class Session:
     health: Health
     profile_file: FilePath | None
     """The file whose profile is in use, by its whole path; None where there is none or it came as a value."""
+    named_database: str
+    """The database that the URI names, ``mongodb://host/shop``; "" where it names none."""
     is_sample: bool
     is_local: bool
     """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
@@ -164,7 +166,8 @@ class Session:
         self.health = Health(opened.text, home, kept=not opened.is_local or bool(opened.fixed))
         self._trust = ServerVerdicts(home)
         self._home = home
-        self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text)
+        self.named_database = opened.database
+        self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text, opened.database)
         self._writer = Writer(self._catalogue, opened.server, self.journal, opened.text, _user())
         self.read_only = read_only
 
@@ -194,8 +197,17 @@ class Session:
 
     # --- reading: the collections, their documents, and these over all their versions
 
+    @property
+    def database(self) -> str:
+        """The only database that is looked at where none is named, at first the URI's own; settable, "" is all."""
+        return self._catalogue.database
+
+    @database.setter
+    def database(self, name: str) -> None:
+        self._catalogue.database = name
+
     def databases(self) -> list[str]:
-        """The databases this user may see, without the server's own."""
+        """The databases this user may see, without the server's own; :attr:`database` alone where there is one."""
         return self._catalogue.databases()
 
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from model.errors import NotFound, Refused, Unreachable
 from model.server.retry import Server
+from model.server.server import OWN_DATABASES
 from model.userdata import connections
 from model.userdata.connections import Connections
 
@@ -29,6 +30,7 @@ class Source:
     is_local: bool
     closers: tuple[Callable[[], object], ...]
     fixed: str = ""  # why this source is read-only whatever the session says, else ""
+    database: str = ""  # the one that the URI names, where it is none of the server's own
 
     def close(self) -> None:
         """Let go of everything, the connection first."""
@@ -90,7 +92,9 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
             "or save the connection with its password in the window."
         )
     server = Server.connect(uri, read_only=read_only, name=connections.label(clean))
-    return Source(server, clean, connections.label(clean), False, (server.close,))
+    named = connections.database_of(clean)
+    database = "" if named in OWN_DATABASES else named  # these are named to log in by
+    return Source(server, clean, connections.label(clean), False, (server.close,), database=database)
 
 
 def with_kept_password(uri: str, home: Path | None = None) -> str:

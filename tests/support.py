@@ -29,3 +29,9 @@ def examples(number: int) -> settings:
 def every(step: int, cases: Iterable[object]) -> list[object]:
     """Cases for ``parametrize``: the first and each ``step``-th after it, and with ``--deep`` all of them."""
     return [case if at % step == 0 else pytest.param(case, marks=pytest.mark.deep) for at, case in enumerate(cases)]
+
+
+def naming(uri: str, database: str) -> str:
+    """A server's URI that names a database."""
+    head, mark, options = uri.partition("?")
+    return f"{head.rstrip('/')}/{database}{mark}{options}"

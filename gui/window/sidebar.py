@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 
 from gui import copying, messages, tasks
 from gui.pages.page_registry import PAGES
-from gui.style import boxes, icons, preferences, theme
+from gui.style import boxes, icons, preferences, theme, wording
 from gui.style.states import hair, tool, words
 from gui.window.sidebar_parts import EntryButton, SidebarTree
 from gui.window.source_model import SourceModel, SourceNode, plan
@@ -252,7 +252,12 @@ class Sidebar(QWidget):
         root.trouble = ""
         self.infos[id(session)] = infos
         first = not any(child.children for child in root.children)
-        self.model.put_children(root, plan(infos, names, root))
+        lines = plan(infos, names, root)
+        if session.database:
+            lines.append(SourceNode("others", "Other databases", root, session, loaded=True))
+        elif session.named_database and names == [session.named_database]:
+            lines.append(SourceNode("message", "No other database can be seen", root))
+        self.model.put_children(root, lines)
         self._opened.add(root.key)
         if first and len(infos) and not any(key.startswith(root.key + "\n") for key in self._opened):
             # A newcomer sees collections at once.
@@ -341,6 +346,8 @@ class Sidebar(QWidget):
             return
         if node.info is not None and node.session is not None:
             self.collection_asked.emit(node.session, node.info.ns, anew)
+        elif node.kind == "others" and node.session is not None:
+            self.look_at(node.session, "")
         elif node.kind == "connection" and node.session is None:
             self.connection_asked.emit(node.saved)
         elif self.model.hasChildren(index):
@@ -377,6 +384,11 @@ class Sidebar(QWidget):
                         layouts.addSeparator()
         elif node.session is not None and node.kind == "connection":
             menu.addAction("Read the collections again", partial(self.read, node.session))
+            if named := node.session.named_database:
+                only = menu.addAction(f"Only the database {wording.item(named)}")
+                only.setCheckable(True)
+                only.setChecked(bool(node.session.database))
+                only.triggered.connect(partial(self.look_at, node.session, "" if node.session.database else named))
             menu.addAction("Disconnect", partial(self.disconnect_asked.emit, node.session))
         elif node.saved is not None:
             menu.addAction("Connect", partial(self.connection_asked.emit, node.saved))
@@ -385,6 +397,11 @@ class Sidebar(QWidget):
         elif node.session is not None:
             menu.addAction("Copy the name", partial(copying.put, node.name))
         return menu
+
+    def look_at(self, session: Session, database: str, _: bool = False) -> None:
+        """List one database of a connection from now on, or all of them for ""."""
+        session.database = database
+        self.read(session)
 
     def set_layout(self, session: Session, ns: str, name: str) -> None:
         """Use another layout for a collection from now on."""

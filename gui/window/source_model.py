@@ -13,7 +13,7 @@ from gui.style.cells import Badge, Cell, CellModel, Index, Span
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 
-Kind = Literal["connection", "database", "collection", "message"]
+Kind = Literal["connection", "database", "collection", "others", "message"]
 
 
 @dataclass(eq=False)
@@ -165,6 +165,9 @@ class SourceModel(CellModel):
         if node.kind == "database":
             return Cell(spans=(Span(node.name, "text2" if self.current[1].partition(".")[0] != node.name else "text"),),
                         icon="database", accessible=f"database {node.name}")  # fmt: skip
+        if node.kind == "others":
+            tip = "The address names one database; look at all that this user may see"
+            return Cell(spans=(Span(node.name, "text2"),), icon="dots-three", tip=tip)
         if node.kind == "message" or node.info is None:
             return Cell(spans=(Span(node.name, "text3"),), size=12)
         return self._collection(node, node.info)

@@ -139,6 +139,13 @@ def with_options(uri: str, options: Mapping[str, str]) -> str:
     return _join(replace(parts, hosts=hosts, options="?" + "&".join(pairs) if pairs else ""))
 
 
+def database_of(source: str) -> str:
+    """The database that a URI names behind its hosts; "" where it names none."""
+    parts = _split(source)
+    path = "" if parts is None else parts.hosts.partition("/")[2]
+    return unquote(path).partition(".")[0]
+
+
 def options_of(uri: str) -> dict[str, str]:
     """The options of a URI, decoded, with their names as written."""
     parts = _split(uri)

@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from gui.pages.page_request import PageRequest
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
+from gui.window.window import Window
 from model.session import Connections, SavedConnection
 from tests.gui.window.windows import new_window, open_source, wait_idle
 
@@ -22,14 +23,20 @@ hash = "digest"
 
 
 @pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    return new_window(qtbot)
+
+
+@pytest.fixture
 def profile(tmp_path: Path) -> Path:
     file = tmp_path / "team-layouts.toml"
     file.write_text(PROFILE)
     return file
 
 
-def test_the_window_reads_a_source_by_the_profile_it_was_opened_with_and_names_it(qtbot: QtBot, profile: Path) -> None:
-    window = new_window(qtbot)
+def test_the_window_reads_a_source_by_the_profile_it_was_opened_with_and_names_it(
+    qtbot: QtBot, window: Window, profile: Path
+) -> None:
     window.connecting.open_source("sample:", profile=str(profile))
     wait_idle(qtbot, lambda: bool(window.sessions))
     session = window.sessions[-1]
@@ -42,15 +49,15 @@ def test_the_window_reads_a_source_by_the_profile_it_was_opened_with_and_names_i
     assert str(profile) in window.status.profile.toolTip()
 
 
-def test_without_a_profile_the_status_line_names_none(qtbot: QtBot) -> None:
-    window = new_window(qtbot)
+def test_without_a_profile_the_status_line_names_none(qtbot: QtBot, window: Window) -> None:
     open_source(qtbot, window, Opening("sample:", "sample:"))
     assert not window.status.profile.isVisible()
 
 
-def test_a_profile_that_went_wrong_is_said_in_one_sentence_and_nothing_is_opened(qtbot: QtBot, profile: Path) -> None:
+def test_a_profile_that_went_wrong_is_said_in_one_sentence_and_nothing_is_opened(
+    qtbot: QtBot, window: Window, profile: Path
+) -> None:
     profile.write_text('[[collection]]\nns = "insurance.agents"\nlayout = "hashde"\n')
-    window = new_window(qtbot)
     window.connecting.open_source("sample:", profile=str(profile))
     wait_idle(qtbot)
     assert not window.sessions
@@ -60,11 +67,10 @@ def test_a_profile_that_went_wrong_is_said_in_one_sentence_and_nothing_is_opened
 
 
 def test_a_saved_connection_opens_again_with_its_profile_and_its_marks(
-    qtbot: QtBot, profile: Path, tmp_path: Path, home: Path
+    qtbot: QtBot, window: Window, profile: Path, tmp_path: Path, home: Path
 ) -> None:
     dump = tmp_path / "orders.jsonl"
     dump.write_text('{"_id": 1, "digest": "x"}\n')
-    window = new_window(qtbot)
     open_source(qtbot, window, Opening(str(dump), "orders", production=True, profile=str(profile)))
     (saved,) = Connections(home).all()
     assert (saved.name, saved.profile, saved.production) == ("orders", str(profile), True)
@@ -78,8 +84,7 @@ def test_a_saved_connection_opens_again_with_its_profile_and_its_marks(
     ]
 
 
-def test_the_connection_dialog_takes_a_profile(qtbot: QtBot, profile: Path) -> None:
-    window = new_window(qtbot)
+def test_the_connection_dialog_takes_a_profile(qtbot: QtBot, window: Window, profile: Path) -> None:
     dialog = ConnectDialog(window, Opening("mongodb://db.example/", profile=str(profile)))
     assert dialog.profile.text() == str(profile)
     dialog.profile.setText("")

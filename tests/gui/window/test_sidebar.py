@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pymongo
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
 from gui.style.cells import CELL
+from gui.window.opening import Opening
 from gui.window.sidebar import RAIL, WIDTH, Sidebar
 from gui.window.source_model import SourceModel, SourceNode, plan
 from gui.window.window import Window
+from model.localserver import LocalServer
+from model.localserver.command_table import CommandTable
+from model.mql.command_error import CommandError
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
-from tests.gui.window.windows import NS, adopt, collection, new_window, open_sample, told, wait_idle
+from tests.gui.window.windows import NS, adopt, collection, new_window, open_sample, open_source, told, wait_idle
+from tests.support import naming
 
 
 def info(ns: str, layout: str = "plain", belongs: str | None = None) -> CollectionInfo:
@@ -46,6 +52,11 @@ def window(qtbot: QtBot, session: Session) -> Window:
     made = new_window(qtbot)
     adopt(qtbot, made, session)
     return made
+
+
+@pytest.fixture
+def empty_window(qtbot: QtBot) -> Window:
+    return new_window(qtbot)
 
 
 def test_archives_stand_below_the_collection_that_they_belong_to() -> None:
@@ -199,3 +210,45 @@ def test_the_menu_of_a_collection_offers_every_layout(window: Window) -> None:
     said = [action.text().partition(":")[0] for action in layouts.actions() if action.text()]
     assert said[0] == "archive"
     assert {"versions", "flagged", "embedded", "deltas", "stream", "hashed", "plain"} <= set(said)
+
+
+def test_an_address_with_a_database_lists_that_one_and_leads_to_the_others(
+    qtbot: QtBot, empty_window: Window, local_uri: str, home: Path
+) -> None:
+    shop, blog = (f"palimpsest_test_{word}_{home.name[:8]}" for word in ("shop", "blog"))
+    with pymongo.MongoClient(local_uri) as client:
+        client[shop]["orders"].insert_one({"_id": 1})
+        client[blog]["posts"].insert_one({"_id": 1})
+        session = open_source(qtbot, empty_window, Opening(naming(local_uri, shop)))
+        sidebar = empty_window.workspace.sidebar
+        (connection,) = (root for root in sidebar.model.roots if root.session is session)
+        assert [child.name for child in connection.children] == [shop, "Other databases"]
+        sidebar.tree.entered_anew.emit(sidebar.model.index_of(connection.children[1]), False)
+        wait_idle(qtbot)
+        assert {child.name for child in connection.children} >= {shop, blog}
+        assert "Other databases" not in [child.name for child in connection.children]
+        only = next(a for a in sidebar.menu_for(connection).actions() if a.text() == f"Only the database {shop}")
+        assert not only.isChecked()
+        only.trigger()
+        wait_idle(qtbot)
+        assert [child.name for child in connection.children] == [shop, "Other databases"]
+        for name in (shop, blog):
+            client.drop_database(name)
+
+
+def test_where_no_other_database_can_be_seen_the_tree_says_so(
+    qtbot: QtBot, empty_window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: CommandTable, command: object) -> object:
+        raise CommandError(13, "not authorized on admin to execute command { listDatabases: 1 }")
+
+    monkeypatch.setattr(CommandTable, "_list_databases", refused)
+    with LocalServer() as server, pymongo.MongoClient(server.uri) as client:
+        client["shop"]["orders"].insert_one({"_id": 1})
+        session = open_source(qtbot, empty_window, Opening(naming(server.uri, "shop")))
+        sidebar = empty_window.workspace.sidebar
+        (connection,) = (root for root in sidebar.model.roots if root.session is session)
+        sidebar.look_at(session, "")
+        wait_idle(qtbot)
+        assert [child.name for child in connection.children] == ["shop", "No other database can be seen"]
+        empty_window.close_quietly()  # while its server is there
