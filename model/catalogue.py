@@ -87,6 +87,11 @@ class Catalogue:
         """One collection; raises ``NotFound``."""
         return self.known(ns)[0]
 
+    def is_stated(self, ns: str) -> bool:
+        """Whether a person states the layout of a collection in a profile."""
+        profile = self._profile
+        return profile is not None and not profile.recorded and profile.get(ns) is not None
+
     def stated(self, layout: str) -> list[str]:
         """The collections that the profile states in a layout."""
         return [each.ns for each in self._profile.collections if each.layout == layout] if self._profile else []

@@ -39,6 +39,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     at: dt.datetime | None = None  # when the damage was written, where that is known
     young: bool = False  # inside the grace period, or of unknown age where age matters
+    doubt: str = ""  # why the layout is in doubt and not the data, one sentence; then there is no repair
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class Profile:
     """The collections that a file states."""
 
     collections: tuple[CollectionProfile, ...] = ()
+    recorded: bool = False  # what was recognised once, and no person's word
 
     @classmethod
     def load(cls, path: str | FilePath) -> Profile:

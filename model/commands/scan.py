@@ -72,16 +72,21 @@ def _rows(findings: Iterator[Finding], progress: Progress) -> int:
         count += 1
         progress.make_way()
         row = {"class": each.code, "ns": each.ns, "id": each.id, "versions": list(each.versions)}
-        print(json_row(**row, detail=each.detail, repair=each.repair), flush=True)
+        print(json_row(**row, detail=each.detail, repair=each.repair, doubt=each.doubt or None), flush=True)
     return count
 
 
 def _classes(findings: Iterator[Finding], progress: Progress) -> int:
-    """Print every class with its meaning and its findings; only the printed ones are held."""
+    """Print layouts in doubt, then every class with its meaning and its findings; only the printed ones are held."""
     by_class: dict[str, list[tuple[str, ...]]] = {}
+    doubts: dict[str, None] = {}
     for each in findings:
         by_class.setdefault(each.code, []).append(_cells(each))
+        if each.doubt:
+            doubts[each.doubt] = None
     progress.make_way()
+    for doubt in doubts:
+        print(f"{doubt}\n")
     for code, known in CLASSES.items():
         rows = by_class.get(code)
         if rows:
@@ -92,7 +97,8 @@ def _classes(findings: Iterator[Finding], progress: Progress) -> int:
 
 
 def _cells(each: Finding) -> tuple[str, ...]:
-    repair = each.repair or ("none yet: too young" if waits(each) else "none")
+    why_not = "none: layout in doubt" if each.doubt else "none yet: too young" if waits(each) else "none"
+    repair = each.repair or why_not
     id = "(unreadable)" if each.id is None else id_name(each.id)
     return each.ns, id, each.detail, moment(each.at), repair
 

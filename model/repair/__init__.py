@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,12 @@ from model.repair.plan import Plan, planned
 from model.repair.questions import LEAVE, Choice
 from model.repair.running import DryItem, Running
 from model.repair.steps import DocumentChange, RepairContext, Verdict
+from model.scan.doubt import DamageTally
 from model.userdata import folders
 from model.userdata.journal import Record
 from model.writing.writer import SETTLED_AFTER, Writer
 
+COUNT_MS = 10_000  # a collection is counted so long before a repair of it
 GAPS = ("A4", "V2", "R1", "D1")
 
 __all__ = ["LEAVE", "REPAIRS", "Choice", "DocumentChange", "DryItem", "Item", "Plan", "Repairs", "Running", "Verdict"]
@@ -42,7 +44,8 @@ def _now() -> dt.datetime:
 def profile_of(plan: Plan) -> Profile:
     """The profile that a plan states for its collections; raises ``Refused`` where it is none."""
     tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
-    return Profile.read({"collection": tables}, f"The plan {plan.note}" if plan.note else "The plan")
+    found = Profile.read({"collection": tables}, f"The plan {plan.note}" if plan.note else "The plan")
+    return replace(found, recorded=True)
 
 
 class Repairs:
@@ -64,7 +67,8 @@ class Repairs:
         self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
     ) -> Plan:
         """The plan for findings: safe repairs are ticked, some ask a person, the other findings have an advice."""
-        plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated)
+        stated = self._writer.catalogue.is_stated
+        plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated, stated)
         gaps = [item for item in plan.items if item.repair is None and item.finding.code in GAPS]
         places = dict.fromkeys(quarantine.place(item.finding.ns) for item in gaps)
         used = [place for place in places if any(True for _ in self._writer.port.find(place, limit=1))]
@@ -74,7 +78,13 @@ class Repairs:
         """Note on a gap that the quarantine can fill it: a removal may have landed behind an edit that relied on it."""
         finding = item.finding
         place = quarantine.place(finding.ns)
-        if item.repair is not None or finding.code not in GAPS or finding.id is None or place not in used:
+        if (
+            item.repair is not None
+            or finding.doubt
+            or finding.code not in GAPS
+            or finding.id is None
+            or place not in used
+        ):
             return item
         try:
             profile = self._writer.catalogue.layout(finding.ns).profile
@@ -134,7 +144,7 @@ class Repairs:
         """
         self._check_source(plan)
         self._check_layouts(plan)
-        return running.dry(self._ground(), plan, checkpoint, only)
+        return running.dry(self._ground(self._doubts(plan)), plan, checkpoint, only)
 
     def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
         """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
@@ -153,11 +163,26 @@ class Repairs:
 
     def _running(self, plan: Plan, checkpoint: Checkpoint) -> Running:
         name = running.new_run(self._now, uuid.uuid4().hex[:6])
-        return Running(self._writer, self._ground(), plan, name, checkpoint)
+        return Running(self._writer, self._ground(self._doubts(plan)), plan, name, checkpoint)
 
-    def _ground(self) -> RepairContext:
+    def _ground(self, doubts: Mapping[str, str] | None = None) -> RepairContext:
         by = self._writer.author or "palimpsest"
-        return RepairContext(self._writer.port, self._writer.catalogue.layout, self._now, by)
+        return RepairContext(self._writer.port, self._writer.catalogue.layout, self._now, by, doubts=doubts or {})
+
+    def _doubts(self, plan: Plan) -> dict[str, str]:
+        """The collections of a plan whose layout its own findings speak against: plans are older than this question."""
+        catalogue, found = self._writer.catalogue, dict(plan.doubts)
+        for ns in dict.fromkeys(item.finding.ns for item in plan.items if item.repair is not None):
+            if ns in plan.stated or catalogue.is_stated(ns):
+                found.pop(ns, None)
+                continue
+            tally = DamageTally(ns)
+            for item in plan.items:
+                tally.note(item.finding)
+            documents = catalogue.layout(ns).count(max_ms=COUNT_MS) if ns not in found and tally else None
+            if documents is not None and (why := tally.speaks_against(catalogue.info(ns).layout, documents)):
+                found[ns] = why
+        return found
 
     # --- the way back
 

@@ -489,6 +489,8 @@ def waits(finding: Finding) -> bool:
 
 def no_repair(finding: Finding) -> str:
     """The advice to a person on a finding that has no repair, or none yet."""
+    if finding.doubt:
+        return finding.doubt
     if waits(finding):
         return "It is younger than the grace period, so its writer may still be at work; scan again later."
     of = CLASSES.get(finding.code)

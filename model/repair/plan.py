@@ -42,6 +42,8 @@ class Plan:
     items: tuple[Item, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     layouts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # each collection as a profile states it
+    stated: tuple[str, ...] = ()  # the collections among them whose layout a person stated in a profile
+    doubts: Mapping[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why
     note: str = field(default="", compare=False)  # the file it was read from, for messages
 
     def item(self, no: int) -> Item:
@@ -104,15 +106,26 @@ def planned(
     unchecked: Sequence[Unchecked] = (),
     now: dt.datetime | None = None,
     layouts: Callable[[str], Mapping[str, Any]] = lambda ns: {},
+    stated: Callable[[str], bool] = lambda ns: False,
 ) -> Plan:
-    """The plan for some findings: safe repairs are ticked, others ask a person, the other findings have an advice."""
-    found = sorted(findings, key=_order)
+    """The plan for some findings: safe repairs are ticked, others ask a person, the other findings have an advice.
+
+    Where the layout of a collection is in doubt nothing has a repair.
+    """
+    all_found = list(findings)
+    doubts = {each.ns: each.doubt for each in all_found if each.doubt}
+    found = sorted((_doubted(each, doubts.get(each.ns, "")) for each in all_found), key=_order)
     made = (now or dt.datetime.now(dt.UTC)).astimezone(dt.UTC)
     made = made.replace(microsecond=made.microsecond // 1000 * 1000)
     items = tuple(_item(no, finding) for no, finding in enumerate(found, 1))
     places = dict.fromkeys(item.finding.ns for item in items if item.repair is not None)
     kept = {ns: table for ns in places if (table := layouts(ns))}
-    return Plan(f"plan-{uuid.uuid4().hex[:12]}", source, made, items, tuple(unchecked), kept)
+    words = tuple(ns for ns in places if stated(ns))
+    return Plan(f"plan-{uuid.uuid4().hex[:12]}", source, made, items, tuple(unchecked), kept, words, doubts)
+
+
+def _doubted(finding: Finding, doubt: str) -> Finding:
+    return replace(finding, repair=None, doubt=doubt) if doubt else finding
 
 
 def _order(finding: Finding) -> tuple[int, int]:
@@ -163,6 +176,8 @@ def written(plan: Plan) -> str:
         "made": plan.made.isoformat(timespec="milliseconds"),
         "summary": {code: f"{count:,} × {CLASSES[code].title}" for code, count in plan.counts.items()},
         "layouts": {ns: dict(of) for ns, of in plan.layouts.items()},
+        "stated": list(plan.stated),
+        "in doubt": dict(plan.doubts),
         "not checked": [_unchecked_to(each) for each in plan.unchecked],
         "items": [_item_to(item) for item in plan.items],
     }
@@ -219,7 +234,8 @@ def read(said: str, name: str) -> Plan:
     if data.get("form") != FORM:
         raise Unreadable(f"The plan {name} is of another form than {FORM}; scan again to get one of this program.")
     top = _Fields(data, f"The plan {name}")
-    top.only("palimpsest", "form", "plan", "source", "made", "summary", "layouts", "not checked", "items")
+    known = ("palimpsest", "form", "plan", "source", "made", "summary", "layouts", "not checked", "items")
+    top.only(*known, "stated", "in doubt")  # these two are missing in plans of earlier versions
     unchecked = [
         _Fields(each, f"The plan {name}, not checked {at}") for at, each in enumerate(top.list("not checked"), 1)
     ]
@@ -231,6 +247,8 @@ def read(said: str, name: str) -> Plan:
         tuple(_item_from(no, row) for no, row in enumerate(rows, 1)),
         tuple(Unchecked(row.text("ns"), row.text("why"), row.value("id")) for row in unchecked),
         top.layouts("layouts"),
+        tuple(map(str, top.list("stated"))) if "stated" in data else (),
+        top.texts("in doubt") if "in doubt" in data else {},
         name,
     )
 
@@ -334,6 +352,13 @@ class _Fields:
         found = self.data.get(name)
         if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found.values()):
             raise Unreadable(f"{self.where}: {name!r} must hold the layout and the fields of each collection.")
+        return found
+
+    def texts(self, name: str) -> dict[str, str]:
+        """A key that holds a text for each collection."""
+        found = self.data.get(name)
+        if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
+            raise Unreadable(f"{self.where}: {name!r} must hold a text in quotes for each collection.")
         return found
 
     def time(self, name: str) -> dt.datetime:

@@ -62,6 +62,8 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
         if waits(item.finding):
             return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
         return Prepared("refused", item.advice or "There is no repair for it.")
+    if why := ground.doubts.get(finding.ns):
+        return Prepared("refused", why)
     if item.asks:
         return Prepared("asks", item.question)
     if item.answer == LEAVE:

@@ -78,6 +78,7 @@ class RepairContext:
     ours: dict[tuple[str, Value], set[str]] = field(default_factory=dict)  # digests, or GONE, that our writes left
     ables: dict[str, guards.Abilities] = field(default_factory=dict)
     pretended: dict[tuple[str, Value], bytes | None] = field(default_factory=dict)  # of a dry run
+    doubts: Mapping[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why
 
     # --- reading
 

@@ -12,6 +12,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -23,7 +24,9 @@ from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.base import Check
 from model.layouts.checks.ordered_reading import OrderedReading
+from model.layouts.reserved_fields import legible_field
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
+from model.scan.doubt import DamageTally, Waiting
 from model.scan.entries import Entries
 from model.scan.sequences import Sequences
 from model.scan.tokens import Tokens
@@ -34,6 +37,7 @@ from model.values.canonical import Value
 __all__ = ["Finding", "Mark", "Pace", "Scan", "Summary", "Unchecked"]
 
 Pace: TypeAlias = Literal["gentle", "fast"]
+PROBED, PROBE_MS = 60, 2000  # documents that tell of a collection where only some of it are asked for
 QUARANTINE, COPY = "quarantine", {"from", "doc"}
 
 
@@ -148,6 +152,13 @@ class Scan:
         if why := _cannot(info):
             yield Unchecked(info.ns, why)
             return
+        self._reading.histories = 0
+        if self._catalogue.is_stated(info.ns):
+            yield from self._looked_through(info)
+        else:
+            yield from self._weighed(info)
+
+    def _looked_through(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
         try:
             yield from self._check(info.ns).findings(self._ids, self._now, self._reading)
         except (Unreachable, Cancelled):
@@ -156,6 +167,48 @@ class Scan:
             yield Unchecked(info.ns, str(error))
         except Refused as error:
             yield Unchecked(info.ns, f"It could not be looked through to its end: {error}")
+
+    def _weighed(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
+        """The findings of a collection whose layout was recognised, once it is known whether they speak against it.
+
+        What ends the reading before its end is raised behind what was found till then.
+        """
+        begun, trouble = self._reading.last, None
+        tally = DamageTally(info.ns)
+        with closing(Waiting()) as waiting:
+            try:
+                for each in self._looked_through(info):
+                    waiting.add(each)
+                    if isinstance(each, Finding):
+                        tally.note(each)
+            except (Unreachable, Cancelled) as error:
+                trouble = error
+            if self._ids is None:
+                why = tally.speaks_against(info.layout, self._reading.histories)
+            else:
+                why = self._doubt_of_others(info) if tally else ""
+            done, self._reading.last = self._reading.last, begun  # nothing is done that was not told
+            for each in waiting:
+                yield replace(each, repair=None, doubt=why) if why and isinstance(each, Finding) else each
+            self._reading.last = done
+        if trouble is not None:
+            raise trouble
+
+    def _doubt_of_others(self, info: CollectionInfo) -> str:
+        """The doubt that a scan of all would most likely have, where only some documents are asked for."""
+        tally, id = DamageTally(info.ns), self._catalogue.known(info.ns)[1].id
+        stages = [{"$sample": {"size": PROBED}}, {"$project": {id: 1}}]
+        try:
+            rows = list(self._server.aggregate(info.ns, stages, max_ms=PROBE_MS))
+            some = list(dict.fromkeys(v for raw in rows if (v := legible_field(raw, id)) is not None))
+            for each in self._check(info.ns).findings(some, self._now, OrderedReading(self._server)):
+                if isinstance(each, Finding):
+                    tally.note(each)
+        except (Unreachable, Cancelled):
+            raise
+        except Refused:
+            return ""  # this server takes no samples
+        return tally.speaks_against(info.layout, len(some))
 
     def _check(self, ns: str) -> Check:
         profile = self._catalogue.known(ns)[1]

@@ -27,6 +27,7 @@ class PatternDocuments:
         broken = 0
         try:
             for raw in self._found(ids):
+                self._reading.histories += 1
                 damage = damage_of(raw)
                 if damage:
                     self.spotted.append(unreadable(self._ns, self._ns, raw, damage, self._id))

@@ -60,6 +60,7 @@ def test_a_row_says_class_place_id_versions_detail_and_repair(
             "versions": [{"$numberInt": "2"}],
             "detail": "v2 above current v1",
             "repair": "remove-phantom",
+            "doubt": None,
         }
     ]
 

@@ -73,6 +73,10 @@ class ClassPane(QWidget):
         head.addStretch(1)
         head.addWidget(self.again)
         head.addWidget(self.more)
+        self.doubts = words("", "second", wrap=True)
+        self.doubts.setObjectName("doubts")
+        self.doubts.setContentsMargins(theme.px(16), theme.px(8), theme.px(12), theme.px(8))
+        self.doubts.hide()
         self.done = words("", "second", wrap=True)
         self.left_out = words("", "second", wrap=True)
         self.hold = button("Pause", self._hold, "small")
@@ -94,6 +98,7 @@ class ClassPane(QWidget):
         whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(states.hair())
+        whole.addWidget(self.doubts)
         whole.addWidget(self.tree, 1)
         whole.addWidget(states.hair())
         whole.addLayout(foot)
@@ -117,8 +122,9 @@ class ClassPane(QWidget):
         self.put({})
         self.again.setEnabled(False)
         self.done.setText("Scanning…")
-        self.left_out.setText("")
-        self.left_out.hide()
+        for part in (self.left_out, self.doubts):
+            part.setText("")
+            part.hide()
         self._buttons()
 
     def _progress(self, done: int, total: int | None) -> None:
@@ -141,6 +147,9 @@ class ClassPane(QWidget):
         left = not_checked(plan.unchecked if plan is not None else scanner.unchecked)
         self.left_out.setText(left)
         self.left_out.setVisible(bool(left))
+        doubts = "\n\n".join(plan.doubts.values()) if plan is not None else ""
+        self.doubts.setText(doubts)
+        self.doubts.setVisible(bool(doubts))
         self._buttons()
 
     def _buttons(self) -> None:

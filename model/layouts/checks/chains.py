@@ -89,7 +89,7 @@ class Chains:
                 yield from self._noted()
                 return
         except OtherOrder:
-            self._spotted, self._left_out, reading.last = [], {}, None
+            self._spotted, self._left_out, reading.last, reading.histories = [], {}, None, 0
         for finding in self._sorted_here(ground, reading):
             if isinstance(finding, Unchecked) or hash((finding.code, finding.id, finding.versions)) not in told:
                 yield finding
@@ -126,6 +126,7 @@ class Chains:
         try:
             for items in self._joined(reading):
                 for id, facts in grouped(items).items():
+                    reading.histories += 1
                     if self._suspect(facts, ground):
                         waiting[id] = len(facts)
                     last = id
@@ -169,9 +170,14 @@ class Chains:
                 except BrokenOff as error:
                     yield Unchecked(self.profile.ns, str(error))
                     return
-            suspects = (id for id, facts in map(_of_group, spool.groups()) if self._suspect(facts, ground))
+            suspects = (id for id, facts in self._grouped(spool, reading) if self._suspect(facts, ground))
             while chunk := list(islice(suspects, TOGETHER)):
                 yield from self._examined(chunk, ground)
+
+    def _grouped(self, spool: ExternalSort, reading: OrderedReading) -> Iterator[tuple[Value, list[Fact]]]:
+        for group in spool.groups():
+            reading.histories += 1
+            yield _of_group(group)
 
     def _suspect(self, facts: Sequence[Fact], ground: CheckContext) -> bool:
         return bool(self._judged(facts, ground)) or (self.beyond is not None and any(f.carries_hash for f in facts))

@@ -32,6 +32,7 @@ class OrderedReading:
     gentle: bool = False
     total: int | None = None
     documents: int = 0  # stored documents looked at so far
+    histories: int = 0  # documents of the collection at hand, each once however many versions are stored
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
     last: Value | None = None  # all up to this id is done; None where the collection has to be read anew
     in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one

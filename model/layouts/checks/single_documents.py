@@ -50,6 +50,7 @@ class SingleDocuments:
             with ExternalSort() as spool:
                 try:
                     for raw in all_of(reading, self.profile.ns, last=None if self.shared else reading.after):
+                        reading.histories += 1
                         yield from self._looked(raw, ground, left, spool if self.shared else None)
                         reading.last = physical_of(raw) if reading.in_order and not self.shared else None
                 except BrokenOff as error:

@@ -1,0 +1,83 @@
+"""Whether what a scan finds speaks against the data, or against the layout that its collection is taken for.
+
+Damage is rare. Where one class of it is found in more than a fifth of a collection's documents, and in at least five,
+the collection is most likely written by other rules than those it is read by: a repair would take genuine rows away.
+Then nothing is offered there until a person states the layout in a profile.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from model.findings import Finding, Unchecked
+from model.names import id_name
+from model.values.canonical import Value
+
+FEWEST = 5  # documents with the same class
+SHARE = 5  # more than one in so many of all
+LAYOUTLESS = ("B1", "E2", "H2")
+"""Classes that say the same under every layout: broken bytes, large documents, equal contents."""
+
+_IN_MEMORY = 4 << 20  # bytes of findings that wait for a collection's end; more of them wait on disk
+
+
+@dataclass
+class DamageTally:
+    """In how many documents of one collection each class was found; holds little of what it counts."""
+
+    ns: str
+    _found: dict[str, _Class] = field(default_factory=dict)
+
+    def note(self, each: Finding) -> None:
+        """Count a finding, where it says something about the layout."""
+        if each.ns == self.ns and each.id is not None and each.code not in LAYOUTLESS:
+            known = self._found.setdefault(each.code, _Class(each.id, each.detail))
+            known.ids.add(hash(each.id))
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def speaks_against(self, layout: str, documents: int) -> str:
+        """Why the layout is in doubt, one sentence; "" where it is not. ``documents``: how many were looked at."""
+        code, worst = max(self._found.items(), key=lambda pair: len(pair[1].ids), default=("", None))
+        if worst is None or len(worst.ids) < FEWEST or len(worst.ids) * SHARE <= documents:
+            return ""
+        return (
+            f"{self.ns} is taken for {layout}, which is in doubt: {len(worst.ids):,} of its {documents:,} documents "
+            f"have the same trouble, {code} (as {id_name(worst.first)}: {worst.detail}), so nothing is repaired there "
+            "until a profile states its layout."
+        )
+
+
+@dataclass
+class _Class:
+    """The documents with one class: the first with what was found, and all by the hashes of their ids."""
+
+    first: Value
+    detail: str
+    ids: set[int] = field(default_factory=set)
+
+
+class Waiting:
+    """Findings that wait for the end of their collection, in order; in memory while they are few."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by :meth:`close`
+        self._count = 0
+
+    def add(self, each: Finding | Unchecked) -> None:
+        """Put one down."""
+        pickle.dump(each, self._file)
+        self._count += 1
+
+    def __iter__(self) -> Iterator[Finding | Unchecked]:
+        self._file.seek(0)
+        for _ in range(self._count):
+            yield pickle.load(self._file)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
