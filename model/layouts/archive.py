@@ -12,9 +12,9 @@ The swap, step by step:
    the edit is refused. (An insert, not an upsert with ``$setOnInsert``: servers add the fields of that in an order of
    their own, and the archived version would not be the version that was.)
 3. A row above the current version would one day stand in the way of a version with that number: refused.
-4. The current document is swapped: filter ``_id``, version and token, by type; operators name only what changed.
+4. The current document is swapped: filter ``_id``, version and token, by type; operators name only the changes.
 5. In doubt the token is looked for in the current document and in the archive; it is nowhere and the next version has
-   another: not applied. Else the same swap is sent once more; what is not known then is unknown.
+   another: not applied. Else the swap is sent once more; if doubt remains, the outcome is unknown.
 
 Crash points: after 2 the archive holds the current version too (A1), and the next edit absorbs that in its own step 2;
 after 4 everything has happened. An edit in place between the two makes the residue differ (A2): a person decides.
@@ -87,7 +87,7 @@ class Archive(Layout):
         return self.archive.check
 
     def missing_index(self) -> str | None:
-        """The archive's unique index is what lets one row of a version in."""
+        """Why writing waits for the archive's unique index, one sentence; None where it is there."""
         p = self.profile
         if is_unique(self.server, self.archive.ns, (p.archive_id, p.version)):
             return None
@@ -97,7 +97,7 @@ class Archive(Layout):
         )
 
     def create_index(self) -> None:
-        """The unique index on the archive, once duplicates are ruled out."""
+        """Create the unique index on the archive, once duplicates are ruled out."""
         create_unique(self.server, self.archive.ns, (self.profile.archive_id, self.profile.version))
 
     # --- writing
@@ -109,8 +109,8 @@ class Archive(Layout):
         values = self._writer.own_values(raw, content, stamp, v)
         row = self._row_for(id, raw, stamp)
         copy = self._archiving(row, f"{version_name(base.v)} is archived")
-        # What operators replace is looked at before the archiving: a swap that failed on it would leave a residue that
-        # differs.
+        # Values that operators replace are looked at before the archiving: a swap that failed on them would leave a
+        # residue that differs.
         return replace(self._writer.swap(base, content, values, replaced=False), before=(copy,))
 
     def explain(self, base: Version) -> str:
@@ -150,7 +150,7 @@ class Archive(Layout):
         return any(c.get(now, (name,)) != c.get(base.raw, (name,)) for name in names)
 
     def _touched(self, now: bytes, base: Version, content: bytes) -> bool:
-        """Whether something that the edit replaces was changed in place since it was read."""
+        """Whether a value that the edit replaces was changed in place since it was read."""
         if now == base.raw:
             return False
         edit = update_operators.operators(base.content or c.EMPTY, content, update_operators.is_mongodb(self.server))
@@ -230,7 +230,7 @@ class Archive(Layout):
             return replace(outcome, detail=said)
 
     def _raised(self, created: Outcome, id: Value, v: Value, stamp: Stamp) -> Outcome:
-        """The outcome of a creation whose document stands above all that the archive holds, or is in other hands."""
+        """The outcome of a creation whose document stands above every row of the archive, or was changed since."""
         try:
             raw = self._current.raw(id)
         except NotFound:
@@ -258,9 +258,9 @@ class Archive(Layout):
         return replace(created, detail=f"{created.detail} {said}")
 
     def _later_life(self, id: Value, raw: bytes) -> bool:
-        """Whether the archive holds what stands in this current document's way: another version at its number or above.
+        """Whether a row of the archive stands in this current document's way: another version at its number or above.
 
-        Its own row is none: what carries its token, or without tokens its content.
+        Its own row does not: the one with its token, or without tokens with its content.
         """
         p, v = self.profile, c.get(raw, (self.profile.version,))
         above = guards.exact(p.archive_id, id) | {p.version: {"$gte": v}}

@@ -1,7 +1,7 @@
-"""The second collection of earlier versions, and how it is read together with the current documents.
+"""The archive, the second collection of earlier versions, read together with the current documents.
 
-A row of the archive is a version: ``_id`` of its own, the document's id, the version, the content. What it holds of the
-current version, and above it, is told apart here; what that means is the layouts' matter.
+A row of the archive is a version: ``_id`` of its own, the document's id, the version, the content. Its rows at and
+above the current version are told apart here; the layouts judge them.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class ArchiveReader:
             raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
 
     def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
-        """The current version among the archive's, which may hold it too, or hold what is above it."""
+        """The current version among the archive's, which may hold it too, or versions above it."""
         first = next(rows, None)
         rows = rows if first is None else chain([first], rows)
         if current is not None and current.state == "present" and (behind := self._behind(current, first)):
@@ -125,7 +125,7 @@ class ArchiveReader:
             yield current
 
     def _beside_archive(self, current: Version, row: Version) -> Version:
-        """The current version, with a word on what the archive holds under the same number."""
+        """The current version, with a word on the archive's row under its number."""
         if current.state != "present" or row.content == current.content:
             detail = current.detail or ("" if self.holds_current else "also in the archive")
         else:
@@ -216,7 +216,7 @@ class ArchiveReader:
         return replace(outlined(id, kept), marks=made.marks)
 
     def _behind(self, current: Version, newest: Version | None) -> str:
-        """How far an archive that is fed is behind, in a few words; "" where it holds the current version, or more."""
+        """A few words on how far a fed archive is behind; "" where it holds the current version, or more."""
         here, there = place_of(current.v), place_of(newest.v) if newest is not None else None
         if not self.holds_current or here is None or (there is not None and there >= here):
             return ""
@@ -227,7 +227,7 @@ class ArchiveReader:
         return f"{BEHIND}{lag:,} version{'' if lag == 1 else 's'} behind"
 
     def _compared(self, id: Value, current: Version) -> Version:
-        """The current version where the archive holds its number too: the contents decide what to say."""
+        """The current version where the archive holds its number too, with the verdict on both contents."""
         try:
             whole = self.current.made(self.current.raw(id))
         except NotFound:
@@ -286,7 +286,7 @@ class ArchiveReader:
                 yield id
 
     def _row_name(self, name: str) -> str:
-        """What a field of the current document is called in the archive's rows."""
+        """The name that a field of the current document has in the archive's rows."""
         first, dot, rest = name.partition(".")
         return f"{self.profile.archive_id}{dot}{rest}" if first == self.profile.id else name
 
@@ -320,7 +320,7 @@ class ArchiveReader:
         return tuple(rows)
 
     def above_archive(self, id: Value, stamp: Stamp) -> Value:
-        """The version of a new document: above all that the archive holds of an earlier life of its id."""
+        """The version of a new document: above every row of the archive from an earlier life of its id."""
         first = numbering.first(self.profile, stamp.at)
         highest = self._highest(id, first)
         if highest is None or (place_of(highest) or 0) < (place_of(first) or 0):
@@ -338,7 +338,7 @@ class ArchiveReader:
         return None
 
     def landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
-        """Whether the archive knows of a write, once the current document (``now``) does not; see :class:`.Landing`."""
+        """Whether the archive knows of a write, once the current document (``now``) does not; a :class:`.Landing`."""
         p, mine = self.profile, Value.of(token)
         rows = guards.exact(p.archive_id, id)
         number = number_of(base.v) if base is not None else None
@@ -349,7 +349,7 @@ class ArchiveReader:
                 return False  # still the base, changed in place
             if number_of(here) == number + 1:
                 return False  # whoever wrote the next version carried another token
-            # The next version and its token in one look: between two the archive may get what the first has missed.
+            # The next version and its token in one look: between two looks the archive may get a missed row.
             for row in self.server.find(self.ns, rows | {p.version: {"$eq": whole_number(number + 1)}}):
                 return c.get(row, (p.token,)) == mine
         if self.any(rows | guards.exact(p.token, mine)):

@@ -1,4 +1,4 @@
-"""What every storage layout offers, and what they share.
+"""The base of every storage layout: its interface, and the parts that layouts share.
 
 A layout is bound to a server and to the profile of one collection. It speaks to the server through
 :class:`model.server.port.Port` alone, so that tests can interleave writers at every operation.
@@ -36,7 +36,7 @@ from model.values.canonical import Value
 
 
 class LayoutReader(Protocol):
-    """How the versions of one collection's documents are read. Methods raise ``NotFound`` and the other ``Refused``."""
+    """Reads the versions of one collection's documents. Methods raise ``NotFound`` and the other ``Refused``."""
 
     def page(self, query: PageQuery) -> Iterator[Row]:
         """Current documents in the order asked for."""
@@ -64,14 +64,14 @@ class LayoutReader(Protocol):
 
 
 class LayoutWriter(Protocol):
-    """How a collection's documents are numbered, begin and end, and how a write is asked after and told of.
+    """Numbers, begins and ends a collection's documents, looks for writes in doubt, and words their outcomes.
 
     Methods raise ``Refused`` only before anything of the document is written.
     """
 
     @property
     def outcomes(self) -> Outcomes:
-        """What the sender of a write is told."""
+        """The outcomes that the sender of a write is told."""
 
     @property
     def unique(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class LayoutWriter(Protocol):
     def delete(
         self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
     ) -> Outcome:
-        """Delete the document as :meth:`Layout.delete` says."""
+        """Delete the document if ``base`` is still its current version, by the rules of :meth:`Layout.delete`."""
 
     def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
         """The question of a write in doubt, whether it landed; None where no token could tell."""
@@ -167,7 +167,7 @@ class Layout(ABC):
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
-        """What a collection taken by itself says for this layout; None where nothing does."""
+        """The proposal of this layout for a collection taken by itself; None where nothing speaks for it."""
         return None
 
     @classmethod
@@ -182,11 +182,11 @@ class Layout(ABC):
 
     @property
     def standing(self) -> str:
-        """How far something that follows the collection has come, a sentence; "" where nothing follows it."""
+        """A sentence on how far a feed that follows the collection has come; "" where none follows it."""
         return ""
 
     def page(self, query: PageQuery | None = None) -> Iterator[Row]:
-        """Current documents in the order asked for; see :class:`.PageQuery`."""
+        """Current documents in the order of a :class:`.PageQuery`."""
         return self.reader.page(query or PageQuery())
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
@@ -224,7 +224,7 @@ class Layout(ABC):
         return self.reader.identity(version)
 
     def content(self, raw: bytes) -> bytes:
-        """What the users put there: a stored document without ``_id`` and the layout's own fields, in stored order."""
+        """The users' part of a stored document: without ``_id`` and the layout's own fields, in stored order."""
         return self.own.content(raw)
 
     def document(self, raw: bytes) -> bytes:
@@ -269,7 +269,7 @@ class Layout(ABC):
             return f"The version of this document is a {version.v.kind} and no whole number; mend that before editing."
         return ""
 
-    # --- looking for what should not be
+    # --- looking for damage
 
     @property
     @abstractmethod
@@ -283,19 +283,19 @@ class Layout(ABC):
         checkpoint: Checkpoint = no_checkpoint,
         reading: OrderedReading | None = None,
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some documents, or with all of them, and what was not looked at.
+        """The damage of some documents, or of all of them, and the documents that were not looked at.
 
         Streaming, in memory that does not grow with the collection. ``now`` decides what is inside the grace period;
-        ``reading`` says from where and how hard a scan reads, and is told how far it is.
+        ``reading`` says from where and how fast a scan reads, and is told how far it is.
         """
         reading = reading or OrderedReading(self.server, checkpoint)
         return self.check.findings(ids, now or dt.datetime.now(dt.UTC), reading)
 
-    # --- what a swap is made of
+    # --- the parts of a swap
 
     @abstractmethod
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The writes that :meth:`swap` sends; raises ``Refused`` where the edit cannot be said.
+        """The writes that :meth:`swap` sends; raises ``Refused`` for an edit that no write can express.
 
         ``v`` is the number that the new version gets, where it has been drawn already.
         """
@@ -305,7 +305,7 @@ class Layout(ABC):
         """The order of the writes and the guard, in one or two sentences."""
 
     def foreseen(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> list[Write]:
-        """All that a swap would send now, in order: what draws a number first, where one is drawn."""
+        """All writes that a swap would send now, in order; where a number is drawn, that comes first."""
         self._check(base)
         v, writes = self.writer.foreseen_number(id, base, stamp)
         return [*writes, *self.steps(id, base, content, stamp, v).all]
@@ -315,23 +315,23 @@ class Layout(ABC):
         return self.writer.number(id, base, stamp)
 
     def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
-        """Send what goes before the write that decides; an outcome where that must not follow."""
+        """Send the writes before the one that decides; an outcome where that must not follow."""
         return self.writer.prepared(id, base)
 
     def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
-        """Clean up behind a swap; the outcome, with a word on what could not be done."""
+        """Clean up behind a swap; the outcome, with a word on any write that failed."""
         return outcome
 
     def _created(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
-        """Look behind a creation; the outcome, with a word on what could not be done."""
+        """Look again behind a creation; the outcome, with a word on any write that failed."""
         return outcome
 
-    # --- writing; nothing is raised for what a write can meet
+    # --- writing; no state that a write can meet raises an error
 
     def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
         """Make ``content`` the next version if ``base`` is still the current one.
 
-        The token of the stamp is how the write is found again (:meth:`landed`); note it before calling.
+        The write is found again by the token of the stamp (:meth:`landed`); note that before calling.
         """
         stamp = stamp or Stamp()
         content = self.signed(content, stamp.author)
@@ -351,7 +351,7 @@ class Layout(ABC):
         return self._swapped(outcome, content, stamp)
 
     def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
-        """A new document as its first version; ``refused`` where the id exists. A unique index lets one of two win."""
+        """Insert a document as its first version; ``refused`` where the id exists, as a unique index tells."""
         stamp = stamp or Stamp()
         id = id if id is not None else Value.of(ObjectId())
         content = self.signed(content, stamp.author)
@@ -403,8 +403,8 @@ class Layout(ABC):
     ) -> Outcome:
         """Delete the document if ``base`` is still its current version.
 
-        With ``kept``, what :meth:`removal` gave and somebody has put away, nothing else is deleted: where there is more
-        by now, or less, it is a conflict.
+        ``kept`` are the documents of :meth:`removal`, once somebody has put them away: no other is deleted then, and
+        where there are more by now, or fewer, it is a conflict.
         """
         try:
             if reason := self.removable(base):
@@ -414,7 +414,7 @@ class Layout(ABC):
             return self.writer.outcomes.refused(id, str(error))
 
     def _delete(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
-        """As :meth:`delete`; raises ``Refused`` only before anything is deleted."""
+        """Do :meth:`delete`; raises ``Refused`` only before anything is deleted."""
         return self.writer.delete(id, base, stamp, kept)
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
@@ -440,16 +440,16 @@ class Layout(ABC):
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The (ns, document) that keep these versions, oldest first and with contents, the current document last.
 
-        Reads nothing, and gives the same bytes for the same versions: what moving a collection here writes. Raises
-        ``Refused`` for what this layout cannot hold.
+        A migration to this layout writes them. Reads nothing, and gives equal bytes for equal versions. Raises
+        ``Refused`` for versions that this layout cannot hold.
         """
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert again what a delete removed; ``conflict`` where the id is taken by now. See :func:`.put_back`."""
+        """Insert a delete's documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
         return put_back(self.server, self.profile, removed, self.writer.unique)
 
     def signed(self, content: bytes, author: str | None) -> bytes:
-        """The content with who made it, where the profile names a field for that; writing it again changes nothing."""
+        """The content with its author, where the profile names a field for that; doing it twice changes nothing."""
         if author and self.profile.author:
             return c.put(content, (self.profile.author,), Value.of(author))
         return content

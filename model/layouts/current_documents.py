@@ -1,4 +1,4 @@
-"""Collections with one document for the current version of each: how that document is read, listed and known again."""
+"""Collections with one document for the current version of each: reading it, listing it, knowing it again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from model.values.canonical import Value
 class CurrentDocuments:
     """The current versions of a collection: the documents themselves, or a sub-document ``inside`` of each.
 
-    ``own`` names what the layout keeps for itself where the current version stands. A layout that keeps no other
+    ``own`` names the layout's own fields where the current version stands. A layout that keeps no other
     versions reads its collection by this alone.
     """
 
@@ -57,7 +57,7 @@ class CurrentDocuments:
         return f"{self.inside}.{name}" if self.inside else name
 
     def content(self, raw: bytes) -> bytes:
-        """What the users put into the current version."""
+        """The users' part of the current version."""
         return self.own.content(self.part(raw))
 
     def made(self, raw: bytes, contents: bool = True) -> Version:
@@ -92,7 +92,7 @@ class CurrentDocuments:
         return c.only(self.part(raw), list(filter(None, ("_id", self.own.version, self.own.token))))
 
     def abilities(self, physical: Value) -> Abilities:
-        """What this server's expressions can tell apart, found out once over a document that exists."""
+        """The abilities of this server's expressions, found out once over a document that exists."""
         if self._able is None:
             self._able = guards.abilities(self.server, self.ns, physical)
         return self._able
@@ -114,7 +114,7 @@ class CurrentDocuments:
     def rows(
         self, filter: Terms | None, query: PageQuery, fields: Terms | None, sort: Terms | None = None
     ) -> Iterator[Row]:
-        """The rows of a query, with its filter, its fields and its order as the server is to be asked for them."""
+        """The rows of a query, with filter, fields and order as the server gets them."""
         order = sort or query.sort or {self.profile.id: 1}
         found = self.server.find(self.ns, filter, order, fields, query.skip, query.limit)
         return map(self.row, found)
@@ -140,11 +140,11 @@ class CurrentDocuments:
         return current
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
-        """The document as it is: its only version."""
+        """The document itself, as its only version."""
         yield self.made(self.raw(id), contents)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """One mark each; a hash can only be checked over the content, so only where there is one contents are read."""
+        """One mark for each document; contents are read only where there is a hash to check."""
         if not self.own.hash:
             for id in ids:
                 yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])

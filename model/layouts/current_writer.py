@@ -1,5 +1,7 @@
-"""Writes of the one document that holds a current version: each is guarded by what was read, and operators name only
-what changed. A change that operators cannot say replaces the document, and is guarded by all that was read.
+"""Writes of the one document that holds a current version, each guarded by the state that was read.
+
+Operators name only the changes. A change that operators cannot express replaces the document, and is guarded by the
+whole of it as it was read.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from model.values.leaves import addressable
 
 
 class Guarding(Protocol):
-    """What makes a write fail where the document is not the version that was read any more."""
+    """The guard that makes a write fail where the document is not the version that was read any more."""
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
         """The clauses of the filter, ``_id`` left out.
@@ -40,13 +42,13 @@ class Guarding(Protocol):
 
 
 class VersionGuard:
-    """Version and token are what was read, by type."""
+    """The guard that version and token are as they were read, by type."""
 
     def __init__(self, current: CurrentDocuments) -> None:
         self._current = current
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        """One clause for each; where the current version is a sub-document, that it is one."""
+        """A clause for version and token each, and one that a sub-document with the current version is one."""
         assert base.raw is not None
         here, part = self._current, self._current.part(base.raw)
         clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
@@ -56,13 +58,13 @@ class VersionGuard:
 
 
 class HashGuard:
-    """Hash and token, and every field that the hash covers, are what was read."""
+    """The guard that hash, token and every field that the hash covers are as they were read."""
 
     def __init__(self, current: CurrentDocuments) -> None:
         self._current, self._version = current, VersionGuard(current)
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        """Hash and token alone where the content cannot be said in a filter: they stand for it."""
+        """The clauses; hash and token alone stand for a content that no filter can express."""
         raw, profile = base.raw, self._current.profile
         assert raw is not None
         clauses = self._version.clauses(base)
@@ -79,7 +81,7 @@ class HashGuard:
 
 
 class WholeGuard:
-    """Every field is what was read."""
+    """The guard that every field is as it was read."""
 
     def __init__(self, current: CurrentDocuments) -> None:
         self._current = current
@@ -89,13 +91,13 @@ class WholeGuard:
         return self.whole(base, beside).filter
 
     def whole(self, base: Version, beside: int) -> guards.Guard:
-        """The guard, and notes on what this server cannot tell apart."""
+        """The guard, with notes on the differences that this server misses."""
         assert base.raw is not None
         return guards.whole(base.raw, needed_abilities(self._current, base.raw, base.raw), beside=beside)
 
 
 def needed_abilities(current: CurrentDocuments, part: bytes, raw: bytes) -> Abilities:
-    """What this server's expressions can tell apart, asked for only where a guard over ``part`` needs them."""
+    """The abilities of this server's expressions, asked for only where a guard over ``part`` needs them."""
     return current.abilities(guards.physical_id(raw)) if guards.needs_expressions(part) else Abilities()
 
 
@@ -104,7 +106,7 @@ def needed_abilities(current: CurrentDocuments, part: bytes, raw: bytes) -> Abil
 
 @dataclass(frozen=True)
 class Landing:
-    """What else tells whether a write landed, once the current document says nothing; None where nobody can tell."""
+    """The question to a history whether a write landed, once the current document does not tell; None: unknown."""
 
     before: Callable[[Value, ObjectId, Version | None, bytes | None], bool | None] = lambda *_: None
     """By id, token, base, and the current document as it is now (None: gone)."""
@@ -126,7 +128,7 @@ class CurrentWriter:
     # --- numbers
 
     def missing_index(self) -> str | None:
-        """Nothing is missing: the index on ``_id`` is always there."""
+        """None: the index on ``_id`` is always there."""
         return None
 
     def create_index(self) -> None:
@@ -134,7 +136,7 @@ class CurrentWriter:
         raise Refused(f"{self._ns} needs no further index.")
 
     def hindrance(self, base: Version) -> str:
-        """Nothing hinders, as the document takes its own place."""
+        """Nothing: the document takes its own place, so its next version has no hindrance."""
         return ""
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
@@ -162,11 +164,11 @@ class CurrentWriter:
     # --- a version to come
 
     def prepared(self, id: Value, base: Version) -> Outcome | None:
-        """Nothing goes before the write: its filter tells whether the base is still current."""
+        """None: the write's own filter tells whether the base is still current."""
         return None
 
     def own_values(self, base: bytes | None, content: bytes, stamp: Stamp, v: Value | None) -> dict[str, Value | None]:
-        """What the layout sets in its own fields when it writes ``content`` over the current version ``base``."""
+        """The values of the layout's own fields when it writes ``content`` over the current version ``base``."""
         own = self._current.own
         values: dict[str, Value | None] = {}
         if own.version and v is not None:
@@ -185,8 +187,8 @@ class CurrentWriter:
     ) -> SwapSteps:
         """The one write that makes ``content`` current, with these own values.
 
-        ``replaced``: the filter also holds what operators replace, as somebody may change it in place. Raises
-        ``Refused`` where the write cannot be said or guarded.
+        ``replaced``: the filter also holds the values that operators replace, as somebody may change them in place.
+        Raises ``Refused`` where no write can express or guard the edit.
         """
         assert base.raw is not None
         assert base.content is not None
@@ -205,9 +207,9 @@ class CurrentWriter:
         return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap"), new)
 
     def whole_guard(self, base: Version, beside: int) -> dict[str, Any]:
-        """The guard where all of the document goes: all that was read, and nothing added to it.
+        """The guard of a write that replaces or deletes the document: every field as it was read, and none added.
 
-        Where that cannot be said, it is version and token alone; without these it raises ``Refused``.
+        Where no filter can express that, it is version and token alone; without these it raises ``Refused``.
         """
         assert base.raw is not None
         able = self._current.abilities(guards.physical_id(base.raw))
@@ -250,7 +252,7 @@ class CurrentWriter:
         return [("_id", id)] if name == "_id" else [("_id", Value.of(stamp.token)), (name, id)]
 
     def stored_alone(self, id: Value, version: Version) -> bytes:
-        """The stored document of a version that is moved here from another layout; the same bytes each time."""
+        """The stored document of a version that is moved here from another layout; equal bytes each time."""
         own = self._current.own
         content = stored_form.content_of(version, own.names)
         pairs = [("_id", id)] if own.id == "_id" else [("_id", stored_form.lasting_key(id)), (own.id, id)]
@@ -281,7 +283,7 @@ class CurrentWriter:
         return self._landed(id, token, base, False) if self._profile.token else None
 
     def _landed(self, id: Value, token: ObjectId, base: Version | None, unchanged: bool | None) -> bool | None:
-        """As :meth:`landed`; ``unchanged`` is the answer where the base is there as it was read."""
+        """The answer of :meth:`landed`; it is ``unchanged`` where the base is there as it was read."""
         try:
             raw = self._current.raw(id)
         except NotFound:
@@ -321,7 +323,7 @@ class CurrentWriter:
     def gone(self, id: Value, base: Version) -> bool | None:
         """Whether a delete in doubt has removed the base; None where another document is there and nobody can tell.
 
-        A document that is gone is what a delete wants, whoever did it. One that is there may be a new one.
+        A delete wants the document gone, whoever removed it. One that is there may be a new one.
         """
         here = self._current
         try:

@@ -12,7 +12,7 @@ from model.values.canonical import Path, Value
 
 @dataclass(frozen=True)
 class Delta:
-    """What one version changed: fields with their values, and paths that it removed before these were set."""
+    """The changes of one version: fields with their values, and paths that it removed before these were set."""
 
     fields: tuple[tuple[str, Value], ...]
     removed: tuple[str, ...] = ()
@@ -30,9 +30,9 @@ class Fold:
         return c.document(self._state.items())
 
     def apply(self, delta: Delta) -> None:
-        """Go on by one delta."""
+        """Apply one delta."""
         if delta.removed:
-            self._undo.append(dict(self._state))  # what is taken out leaves its place, which no value tells
+            self._undo.append(dict(self._state))  # a removed field leaves its place, which no value tells
             for path in delta.removed:
                 self._remove(path)
         else:
@@ -41,7 +41,7 @@ class Fold:
             self._state[name] = value
 
     def take_back(self) -> None:
-        """Go back by one delta."""
+        """Take the last delta back."""
         undo = self._undo.pop()
         if isinstance(undo, dict):
             self._state = undo
@@ -89,8 +89,8 @@ def folded(deltas: Iterable[Delta]) -> bytes:
 def delta_between(old: bytes, new: bytes, removes: bool) -> Delta | None:
     """The smallest delta that makes ``new`` of ``old``, byte for byte; None where there is none.
 
-    Without ``removes`` there is no way to say that a field is gone, or that it has moved. A field that moves is removed
-    and set again, as are all behind it.
+    Without ``removes`` a delta cannot express that a field is gone, or has moved. A field that moves is removed and set
+    again, as are all behind it.
     """
     was, now = dict(c.fields(old)), c.fields(new)
     names = [name for name, _ in now]

@@ -29,7 +29,7 @@ class _State:
 
 
 class DeltaStates:
-    """The states of a collection whose documents each hold what one version changed."""
+    """The states of a collection whose documents each hold the changes of one version."""
 
     def __init__(self, documents: VersionDocuments) -> None:
         self.documents, self.own = documents, documents.own
@@ -40,7 +40,7 @@ class DeltaStates:
         return self.documents.exists(id)
 
     def identity(self, version: Version) -> bytes:
-        """Which version is the newest: whatever is changed in place, the next can be inserted behind it."""
+        """The number of the newest version: the next one can be inserted behind it whatever is changed in place."""
         return self.documents.identity(version)
 
     def overtaken(self, id: Value, base: Version) -> bool:
@@ -52,17 +52,17 @@ class DeltaStates:
         return now.content != base.content or not self.documents.is_same(now.raw, base.raw)
 
     def whole(self, version: Version) -> bytes:
-        """A state as it is listed: the layout's own fields of the stored version, and the content."""
+        """A state for lists: the layout's own fields of the stored version, and the content."""
         return compose(version.raw or c.EMPTY, self.own.names, version.content or c.EMPTY, {})
 
     # --- versions
 
     def _states(self, id: Value) -> list[_State]:
-        """The versions oldest first, each with what it changed; contents are not folded yet."""
+        """The versions oldest first, each with its changes; contents are not folded yet."""
         found = list(newest_first(self.documents.made(raw) for raw in self.documents.of(id)))
         states: list[_State] = []
         before, whole, proven = 0, "", True
-        marks: list[int | None] = []  # what the versions under the number before are marked with as the next
+        marks: list[int | None] = []  # the next numbers that the versions under the number before are marked with
         for version in reversed(found):
             number = number_of(version.v)
             place = place_of(version.v)
@@ -111,7 +111,7 @@ class DeltaStates:
             fold.take_back()
 
     def _with_state(self, version: Version, content: bytes) -> Version:
-        """The version with the state it leads to, in place of what it changed."""
+        """The version with the state it leads to, in place of its changes."""
         p = self.profile
         sealed = c.get(version.raw or c.EMPTY, (p.hash,)) if p.hash and version.content is not None else None
         damage = version.detail if not version.detail.startswith("hash") else ""

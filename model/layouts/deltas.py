@@ -1,8 +1,8 @@
-"""``deltas``: a document for every version, which holds only what that version changed.
+"""``deltas``: a document for every version, which holds only the changes of that version.
 
 Stored: ``{_id: <own>, docId, v, …changed fields whole…}``; the first version is the base. Later fields replace earlier
-ones in place, new ones follow, null is a value. That a field is gone can be said only where the profile names a field
-for removed paths. Index: a unique one on id and version, without which nothing is written.
+ones in place, new ones follow, null is a value. A removal can be stored only where the profile names a field for
+removed paths. Index: a unique one on id and version, without which nothing is written.
 
 The swap, step by step:
 
@@ -12,7 +12,7 @@ The swap, step by step:
 3. The delta is inserted with the next number, and with the write token as its ``_id``; the unique index decides.
 
 Crash points: before the insert nothing has happened, after it everything has. After a gap, or without a base, every
-state is unproven: it is shown, and called so. A delete begins at the newest, so that what is left still folds.
+state is unproven: it is shown, and called so. A delete begins at the newest, so that the others still fold.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Deltas(Layout):
     # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one insert, of what changed."""
+        """The one insert, of the changes."""
         raw, old = self._check(base)
         p = self.profile
         v = v or numbering.following(base.v, p, stamp.at)
@@ -110,7 +110,7 @@ class Deltas(Layout):
         return self._writer.inserted(new, f"{version_name(v)} is inserted, with what changed")
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The first version whole, and of each further one what it changed."""
+        """The first version whole, and the changes of each further one."""
         p, before = self.profile, c.EMPTY
         rows = []
         for version, v in zip(versions, stored_form.numbers(versions), strict=True):
@@ -126,7 +126,7 @@ class Deltas(Layout):
         return tuple(rows)
 
     def explain(self, base: Version) -> str:
-        """What the insert holds and rests on."""
+        """The content of the insert, and its guard."""
         p = self.profile
         return (
             f"Only what differs from {version_name(base.v)} is inserted. The unique index on {p.id} and {p.version} "

@@ -1,4 +1,4 @@
-"""From what a person types to the stored id."""
+"""The stored id for a text that a person types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def candidates(typed: str) -> list[Value]:
-    """The ids that a text may stand for: the text itself, and all that it is the usual way to write of."""
+    """The ids that a text may stand for: the text itself, and each value that people write like that."""
     found: list[Value] = []
     if typed.encode("utf-8", "replace").decode() == typed:
         found.append(Value.of(typed))

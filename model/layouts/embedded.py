@@ -6,9 +6,9 @@ version. Index: the one on ``_id``. Lists never read the array.
 Of a document that grew too long for one, the oldest versions may be rows of a second collection, the overflow
 archive; they are looked for only where versions below those in the array are missing.
 
-The swap, one write: filter ``_id``, ``current.v`` and ``current._w``, by type, and what the edit replaces; ``$push`` of
-the version that was read onto the array, and the new version in its place: by operators that name only what changed,
-else as a whole sub-document, then guarded by the whole of the old one.
+The swap, one write: filter ``_id``, ``current.v`` and ``current._w``, by type, and the values that the edit replaces;
+``$push`` of the version that was read onto the array, and the new version in its place: by operators that name only the
+changes, else as a whole sub-document, then guarded by the whole of the old one.
 
 Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
 current version and in the array; it is nowhere and the next version has another: not applied. A document that would
@@ -76,7 +76,7 @@ class Embedded(Layout):
         return find_embedded.embedded(sample, wanted=True)
 
     def content(self, raw: bytes) -> bytes:
-        """What the users put into the current version."""
+        """The users' part of the current version."""
         return self._current.content(raw)
 
     def document(self, raw: bytes) -> bytes:
@@ -86,7 +86,7 @@ class Embedded(Layout):
         return c.document([*([(self.profile.id, id)] if id is not None else []), *inside])
 
     def beside(self, raw: bytes) -> tuple[str, ...]:
-        """Whatever stands beside the current version and the array."""
+        """The fields beside the current version and the array."""
         p = self.profile
         return tuple(name for name, _ in c.fields(raw) if name not in ("_id", p.id, p.current, p.prev))
 
@@ -126,7 +126,7 @@ class Embedded(Layout):
         return SwapSteps(Write(self.ns, "update", where, body, "the swap"), whole)
 
     def explain(self, base: Version) -> str:
-        """What one update does, and its guard."""
+        """The effects of the one update, and its guard."""
         p = self.profile
         token = f" and {p.current}.{p.token} is unchanged" if p.token else ""
         return (
@@ -148,7 +148,7 @@ class Embedded(Layout):
         return raw
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """One document with all of them."""
+        """One document with all versions."""
         ids, current, past = self._history.whole(id, versions)
         raw = c.document([*ids, (self.profile.current, Value.document(current)), (self.profile.prev, past)])
         check_size(raw)

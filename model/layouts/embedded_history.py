@@ -1,4 +1,4 @@
-"""Documents that hold their own history in an array: how it is read, and how a write is found in it."""
+"""Documents that hold their own history in an array: reading it, and finding a write in it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class EmbeddedHistory:
         p, here = self.profile, self.current
         if not here.inside:
             fields = dict(with_own(projection, replace(here.own, others=())) or {})
-            # Without the version it names what to leave out, or nothing.
+            # Without the version the projection names fields to leave out, or none.
             return fields if p.version in fields else {**fields, p.prev: 0}
         wanted = with_own(self._inner(projection), Own(p.id), p.current) if projection else None
         if wanted is not None and any(truthy(value) for name, value in wanted.items() if name != "_id"):
@@ -80,7 +80,7 @@ class EmbeddedHistory:
             return inner
         ways: list[Terms] = [inner]
         for of_document, of_version in parted(filter, (self.profile.id, "_id")):
-            if of_version:  # else the same holds of the current version
+            if of_version:  # else the condition is on the current version
                 ways.append({"$and": [*of_document, {self.profile.prev: {"$elemMatch": together(of_version)}}]})
         return {"$or": ways} if len(ways) > 1 else inner
 
@@ -195,7 +195,7 @@ class EmbeddedHistory:
         )
 
     def landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
-        """Whether the array knows of a write, once the current version does not; see :class:`.Landing`."""
+        """Whether the array knows of a write, once the current version does not: the answer of a :class:`.Landing`."""
         if now is None:
             return None
         p = self.profile
@@ -215,7 +215,7 @@ class EmbeddedHistory:
     # --- as it is stored
 
     def whole(self, id: Value, versions: Sequence[Version]) -> tuple[list[tuple[str, Value]], bytes, Value]:
-        """What keeps these versions, oldest first: the ids, the current version with its own fields, the array."""
+        """The stored parts of these versions, oldest first: ids, current version with its own fields, array."""
         p, names = self.profile, self.current.own.names
         each = [
             c.document([*stored_form.stamps(p, id, version, v), *c.fields(stored_form.content_of(version, names))])

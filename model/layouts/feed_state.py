@@ -1,8 +1,8 @@
-"""What a feeder keeps beside an archive, in ``<archive>_feed``, as whoever looks at a history reads it.
+"""The state that a feeder keeps beside an archive, in ``<archive>_feed``, read for histories.
 
-``{_id: <ns>, token, at, saved, way, whole, _w}`` is the place up to which it has come; ``{_id: {ns, id, v, what}, at,
-detail}`` is a version that could not be archived when its event came: where it is in the archive all the same, a later
-run has proven what that one could not; or that the document was deleted after that version, with the event's token.
+``{_id: <ns>, token, at, saved, way, whole, _w}`` is the place up to which it has come. ``{_id: {ns, id, v, what}, at,
+detail}`` notes a version that could not be archived when its event came (if it is in the archive all the same, a later
+run has proven it), or, with the event's token, that the document was deleted after that version.
 ``model.feed.ledger`` writes both.
 """
 
@@ -29,17 +29,17 @@ _BEYOND = Value(c.MAX_KEY, b"")
 
 @dataclass(frozen=True)
 class Place:
-    """How far a feed has come."""
+    """The place that a feed has come to."""
 
     token: bytes | None = None  # None: by polling, or before the first event
     at: dt.datetime | None = None  # of the last event dealt with; by polling, of the last look
     saved: dt.datetime | None = None
     way: str = "stream"  # or polling
-    whole: bool = False  # caught up since the last gap: what the archive holds is what was there
+    whole: bool = False  # caught up since the last gap: the archive lacks no version since then
 
     @property
     def words(self) -> str:
-        """How far, in a few words."""
+        """The place in a few words."""
         if self.at is None:
             return "its feed has seen no change so far"
         return f"its feed has come to {self.at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
@@ -58,25 +58,25 @@ def place_in(raw: bytes) -> Place:
 
 
 def place(server: Port, ns: str, archive: str) -> Place | None:
-    """How far the feed of a collection has come; None where nothing is kept of it."""
+    """The place that the feed of a collection has come to; None where none is kept."""
     found = next(iter(server.find(archive + SUFFIX, guards.by_id(Value.of(ns)), limit=1)), None)
     return None if found is None else place_in(found)
 
 
 def note_key(ns: str, id: Value, v: Value, what: str) -> Value:
-    """The ``_id`` of what is kept of a version."""
+    """The ``_id`` of the note on a version."""
     return Value.document(c.document([("ns", Value.of(ns)), ("id", id), ("v", v), ("what", Value.of(what))]))
 
 
 def deleted(server: Port, ns: str, archive: str, id: Value, v: Value) -> dt.datetime | None:
-    """When a document was deleted after this version, as its feed saw it; None where it did not."""
+    """The time at which a document was deleted after this version, if its feed saw that; else None."""
     key = note_key(ns, id, v, DELETED)
     found = next(iter(server.find(archive + SUFFIX, guards.by_id(key), limit=1)), None)
     return _date(c.get(found, ("at",))) if found is not None else None
 
 
 def notes(server: Port, ns: str, archive: str, id: Value) -> dict[tuple[str, int | None], dt.datetime | None]:
-    """What is kept of a document's versions: what and the version's number, and when that was noted, or happened."""
+    """The notes on a document's versions: kind and version number, with the time noted, or of the event."""
     of = {"_id.ns": ns, "_id.id": {"$eq": id}}
     named = [("ns", Value.of(ns)), ("id", id)]
     whole = {"$gte": Value.document(c.document(named)), "$lt": Value.document(c.document([*named, ("v", _BEYOND)]))}

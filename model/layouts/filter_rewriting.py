@@ -1,4 +1,4 @@
-"""Filters rewritten for where a version is stored: under other names, or in parts of one document."""
+"""Filters rewritten for the place of a stored version: under other names, or in parts of one document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def renamed(terms: Terms | None, name_of: Callable[[str], str]) -> dict[str, Any
 
 
 def parted(terms: Terms, names: Collection[str]) -> list[tuple[list[Terms], list[Terms]]]:
-    """What has to hold, in alternatives: of each the clauses on fields of these names alone, and the others."""
+    """A filter as alternatives: of each the clauses on fields of these names alone, and the others."""
     found: list[tuple[list[Terms], list[Terms]]] = [([], [])]
     for name, value in _all_of(terms):
         whole: list[Terms] = [{name: value}]
@@ -83,7 +83,7 @@ def _only(name: str, value: Any, names: Collection[str]) -> bool:
 
 
 def _some(name: str, value: Any, names: Collection[str]) -> bool:
-    """Whether a clause has anything to do with fields of these names."""
+    """Whether a clause concerns fields of these names."""
     if name not in LOGICAL:
         return name.partition(".")[0] in names
     return any(_some(*each, names) for part in _parts(value) for each in (_terms_of(part) or {}).items())
@@ -103,4 +103,4 @@ def _terms_of(part: Any) -> Terms | None:
 
 def _renamed_part(part: Any, name_of: Callable[[str], str]) -> Any:
     terms = _terms_of(part)
-    return part if terms is None else renamed(terms, name_of)  # what is no document is for the server to refuse
+    return part if terms is None else renamed(terms, name_of)  # the server refuses a value that is no document

@@ -9,7 +9,7 @@ The swap, step by step:
 1. The newest version by number, flagged or not, is read again; another one than the base, or the base changed in place,
    is a conflict.
 2. The new version is inserted with the next number and the flag, and with the write token as its ``_id``. This decides.
-3. The flag is taken from every version below, one guarded write each: what a dead writer left is absorbed with it.
+3. The flag is taken from every version below, one guarded write each: a flag that a dead writer left goes with it.
 
 Crash points: before 2 nothing has happened; after it two versions carry the flag until the next edit, or the repair,
 takes it from the lower one. The newest by number is current here all the while.
@@ -72,13 +72,13 @@ class Flagged(Layout):
 
     @property
     def check(self) -> Chains:
-        """As the others whose versions are documents, and whether just the newest carries the flag."""
+        """The versions of each document, by id, and whether just the newest carries the flag."""
         p = self.profile
         reader = FactReader(self.own, p, p.id, flag=p.current, claim=self._documents.claim)
         return Chains(self.server, p, (Part(self.ns, reader),), flagged)
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The insert, then the flag taken from the base; :meth:`swap` takes it from whatever else carries it."""
+        """The insert, then the flag taken from the base; ``Layout.swap`` takes it from all others that carry it."""
         raw, _ = self._check(base)
         p = self.profile
         v = v or numbering.following(base.v, p, stamp.at)
@@ -89,7 +89,7 @@ class Flagged(Layout):
         return replace(insertion, after=(self._unflag(raw),) if carried else ())
 
     def explain(self, base: Version) -> str:
-        """The order of the two writes, and what the first rests on."""
+        """The order of the two writes, and the guard of the first."""
         p = self.profile
         return (
             f"First the new version is inserted with {p.current}; the unique index on {p.id} and {p.version} lets one "
@@ -183,7 +183,7 @@ class Flagged(Layout):
         return Write(self.ns, "update", where, {"$unset": {p.current: Value.of("")}}, note)
 
     def _still(self, raw: bytes) -> dict[str, Any]:
-        """The clauses that a version's document, its number and its flag are what was read."""
+        """The clauses that a version's document, its number and its flag are as they were read."""
         p, physical = self.profile, guards.physical_id(raw)
         where = guards.by_id(physical)
         for name in (p.id, p.version, p.current):
@@ -191,7 +191,7 @@ class Flagged(Layout):
         return where
 
     def _lowers_to_false(self, raw: bytes) -> bool:
-        """Whether earlier versions of this document say false instead of nothing."""
+        """Whether earlier versions of this document carry the flag as false instead of lacking it."""
         p = self.profile
         id = c.get(raw, (p.id,))
         return id is not None and self._documents.any({p.id: {"$eq": id}, p.current: {"$eq": Value.of(False)}})

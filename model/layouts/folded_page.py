@@ -1,6 +1,6 @@
 """Filters, orders and projections over states that no server holds, because they are folded here.
 
-They mean what a server makes of them: of the bytes of a state as it is listed, the layout's own fields included.
+They mean what they mean to a server, over the bytes of a listed state with the layout's own fields.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def matcher(filter: Terms | None) -> Callable[[bytes], bool]:
 
 
 def ordered(states: Iterable[bytes], sort: Terms | None, id_name: str) -> Iterator[bytes]:
-    """States in an order of fields; by id they come as they are."""
+    """States in an order of fields; they come in the order of their ids already."""
     terms = [(name, _direction(value)) for name, value in (sort or {}).items()]
     if not terms or terms == [(id_name, 1)]:
         yield from states
@@ -40,7 +40,7 @@ def _direction(value: Any) -> int:
 
 
 def projected(raw: bytes, projection: Terms | None, own: Own) -> bytes:
-    """A state with the top-level fields asked for, and those that a row is made of."""
+    """A state with the top-level fields asked for, and those that a row needs."""
     terms = with_own(projection, own)
     if not terms:
         return raw

@@ -1,4 +1,4 @@
-"""The numbers that are missing in a history, and what a history's health is called."""
+"""The numbers that are missing in a history, and the words for a history's health."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ONE_BY_ONE = 10_000
 
 
 def loss(profile: CollectionProfile) -> str:
-    """Why a number may be missing; where a counter hands them out nobody can tell a loss from one never used."""
+    """The reason why a number may be missing; of a counter's numbers some may never have been used."""
     return f"{LOSS}, or {UNUSED}" if profile.numbering.startswith("counter:") else LOSS
 
 
 def after(above: int, announced: Iterable[int | None], below: int) -> int:
     """The first number that may be missing between two versions; ``below`` itself where there is no gap.
 
-    ``announced`` is what the lower version, or each of those stored under its number, is marked with as the next one:
-    what lies before that was handed out and used by nobody. A mark that cannot be right counts for nothing.
+    ``announced`` is the next number that the lower version, or each of those stored under its number, is marked with:
+    numbers before that were handed out and used by nobody. A mark that cannot be right is ignored.
     """
     return max((number for number in announced if number is not None and above < number <= below), default=above + 1)
 
@@ -39,13 +39,13 @@ def after(above: int, announced: Iterable[int | None], below: int) -> int:
 def are_times(above: int, below: int) -> bool:
     """Whether two neighbours, or with ``above`` 0 the first version, are times: then none is missing between them.
 
-    A scan, which sees what most versions of a collection are, still tells of a single one that is far too high.
+    A scan, which sees most versions of a collection, still tells of a single one that is far too high.
     """
     return below >= SECONDS and (above >= SECONDS or above == 0)
 
 
 def missing(number: int, detail: str = LOSS) -> Version:
-    """A version that is not there."""
+    """The entry of a missing version."""
     return Version(whole_number(number), None, None, "none", "missing", False, None, None, detail)
 
 
@@ -62,7 +62,7 @@ def absent(above: int, below: int, why: str = LOSS) -> Iterator[Version]:
 def with_gaps(versions: Iterable[Version], why: str = LOSS, claim: str = "") -> Iterator[Version]:
     """The versions, newest first, with an entry for each number that is not there, down to 1.
 
-    ``claim`` names the field of a stored version that tells the number of the next one: those between nobody used.
+    ``claim`` names the field of a stored version with the number of the next one: nobody used the numbers between.
     """
     lowest: int | None = None
     for number, group in groupby(versions, lambda version: number_of(version.v)):

@@ -1,11 +1,11 @@
 """``hashed``: one document, whose version is the hash of its content.
 
-Stored: the content and its hash, SHA-1 of the content's BSON (SHA-256 where that is what stands there), in one
-document; no earlier versions. Index: the one on ``_id``. The profile may leave fields out of the hash.
+Stored: the content and its hash, SHA-1 of the content's BSON (SHA-256 where such a hash is stored), in one document; no
+earlier versions. Index: the one on ``_id``. The profile may leave fields out of the hash.
 
 The swap, one write: an update whose filter holds ``_id`` (the hash alone would confuse documents with equal content),
 the old hash, the old token, which tells a content that has come back from one that never left, and every field that the
-hash covers; it sets what changed, really unsets what was removed, and sets the new hash. Then the stored bytes are read
+hash covers; it sets changed fields, unsets removed ones, and sets the new hash. Then the stored bytes are read
 and hashed again. Where this server stored the fields in another order, the hash is set once more to that of the bytes
 that are there, guarded by our own token.
 
@@ -84,7 +84,7 @@ class Hashed(Layout):
         return self._writer.swap(base, content, values)
 
     def explain(self, base: Version) -> str:
-        """What the swap is guarded by."""
+        """The guard of the swap."""
         token = f" and {self.profile.token}" if self.profile.token else ""
         return (
             f"The swap applies only if {self.profile.hash}{token} and the content are unchanged in this very document; "
@@ -115,7 +115,7 @@ class Hashed(Layout):
             raw = self._current.raw(id)
             stored = c.get(raw, (self.profile.hash,))
             right = Value.of(content_hash(self.content(raw), self.profile, stored))
-            # Anything but another order is someone else's change, whose hash is not ours to set.
+            # Any other difference is someone else's change, whose hash is not ours to set.
             ours = self._current.bears(raw, stamp.token) and update_operators.reordered(content, self.content(raw))
             if not ours or stored == right:
                 return outcome

@@ -22,7 +22,7 @@ _ODD = (c.REGEX, c.UNDEFINED)  # no filter finds these by being equal
 
 
 def is_unique(server: Port, ns: str, names: Sequence[str]) -> bool:
-    """Whether an index, or ``_id`` itself, keeps two documents from having the same values in these fields."""
+    """Whether an index, or ``_id`` itself, keeps two documents from having equal values in these fields."""
     for index in server.indexes(ns):
         keys = set(index.get("key") or ())
         whole = not index.get("partialFilterExpression") and not index.get("hidden")
@@ -72,7 +72,7 @@ class UniqueIndex:
         return not self.sparse or any(value is not None for path in self.paths for value in _reached(raw, path))
 
     def keys(self, raw: bytes) -> tuple[frozenset[order.Key], ...]:
-        """What a document has in each field, as the server compares values."""
+        """The keys of a document for each field, as the server compares values."""
         return tuple(frozenset(map(order.key_of, _reached(raw, path))) for path in self.paths)
 
     def told(self, raw: bytes) -> DuplicateKey:
@@ -81,7 +81,7 @@ class UniqueIndex:
         return DuplicateKey(self.name, self.paths, tuple(map(shown, values)))
 
     def holder(self, server: Port, ns: str, raw: bytes) -> bytes | None:
-        """The document that keeps this one out of its collection, or from becoming what it is here."""
+        """The stored document that makes this index turn away this new or changed one; None where none does."""
         terms: dict[str, Any] = {}
         for path in self.paths:
             found = {order.key_of(each): each for each in _reached(raw, path)}
@@ -93,7 +93,7 @@ class UniqueIndex:
 
 
 def _reached(raw: bytes, path: str) -> list[order.Element | None]:
-    """What an index makes entries of: what a path leads to, arrays by their elements, None where there is nothing."""
+    """The values that an index has entries for: those at a path, arrays by their elements, None for a missing one."""
     out: list[order.Element | None] = []
     for found in order.reach(raw, order.path_of(path)):
         out += order.items(found[1]) if found is not None and found[0] == c.ARRAY else [found]
@@ -124,8 +124,8 @@ def in_the_way(
 ) -> tuple[UniqueIndex, bytes] | None:
     """The first unique index that would turn a document away, and the document that has its place there.
 
-    ``before`` is what the document was, where it takes its own place. None says little: a server compares by collation,
-    and somebody may take the place yet.
+    ``before`` is the document's earlier state, where it takes its own place. None is no promise: a server compares by
+    collation, and somebody may take the place yet.
     """
     try:
         for index in others(server, ns, deciding):

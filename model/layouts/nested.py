@@ -1,14 +1,14 @@
 """``nested``: the current version is the document itself, which holds earlier ones whole in an array under a field.
 
-This is how Mongoid::Versioning keeps them, of which the names are the defaults.
+Mongoid::Versioning keeps versions like this; its names are the defaults.
 
 Stored: ``{_id, version, …, versions: [{version, …}, …]}``, oldest first; an element is the whole document as it was,
 without the array and its ``_id`` (Mongoid leaves a null there, which counts as nothing). Index: the one on ``_id``.
 Lists never read the array. An application that keeps only the latest few leaves a gap below them.
 
-The swap, one write: filter ``_id``, version and token, by type, and what the edit replaces; ``$push`` of the version
-that was read onto the array, and operators that name only what changed. A change that operators cannot say replaces the
-document, array and all; the filter then holds all that was read.
+The swap, one write: filter ``_id``, version and token, by type, and the values that the edit replaces; ``$push`` of the
+version that was read onto the array, and operators that name only the changes. A change that operators cannot express
+replaces the document, array and all; the filter then holds the whole document as it was read.
 
 Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
 document and in the array; it is nowhere and the next version has another: not applied. A document that would outgrow
@@ -50,7 +50,7 @@ from model.values.canonical import Value
 
 
 class Nested(Layout):
-    """Documents that hold what they were."""
+    """Documents that hold their earlier states."""
 
     name = "nested"
     about = "the current version at the top of a document, earlier ones in an array inside it"
@@ -78,7 +78,7 @@ class Nested(Layout):
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
-        """What is proposed, else the likeliest version with the array that is named as one."""
+        """The proposed fields, else the likeliest version with the array that is named as one."""
         version = next(iter(version_fields(sample)), "")
         named = [name for name in _arrays(sample) if bare(name) in BEFORE]
         if (made := cls.proposed(server, sample)) is not None or not version:
@@ -127,7 +127,7 @@ class Nested(Layout):
         return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap"), whole.raw)
 
     def explain(self, base: Version) -> str:
-        """What one update does, and its guard."""
+        """The effects of the one update, and its guard."""
         p = self.profile
         token = f" and {p.token} is unchanged" if p.token else ""
         return (
@@ -136,7 +136,7 @@ class Nested(Layout):
         )
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """One document with all of them."""
+        """One document with all versions."""
         ids, current, past = self._history.whole(id, versions)
         behind = [(self.profile.prev, past)] if past.data != c.EMPTY else []
         raw = c.document([*ids, *c.fields(current), *behind])
@@ -190,7 +190,7 @@ def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
 
 
 def _overlap(past: Document, now: Document, prev: str) -> float:
-    """How much of the fields the latest earlier state and the document have in common."""
+    """The share of fields that the latest earlier state and the document have in common."""
     ours, theirs = set(now.fields) - {"_id", prev}, set(past.fields) - {"_id", prev}
     return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
 

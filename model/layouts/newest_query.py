@@ -1,8 +1,8 @@
-"""Where every version is a document of its own: which of them are the newest, in the order of a list.
+"""The newest versions, in the order of a list, where every version is a document of its own.
 
 The newest version of a document is the one with the highest number, and it is picked before any filter looks at it. A
-list walks the ids through the index on id and version and leaps over long histories, or streams the keys of what
-matches the filter and keeps those that turn out to be newest; it never loads all versions.
+list walks the ids through the index on id and version and leaps over long histories, or streams the keys of
+versions that match the filter and keeps those that are the newest; it never loads all versions.
 """
 
 from __future__ import annotations
@@ -130,21 +130,21 @@ _TYPED = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
 
 
 def _has_twins(id: Value) -> bool:
-    """Whether a server may find an id of the same type equal that is none: 0.0 and -0.0, 1.0 and 1.00, {a: 1}."""
+    """Whether a server may find another id of this id's type equal to it: 0.0 and -0.0, 1.0 and 1.00, {a: 1}."""
     if id.is_container:
         return any(_has_twins(each) or each.type in _TYPED for each in c.items(id))
     return id.type == c.DECIMAL128 or (id.type == c.DOUBLE and id.python() == 0)
 
 
 def leapable(id: Value) -> bool:
-    """Whether :func:`beyond` can say what follows an id. Nothing is said to be greater than NaN."""
+    """Whether :func:`beyond` can express the ids behind an id. No filter finds ids greater than NaN."""
     if id.type in (c.DOUBLE, c.DECIMAL128) and key_of(id)[1] == 0:
         return False
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 
 
 def beyond(name: str, last: Value, down: bool, all_types: bool) -> Terms:
-    """What a server sorts behind an id: the same types beyond it, and the types that follow.
+    """The filter for ids that a server sorts behind an id: those of its types beyond it, and the types that follow.
 
     Without ``all_types`` those that are deprecated are left out: a server that cannot store them refuses their numbers.
     """

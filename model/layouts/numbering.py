@@ -1,7 +1,7 @@
-"""Where the next version's number comes from, by a profile's ``numbering``; :func:`promise` says what each is worth.
+"""The source of the next version's number, by a profile's ``numbering``; :func:`promise` tells the promises of each.
 
 ``next``: the number read, plus one; the unique index or the guard lets only one writer have it.
-``loop``: the same, and an edit that names no base is made again on the newest version where somebody was faster.
+``loop``: as ``next``; an edit that names no base is made again on the newest version where somebody was faster.
 ``time``: the clock in milliseconds, and always later than the version read; clocks that disagree make long jumps.
 ``counter:db.collection``: a document ``{_id: <id>, seq: n}`` for each document hands out numbers; a writer that dies or
 loses leaves a gap.
@@ -46,7 +46,7 @@ MILLISECOND = dt.timedelta(milliseconds=1)
 
 
 def promise(profile: CollectionProfile, own_documents: bool) -> str:
-    """How versions of a collection get their numbers, what that promises and what it cannot; a few sentences."""
+    """A few sentences on how versions of a collection get their numbers, with the promises and limits of that."""
     said = WAYS[profile.numbering.partition(":")[0]]
     if own_documents and not decides(profile, None):
         said += MARKED.format(claim=f"{profile.token}_next") if profile.token else UNMARKED

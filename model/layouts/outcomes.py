@@ -1,4 +1,4 @@
-"""What the sender of a write is told: applied, refused, conflict or unknown, each in one sentence."""
+"""The outcome of a write, for its sender: applied, refused, conflict or unknown, each in one sentence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Outcomes:
                 return Outcome("conflict", self._ns, id, said)
             if not end.retried:
                 return met
-            # What was deleted before the second try is put back by now, to the byte: the first try may still arrive.
+            # A document deleted before the second try is put back by now, to the byte: the first try may still arrive.
             end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the edit may arrive.")
         if end.kind == "unknown":
             detail = _joined("It is not known whether the edit was applied.", end.sentence)
@@ -50,7 +50,7 @@ class Outcomes:
         return Outcome("refused", self._ns, id, end.sentence)
 
     def _read_back(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> str:
-        """What the server made of the content just written, one sentence or none."""
+        """One sentence on how the server stored the content just written, or none."""
         try:
             now = self._read(id)
         except Refused:
@@ -60,7 +60,7 @@ class Outcomes:
         return update_operators.differences(content, now.content, base.content or c.EMPTY)
 
     def conflict(self, id: Value, base: Version) -> Outcome:
-        """Why a swap met another state than ``base``: a conflict, or a server that cannot evaluate the guard."""
+        """The outcome of a swap that met another state than ``base``, or a server that cannot evaluate the guard."""
         try:
             now = self._read(id)
         except NotFound:
@@ -81,18 +81,18 @@ class Outcomes:
         return Outcome("conflict", self._ns, id, moved)
 
     def hindered(self, id: Value, base: Version, sentence: str) -> Outcome:
-        """A swap that cannot be sent for what another document holds; a conflict where the base has gone besides."""
+        """The outcome of a swap that another document hinders; a conflict where the base has gone besides."""
         met = self.conflict(id, base)
         return met if met.kind == "conflict" else self.refused(id, sentence)
 
     def refused(self, id: Value, sentence: str) -> Outcome:
-        """A write that was not sent, or that the server turned away."""
+        """The outcome of a write that was not sent, or that the server turned away."""
         return Outcome("refused", self._ns, id, sentence)
 
     # --- a new document
 
     def taken(self, id: Value) -> Outcome:
-        """A creation under an id that exists."""
+        """The outcome of a creation under an id that exists."""
         return self.refused(id, f"There is a document {id_name(id)} already; choose another id.")
 
     def created(self, end: End, id: Value, v: Value | None, stamp: Stamp) -> Outcome:

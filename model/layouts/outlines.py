@@ -47,7 +47,7 @@ def outlines(
 
 
 def flag_health(versions: Sequence[Version], flagged: Sequence[Value | None]) -> str:
-    """What is wrong with the flags of a document, in a few words; ``versions`` come newest first."""
+    """The damage of a document's flags, in a few words; ``versions`` come newest first."""
     if not versions or (len(flagged) == 1 and flagged[0] == versions[0].v):
         return ""
     if not flagged:
@@ -78,7 +78,7 @@ def _keys(
 
 
 def is_flagged(value: Value | None) -> bool:
-    """Whether a flag says yes: true, or a number other than 0."""
+    """Whether a flag is set: true, or a number other than 0."""
     if value is None or value.type not in (c.BOOLEAN, c.INT32, c.INT64, c.DOUBLE):
         return False
     return bool(value.python())

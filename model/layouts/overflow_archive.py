@@ -1,7 +1,8 @@
 """Versions of ``embedded`` documents that were too long for one document: rows of a second collection.
 
-A row is what an archive's is: ``_id`` of its own, the document's id, then the version as it stood in the array, in its
-order. It is asked for only where a document lacks versions below those that it holds, so it costs nothing elsewhere.
+A row is like that of an archive: ``_id`` of its own, the document's id, then the version as it stood in the array, in
+its order. It is asked for only where a document lacks versions below those that it holds, so it costs nothing
+elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def place(profile: CollectionProfile) -> str:
 
 
 def own(profile: CollectionProfile) -> Own:
-    """What is no content in a row."""
+    """The fields of a row that are no content."""
     return Own(profile.archive_id, profile.version, profile.token, profile.hash, profile.at)
 
 

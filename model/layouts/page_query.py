@@ -1,4 +1,4 @@
-"""The question that a list of documents answers: which, in which order, how much of each, and which stretch."""
+"""The query of a list of documents: filter, order, the fields of each, and the stretch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.values.canonical import Value
 class PageQuery:
     """Current documents in the order asked for; the filter looks at the newest version of each.
 
-    With ``any_version`` a document is listed where any of its versions matches. One row more than wanted tells whether
+    With ``any_version`` a document is listed where any of its versions matches. One row beyond the page tells whether
     there are more.
     """
 
@@ -27,7 +27,7 @@ class PageQuery:
 
 
 def with_own(projection: Terms | None, own: Own, *more: str) -> Terms | None:
-    """The fields to list as a person asked for, and always those that a row is made of."""
+    """The fields to list as a person asked for, and always those that a row needs."""
     if not projection:
         return None
     names = (*own.names, *more)

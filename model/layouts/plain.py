@@ -3,8 +3,8 @@
 Stored: one document each, nothing else. Index: the one on ``_id``.
 
 The swap, one write: an update whose filter holds ``_id`` and every field that was read, by type and exactly; its
-operators name only what changed, and set the write token. A change that operators cannot say replaces the document; the
-filter then also fails where somebody added a field.
+operators name only the changes, and set the write token. A change that operators cannot express replaces the document;
+the filter then also fails where somebody added a field.
 
 Crash points: before the write nothing has happened, after it everything has. A reply that is lost is settled by the
 token; one that another edit has replaced since leaves the outcome unknown, as there is no history to look in.
@@ -65,7 +65,7 @@ class Plain(Layout):
         return self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, None))
 
     def explain(self, base: Version) -> str:
-        """What the swap is guarded by."""
+        """The guard of the swap."""
         said = "The swap applies only if every field is still exactly as it was read."
         if base.raw is not None and guards.needs_expressions(base.raw) and base.current:
             notes = self._guard.whole(base, 0).notes

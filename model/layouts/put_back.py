@@ -18,9 +18,9 @@ def put_back(
 ) -> Outcome:
     """Insert again every (ns, stored document) that a delete removed; ``conflict`` where the id is taken by now.
 
-    In doubt a document that is there with just these bytes counts as ours. What is there already is left alone. Where
-    only some of several documents could be put back, that is ``unknown``, and doing it again goes on. ``unique`` names
-    the fields of the index by which, beside ``_id``, a place is taken.
+    In doubt a document that is there with just these bytes counts as ours. Documents that are there are left alone.
+    Where only some of several documents could be put back, that is ``unknown``, and another try goes on. ``unique``
+    names the fields of the index by which, beside ``_id``, a place is taken.
     """
     key: Value | None = None
     for done, (ns, raw) in enumerate(removed):

@@ -1,8 +1,8 @@
-"""Which layout a collection follows: a proposal from samples and indexes, with its grounds; a person decides.
+"""The recognition of layouts: a proposal for each collection from samples and indexes; a person decides.
 
 A collection is a history's second half, a pair, a document that keeps its own past, documents that are versions, a
-document with its hash, a pattern, or plain: asked in this order, the first that fits is proposed. What a profile states
-is not looked into.
+document with its hash, a pattern, or plain: asked in this order, the first that fits is proposed. Collections that
+a profile states are not looked into.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["LAYOUTS", "bind", "profile_for", "recognise"]
 
 
 class Stated(Protocol):
-    """What a file states: the profiles of some collections."""
+    """The profiles of some collections, as a file states them."""
 
     @property
     def collections(self) -> Sequence[CollectionProfile]: ...
@@ -54,7 +54,7 @@ class _Found:
 def recognise(
     server: Port, db: str, profile: Stated | None = None, checkpoint: Checkpoint = no_checkpoint
 ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
-    """Each collection of a database with its layout; what the profile states is taken as it is.
+    """Each collection of a database with its layout; a layout that the profile states is taken as it is.
 
     An archive is listed with ``belongs_to``, and with a profile by which its rows are browsed as they are. Raises
     ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason.
@@ -97,7 +97,7 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
         return stated(info.ns, layout)
     others = [each for each in kinds if each != name and kinds[each] == "collection" and not each.startswith("system.")]
     made = kind.judge(sample, True) if isinstance(kind, Pattern) else kind.picked(server, sample, others)
-    if layout == info.layout and info.belongs_to is None:  # the names in use stay, what they do not say is looked up
+    if layout == info.layout and info.belongs_to is None:  # the names in use stay, the others are looked up
         fields: dict[str, Any] = dict(info.fields)
         return replace(made.profile if made else stated(info.ns, layout), **fields)
     if made is None:
@@ -114,7 +114,7 @@ WHY_NOT = {
 
 @dataclass
 class _Steps:
-    """How far it is, for the checkpoint."""
+    """Counts the steps of recognition, for the checkpoint."""
 
     checkpoint: Checkpoint
     total: int
@@ -161,7 +161,7 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
 def _outgrown(
     stated_ones: Mapping[str, CollectionProfile], found: Mapping[str, _Found]
 ) -> Iterator[tuple[str, CollectionProfile]]:
-    """Collections of versions that ``embedded`` documents were too small for, each with what it belongs to."""
+    """Overflow archives of ``embedded`` documents, each with the collection it belongs to."""
     for each in stated_ones.values():
         if each.layout == Embedded.name and overflow_archive.place(each) not in stated_ones:
             yield overflow_archive.place(each), each
@@ -225,9 +225,9 @@ def _linked(server: Port, sample: Sample, profile: CollectionProfile, collection
 
 
 def _alone(server: Port, sample: Sample) -> Proposal:
-    """What a collection is by itself; a judge that meets bytes it cannot read has no opinion.
+    """The proposal for a collection by itself; a judge that meets bytes it cannot read has no opinion.
 
-    One that says ``plain`` says what speaks against its own layout: that is told where no other fits.
+    A judge that says ``plain`` gives the evidence against its own layout, which is told where no other fits.
     """
     but: Proposal | None = None
     judges = [partial(each.proposed, server, sample) for each in LAYOUTS.values()]

@@ -1,6 +1,6 @@
-"""The list of the layouts, and what profiles and callers learn from it. A further layout is one line here.
+"""The list of the layouts, with their facts for profiles and callers. A further layout is one line here.
 
-Recognition asks in this order, and the first that fits is proposed: those that say most of themselves stand first.
+Recognition asks in this order, and the first that fits is proposed: those with the clearest signs stand first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NAMES = (*LAYOUTS, *PATTERNS)
 
 
 def declared(name: str) -> type[Layout] | Pattern:
-    """What a layout or a pattern says of itself; raises ``Refused`` for a name that is neither."""
+    """The class of a layout, or a pattern; raises ``Refused`` for a name that is neither."""
     found = LAYOUTS.get(name) or PATTERNS.get(name)
     if found is None:
         raise Refused(f"There is no layout {name!r}; the layouts are {', '.join(NAMES)}.")
@@ -69,7 +69,7 @@ def info_of(
     why: str,
     alternatives: tuple[str, ...] = (),
 ) -> CollectionInfo:
-    """What people are told of a collection with this profile."""
+    """The facts for people about a collection with this profile."""
     kind, fields = declared(profile.layout), fields_of(profile)
     archive = profile.archive.partition(".")[2]
     where = (kind.where or kind.about).format_map({"hash": "a field", **fields, "archive": archive or profile.archive})

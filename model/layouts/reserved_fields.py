@@ -1,4 +1,4 @@
-"""What a layout keeps in a stored document for itself, apart from what its users put there."""
+"""The fields of a stored document that a layout keeps for itself, apart from its users' content."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Own:
 
     @property
     def names(self) -> frozenset[str]:
-        """All of them, ``_id`` included."""
+        """All names that the layout keeps for itself, ``_id`` included."""
         return frozenset(filter(None, ("_id", self.id, self.version, self.token, self.hash, self.at, *self.others)))
 
     def content(self, raw: bytes) -> bytes:
-        """What the users put there, in stored order."""
+        """The users' part of a document, in stored order."""
         return c.without(raw, self.names)
 
 
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:
-    """The own names by a profile; ``id`` and ``version`` replace what it says of these."""
+    """The own names by a profile; ``id`` and ``version`` replace its names for these."""
     v = profile.version if version is None else version
     return Own(id or profile.id, v, profile.token, profile.hash, profile.at, tuple(filter(None, others)))
 
@@ -97,7 +97,7 @@ def _whole(number: float) -> int | None:
 
 
 def place_of(v: Value | None) -> int | None:
-    """Where a version stands in the order of versions: its number, or a date's milliseconds."""
+    """The place of a version in the order of versions: its number, or a date's milliseconds."""
     if v is not None and v.type == c.DATE:
         return int.from_bytes(v.data, "little", signed=True)
     return number_of(v)
@@ -116,7 +116,7 @@ def whole_number(number: int, like: Value | None = None) -> Value:
 
 
 def version_damage(v: Value | None) -> str:
-    """What is wrong with a version's type, in a few words; "" where nothing is."""
+    """The damage of a version's type, in a few words; "" for a sound one."""
     if v is None:
         return "has no version"
     if v.type in WHOLE_NUMBERS or v.type == c.DATE:
@@ -128,7 +128,7 @@ def version_damage(v: Value | None) -> str:
 
 
 def time_of(value: Value | None) -> dt.datetime | None:
-    """The time in a Date or an ObjectId, UTC; None for anything else and for years that nobody means."""
+    """The time in a Date or an ObjectId, UTC; None for other types and for years that nobody means."""
     if value is None or value.type not in (c.DATE, c.OBJECT_ID):
         return None
     found = value.python()
@@ -247,7 +247,7 @@ def made_version(
     v: Value | None = None,
     counted: bool = True,
 ) -> Version:
-    """A stored document as a version, with its time, author, reason and hash, and what is damaged about it.
+    """A stored document as a version, with its time, author, reason and hash, and its damage.
 
     ``times`` are the names whose ObjectId tells when it was written, where the profile names no field; ``counted``
     is False where there are no version numbers. Bytes that are no BSON make a damaged version without content.
@@ -281,5 +281,5 @@ def made_version(
 
 
 def _words(value: Value | None) -> str | None:
-    """A value that says who or why as text; None where it is none, or a container."""
+    """An author or a reason as text; None where there is none, or it is a container."""
     return str(value.python()) if value is not None and not value.is_container else None

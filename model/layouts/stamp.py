@@ -1,4 +1,4 @@
-"""What a write brings along beside its content."""
+"""The stamp that a write brings along beside its content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _now() -> dt.datetime:
 
 @dataclass(frozen=True)
 class Stamp:
-    """A write's token, its time, and who made it (where the profile names fields for these)."""
+    """A write's token, time and author (where the profile names fields for these)."""
 
     token: ObjectId = field(default_factory=ObjectId)
     author: str | None = None

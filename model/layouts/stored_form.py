@@ -1,7 +1,7 @@
-"""A whole history as the documents that a layout keeps it in: what moving a collection to another layout writes.
+"""A whole history as the documents that a layout keeps it in, for a move to that layout.
 
-Nothing here depends on when it is asked: the same versions give the same bytes, so that moving them again changes
-nothing. A version document's ``_id`` is made of its time, its document's id and its number.
+Nothing here depends on the time: equal versions give equal bytes, so that moving them again changes nothing. A version
+document's ``_id`` is made of its time, its document's id and its number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def key(id: Value, version: Version, v: Value) -> Value:
 
 
 def _token(id: Value, version: Version, v: Value) -> Value:
-    """The token of a version: it tells its content too, so that a change in place does not pass for ours."""
+    """The token of a version, made of its content too, so that a change in place does not pass for ours."""
     said = b"token" + bytes([id.type, v.type]) + id.data + v.data + (version.content or c.EMPTY)
     return _timed(version, said) or Value.of(hashlib.sha256(said).digest()[:12])
 

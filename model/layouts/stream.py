@@ -1,10 +1,10 @@
 """``stream``: the current version in one collection; an archive that is fed by a change stream or the oplog.
 
-Stored: as in ``archive``, but the archive holds the current version too, once the feeder has come by. Indexes: ``_id``;
-the archive's belong to its feeder: ``palimpsest feed`` (``model.feed``), or another program.
+Stored: ``{_id, v, …}``, and in the archive a row for each version, the current one too once the feeder has come by.
+Indexes: ``_id``; the archive's belong to its feeder: ``palimpsest feed`` (``model.feed``), or another program.
 
-The swap, one write: filter ``_id``, version and token, by type, and what the edit replaces; operators name only what
-changed. The archive is never written from here.
+The swap, one write: filter ``_id``, version and token, by type, and the values that the edit replaces; operators name
+only the changes. The archive is never written from here.
 
 Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
 current document and in the archive; where the feeder is behind and others have written since, the outcome is unknown.
@@ -67,11 +67,11 @@ class Stream(Layout):
         """The likeliest second collection."""
         return find_archives.picked(server, sample, others, cls.name)
 
-    # --- how far the archive is
+    # --- the place of the feed
 
     @property
     def standing(self) -> str:
-        """How far the archive's feed has come, a sentence; "" where it keeps no place that we know."""
+        """A sentence on how far the archive's feed has come; "" where it keeps no place that we know."""
         place = feed_state.place(self.server, self.ns, self.archive.ns)
         if place is None:
             return ""
@@ -79,7 +79,7 @@ class Stream(Layout):
         return f"{place.words[0].upper()}{place.words[1:]}{way}."
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
-        """As of any archive; what the feed has not brought yet, or never could, says so."""
+        """The versions of an archive's history; those that the feed has not brought yet, or never could, say so."""
         known: dict[tuple[str, int | None], dt.datetime | None] | None = None
         waiting = lost = False
         top: Version | None = None
@@ -90,7 +90,7 @@ class Stream(Layout):
                 version = replace(version, detail=f"{version.detail}; {place.words}" if place else version.detail)
             elif not version.current and known is None:
                 known = feed_state.notes(self.server, self.ns, self.archive.ns, id)
-                if top is None:  # no current version: what was lost at the end is told by nothing else
+                if top is None:  # no current version: nothing else tells of versions lost at the end
                     yield from _lost_above(place_of(version.v), known)
             top = top or version
             if version.state == "missing" and version.v is not None:
@@ -105,7 +105,7 @@ class Stream(Layout):
 
     @property
     def check(self) -> Chains:
-        """As of any archive; of a document that is gone it tells when, where its feed saw that."""
+        """The check of an archive; of a deleted document it tells the time, where its feed saw that."""
         return replace(self.archive.check, more=self._ended_when)
 
     def _ended_when(self, draft: DamageDraft) -> str:
@@ -123,7 +123,7 @@ class Stream(Layout):
         return self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, v))
 
     def explain(self, base: Version) -> str:
-        """What the swap is guarded by, and who archives."""
+        """The guard of the swap, and who archives."""
         token = f" and {self.profile.token} is unchanged" if self.profile.token else ""
         return (
             f"The swap applies only if {self.profile.version} is still {version_name(base.v).removeprefix('v')}{token}."
@@ -148,7 +148,7 @@ def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) ->
 
 
 def _what_became(place: int | None, known: Mapping[tuple[str, int | None], dt.datetime | None]) -> str:
-    """What the feed saw of an archived version later; "" where that is nothing but the next one."""
+    """The feed's later note on an archived version; "" without one."""
     words = ["changed in place later, before the next version"] if (feed_state.IN_PLACE, place) in known else []
     if (feed_state.DELETED, place) in known:
         at = known[feed_state.DELETED, place]

@@ -19,5 +19,5 @@ class SwapSteps:
 
     @property
     def all(self) -> list[Write]:
-        """All of them, in order."""
+        """All writes, in order."""
         return [*self.before, self.decides, *self.after]

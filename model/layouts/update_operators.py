@@ -1,9 +1,9 @@
-"""An edit in the words of a write: operators for just what changed, else a replacement, else a pipeline.
+"""An edit as a write: operators for just the changes, else a replacement, else a pipeline.
 
-Operators leave alone what they do not name, so that a field which an unversioned writer bumps in the same document
-survives. They cannot say everything: the order of fields that are there stays, new ones go to the end, and several new
-ones in one document are added in an order of the server's own (by name, since MongoDB 5). What they cannot say exactly
-is written whole, and then guarded by the whole content that was read.
+Operators leave fields alone that they do not name, so that one which an unversioned writer bumps in the same document
+survives. They cannot express every edit: the order of present fields stays, new ones go to the end, and several new
+ones in one document are added in an order of the server's own (by name, since MongoDB 5). Other edits write the
+document whole, and are then guarded by the whole content that was read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GUARDED = 64 << 10
 
 @dataclass(frozen=True)
 class Operators:
-    """What an edit sets and unsets, by dotted path, and what stood there before (None: nothing)."""
+    """The values that an edit sets and unsets, by dotted path, and those before (None: nothing)."""
 
     sets: dict[str, Value]
     unsets: tuple[str, ...]
@@ -43,7 +43,7 @@ class Operators:
         return body
 
     def guard(self, prefix: str = "") -> dict[str, Any]:
-        """The clauses that what this edit replaces is still what was read; without values that are large."""
+        """The clauses that the values to replace are still as they were read; large ones are left out."""
         clauses: dict[str, Any] = {}
         room = GUARDED
         for path, value in self.before.items():
@@ -56,7 +56,7 @@ class Operators:
 def operators(old: bytes, new: bytes, retypes: bool = True) -> Operators | None:
     """The operators that make ``new`` of ``old`` exactly; None where there are none.
 
-    Without ``retypes`` the server takes 1 and 1.0 for the same and would keep the old one: such a change has none.
+    Without ``retypes`` the server takes 1 for 1.0 and would keep the old one: such a change has none.
     """
     sets: dict[str, Value] = {}
     unsets: list[str] = []
@@ -132,7 +132,7 @@ def is_mongodb(server: Port) -> bool:
 
 
 def equal_numbers(a: Value, b: Value) -> bool:
-    """Whether two values are the same, or differ only in number types, zeros after the point or the sign of zero."""
+    """Whether two values are equal, or differ only in number types, zeros after the point or the sign of zero."""
     if a.is_container and a.type == b.type:
         mine, theirs = c.fields(a.data), c.fields(b.data)
         return [n for n, _ in mine] == [n for n, _ in theirs] and all(
@@ -181,13 +181,13 @@ def check_size(raw: bytes) -> None:
         )
 
 
-# --- what came back
+# --- the stored content
 
 
 def differences(sent: bytes, stored: bytes, before: bytes) -> str:
-    """What the server made of a content that was sent, one sentence; "" where it stored just that.
+    """One sentence on how the server changed a content that was sent; "" where it stored just that.
 
-    Fields that the edit did not touch (the same in ``before`` and ``sent``) may have been changed by others.
+    Fields that the edit did not touch (equal in ``before`` and ``sent``) may have been changed by others.
     """
     if sent == stored:
         return ""

@@ -1,4 +1,4 @@
-"""Collections in which every version is a document of its own: how versions are found, listed and told apart."""
+"""Collections in which every version is a document of its own: finding, listing and telling apart versions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class VersionDocuments:
             v = c.get(raw, (self.profile.version,))
             passed.append(raw)
             if v is not None and v.type in (c.INT32, c.INT64, c.DATE):
-                break  # all that follow are lower
+                break  # all following ones are lower
         for raw in passed:
             place = place_of(c.get(raw, (self.profile.version,)))
             if best is None or (place or 0) > (place_of(c.get(best, (self.profile.version,))) or 0):
@@ -87,7 +87,7 @@ class VersionDocuments:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
 
     def _marked(self, versions: Iterator[Version]) -> Iterator[Version]:
-        """Which version is current, and which numbers are there twice."""
+        """Mark the current version, and the numbers that are there twice."""
         first, before = True, None
         for version in versions:
             place = place_of(version.v)
@@ -115,7 +115,7 @@ class VersionDocuments:
         return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
 
     def identity(self, version: Version) -> bytes:
-        """Which version is the newest: whatever is changed in place, the next can be inserted behind it."""
+        """The number of the newest version: the next one can be inserted behind it whatever is changed in place."""
         return c.only(version.raw or c.EMPTY, list(filter(None, ("_id", self.profile.version, self.profile.token))))
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
@@ -154,7 +154,7 @@ class VersionDocuments:
             yield from (self.row(found[physical]) for physical in chunk if physical in found)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents; grouped by the server, None where that takes too long."""
+        """How many documents match; grouped by the server, None where that takes too long."""
         p = self.profile
         stages: list[Terms] = []
         if filter and any_version:

@@ -32,7 +32,7 @@ ON_ITS_WAY = "A delete that was in doubt may still arrive; look again in two min
 
 
 class States(Protocol):
-    """The states that stored versions stand for: the documents themselves, or what deltas lead to."""
+    """The states that stored versions stand for: the documents themselves, or those that deltas lead to."""
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """One version; the newest where ``v`` is None."""
@@ -42,7 +42,7 @@ class States(Protocol):
 
 
 class VersionWriter:
-    """How versions of one collection are numbered, begun and deleted, and how an insert is known again.
+    """Numbers, begins and deletes the versions of one collection, and knows an insert again.
 
     ``flag`` is the field that the newest version carries. A delete goes from the oldest version up to the newest, or
     with ``newest_first`` down from it, where the later ones would mean nothing without the oldest.
@@ -62,10 +62,10 @@ class VersionWriter:
         self.outcomes = Outcomes(self._ns, states.version, self.bears)
         self.unique = (self._profile.id, self._profile.version)
 
-    # --- the index that everything rests on
+    # --- the unique index
 
     def missing_index(self) -> str | None:
-        """The unique index on id and version is what lets one writer have a version."""
+        """Why writing waits for the unique index on id and version, one sentence; None where it is there."""
         p = self._profile
         if is_unique(self._server, self._ns, self.unique):
             return None
@@ -75,11 +75,11 @@ class VersionWriter:
         )
 
     def create_index(self) -> None:
-        """Create it, once duplicates are ruled out."""
+        """Create the unique index, once duplicates are ruled out."""
         create_unique(self._server, self._ns, self.unique)
 
     def hindrance(self, base: Version) -> str:
-        """A unique index that lets a document have one version, or one with the flag, turns every further one away."""
+        """Why a unique index turns every further version away, as it allows a document one, or one with the flag."""
         for index in indexes.others(self._server, self._ns, self.unique):
             same = set(index.paths) <= {self._profile.id, self._flag}
             if same and base.raw is not None and indexes.covered(index, base.raw):
@@ -137,7 +137,7 @@ class VersionWriter:
         return self.outcomes.conflict(id, base) if self._states.overtaken(id, base) else None
 
     def own_values(self, stamp: Stamp, v: Value) -> dict[str, Value | None]:
-        """What the layout sets in its own fields of a version that follows another."""
+        """The values of the layout's own fields in a version that follows another."""
         p = self._profile
         values: dict[str, Value | None] = {"_id": Value.of(stamp.token), p.version: v}
         if self._claim:
@@ -231,13 +231,13 @@ class VersionWriter:
     ) -> Outcome:
         """Delete the versions one by one, the current one last, each guarded by its ``_id``, version and token.
 
-        Where somebody has written another version by then, what is deleted already is put back, and where somebody
-        else has deleted the rest, nothing is. One that dies on the way leaves the newest versions; deleting again goes
-        on. A delete that was in doubt may still arrive after its version was put back: then the outcome is unknown.
+        Where somebody has written another version by then, deleted versions are put back; where somebody else has
+        deleted the others, none is. A delete that dies on the way leaves the newest versions; deleting again goes on. A
+        delete that was in doubt may still arrive after its version was put back: then the outcome is unknown.
         """
         doomed = self.removal(id, base)
         for _, raw in doomed:
-            guards.physical_id(raw)  # said before anything is deleted, not half-way
+            guards.physical_id(raw)  # raises before anything is deleted, not half-way
         if kept is not None and set(kept) != set(doomed):
             said = f"The versions of {id_name(id)} changed while they were being kept; nothing was deleted."
             return Outcome("conflict", self._ns, id, said)
@@ -257,7 +257,7 @@ class VersionWriter:
                 # Gone, but perhaps by somebody else's delete, or by the second of two tries.
                 on_its_way = on_its_way or end.retried or end.reply is None or end.reply.applied != "yes"
                 continue
-            if gone and end.kind == "conflict" and self._all_gone(id):  # what is put back now would stand alone
+            if gone and end.kind == "conflict" and self._all_gone(id):  # versions put back now would stand alone
                 said = f"{id_name(id)} is deleted; somebody else deleted it at the same time."
                 return Outcome("applied", self._ns, id, said)
             back = self._restored(gone)
@@ -295,7 +295,7 @@ class VersionWriter:
             return False
 
     def _alone(self, id: Value, back: list[tuple[str, bytes]]) -> bool:
-        """Whether of a document only what was put back is there."""
+        """Whether only the versions put back are there of a document."""
         ours = [guards.physical_id(raw) for _, raw in back]
         try:
             return all(guards.physical_id(raw) in ours for raw in self._documents.of(id))

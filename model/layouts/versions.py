@@ -77,7 +77,7 @@ class Versions(Layout):
         return self._writer.insertion(raw, content, self._writer.own_values(stamp, v), v)
 
     def explain(self, base: Version) -> str:
-        """What the insert rests on."""
+        """The guard of the insert."""
         p = self.profile
         return (
             f"The new version is inserted beside {version_name(base.v)}. The unique index on {p.id} and {p.version} "
