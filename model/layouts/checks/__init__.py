@@ -1,1 +1,1 @@
-"""What layouts share in looking for states that should not be: reading in order, facts, and what they amount to."""
+"""The search for damage, shared by layouts: reading in order, facts about versions, and the rules over these."""

@@ -23,7 +23,7 @@ from model.names import version_name
 
 
 def with_archive(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
-    """What is wrong with one document and its rows in the archive."""
+    """The damage of one document and its rows in the archive."""
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     rows = [(at, fact) for at, fact in placed if fact.archived]
@@ -86,7 +86,7 @@ def _above(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ch
 
 
 def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
-    """A1 and A2: what the archive holds under the current version's number."""
+    """A1 and A2: the archive's row under the current version's number."""
     beside = [(at, fact) for at, fact in rows if at == top and right_type(fact.v, ground.dated)]
     same = [fact for _, fact in beside]
     if not same or not right_type(current.v, ground.dated):
@@ -111,7 +111,7 @@ def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: C
 
 
 def _is_new(at: dt.datetime | None, ground: CheckContext) -> bool:
-    """Whether the feed may still be on its way to it; of unknown age it is not taken to be."""
+    """Whether a version is so new that the feed may still be on its way to it; one of unknown age is not."""
     return at is not None and ground.is_young(at)
 
 
@@ -124,7 +124,7 @@ def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: 
     at = newest([current])
     versions = (*earlier[0].versions, current.v) if earlier else (current.v,)
     said = f"current {name} is not archived"
-    if earlier:  # what is lost stays lost, and the version that is still there need not be
+    if earlier:  # lost versions stay lost; the current one, still there, need not be
         said = f"{earlier[0].detail}; {said} either"
     elif rows and rows[-1][0] < top:
         said += f", the archive ends at {version_name(rows[-1][1].v)}"

@@ -1,4 +1,4 @@
-"""What layouts have that looks for damage."""
+"""The interface of a layout's search for damage."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from model.values.canonical import Value
 
 
 class Check(Protocol):
-    """Looks through one collection, with all that belongs to it."""
+    """The search through one collection, and the second one that belongs to it."""
 
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some documents, or with all; ``reading`` is told how far it is."""
+        """The damage of some documents, or of all; ``reading`` is told how far it is."""

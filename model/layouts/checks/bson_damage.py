@@ -10,7 +10,7 @@ from model.layouts.reserved_fields import unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
 
-# As a program that sets nothing reads and writes: what is lost there is damage, although nothing is lost here.
+# The options of a program that sets none: a loss there is damage, although nothing is lost here.
 USUAL: CodecOptions[dict[str, object]] = CodecOptions(document_class=dict)
 FLAGS = b"ilmsux"  # the flags of a regular expression, in the order in which they are stored
 FIRST_DATE, LAST_DATE = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 to 9999
@@ -22,7 +22,7 @@ _TYPES = {
 
 
 def damage_of(raw: bytes) -> str:
-    """Why a document does not decode, or comes back as other bytes, in a few words; "" where it survives."""
+    """A few words on why a document does not decode, or comes back as other bytes; "" where it survives."""
     try:
         decoded = bson.decode(raw, USUAL)
         if bson.encode(decoded, codec_options=USUAL) == raw:

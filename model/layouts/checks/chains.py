@@ -1,7 +1,7 @@
 """Histories in several stored documents, looked at one after the other in the order of their ids.
 
-What the reading finds is read once more, and fresh, before it is told: another program may have been in the middle of
-an edit, and a secondary may have been behind. Without an index the facts are sorted here, on disk where they are many.
+The documents of a finding are read once more, and fresh, before it is told: another program may have been in the middle
+of an edit, and a secondary may have been behind. Without an index the facts are sorted here, on disk where many.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Part:
 class Chains:
     """The check of a layout whose histories are several stored documents each."""
 
-    server: Port  # for what has to be fresh
+    server: Port  # for fresh reads
     profile: CollectionProfile
     parts: Sequence[Part]
     judge: Callable[[Sequence[Fact], CheckContext], list[DamageDraft]]
@@ -72,14 +72,14 @@ class Chains:
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some documents, or with all of them; findings come as the reading goes on."""
+        """The damage of some documents, or of all of them; findings come as the reading goes on."""
         self._spotted, self._left_out = [], {}
         ground = self._ground(now)
         if ids is not None:
             yield from self._examined(ids, ground, True)
             yield from self._noted()
             return
-        told: set[int] = set()  # in case that the rest has to be read in another way
+        told: set[int] = set()  # in case that the others have to be read in another way
         try:
             if all(is_indexed(self.server, part.ns, part.reader.id) for part in self.parts):
                 for finding in self._in_order(ground, reading):
@@ -185,7 +185,7 @@ class Chains:
     def _judged(self, facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
         drafts = self.judge(facts, ground)
         if any(fact.damaged and fact.v is None for fact in facts):
-            drafts = [each for each in drafts if each.code not in GAPS]  # what is missing may be what does not decode
+            drafts = [each for each in drafts if each.code not in GAPS]  # the missing version may be a damaged document
         return drafts
 
     # --- telling
@@ -193,7 +193,7 @@ class Chains:
     def _examined(
         self, ids: Sequence[Value], ground: CheckContext, anew: bool = False
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some documents, read fresh; ``anew``: they have not been read before."""
+        """The damage of some documents, read fresh; ``anew``: they have not been read before."""
         left = list(ids)
         for attempt in range(TRIES):
             if not left:
@@ -303,7 +303,7 @@ def unreadable(ns: str, stored: str, raw: bytes, damage: str, id: str, version: 
 
 
 def finding(ns: str, draft: DamageDraft, detail: str, evidence: tuple[Evidence, ...]) -> Finding:
-    """A finding; what rests on a document that would not survive being written has no repair."""
+    """The finding of a draft; without a repair if a document in it would not survive being written."""
     repair = draft.repair
     if repair is not None and any(damage_of(each.raw) for each in evidence):
         repair, detail = None, f"{detail}; it is not to be written, see B1"

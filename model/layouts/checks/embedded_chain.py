@@ -25,9 +25,9 @@ def embedded_chain(
     ground: CheckContext,
     elsewhere: Callable[[Value], Collection[int]] = lambda id: (),
 ) -> list[DamageDraft]:
-    """What is wrong with one document; ``reader`` makes facts of its versions.
+    """The damage of one document; ``reader`` makes facts of its versions.
 
-    ``elsewhere`` gives the numbers of those that were moved out of it; it is asked only where some are missing.
+    ``elsewhere`` gives the numbers of versions that were moved out of it; it is asked only where some are missing.
     """
     p = ground.profile
     drafts: list[DamageDraft] = []
@@ -62,7 +62,7 @@ def _elements(past: Value | None) -> list[Value] | None:
 
 
 def _dated(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
-    """M1: the array says in which order the versions were written, their dates do not."""
+    """M1: the dates of the versions contradict the array, whose order is that of writing."""
     wrong: list[Fact] = []
     words: list[str] = []
     for before, fact in pairwise(facts):

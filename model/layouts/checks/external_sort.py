@@ -20,7 +20,7 @@ TOGETHER = 50_000
 
 
 class ExternalSort:
-    """Rows under keys of bytes, to be had back grouped by key; a context manager that forgets its files."""
+    """Rows under keys of bytes, given back grouped by key; a context manager that forgets its files."""
 
     def __init__(self, together: int = TOGETHER) -> None:
         self._together = together
@@ -36,7 +36,7 @@ class ExternalSort:
         self._rows, self._runs = [], []
 
     def add(self, key: bytes, row: Row) -> None:
-        """One more row, of plain values; raises ``Refused`` where there is no room on disk for many."""
+        """Add a row of plain values; raises ``Refused`` where there is no room on disk for many."""
         self._rows.append((key, row))
         if len(self._rows) >= self._together:
             self._put_down()
@@ -57,7 +57,7 @@ class ExternalSort:
         self._rows = []
 
     def groups(self) -> Iterator[tuple[bytes, Iterator[Row]]]:
-        """Each key with its rows, in the order in which they came; a group is used up before the next one."""
+        """Each key with its rows, in the order in which they came; a group has to be read before the next one."""
         self._rows.sort(key=itemgetter(0))
         parts = [*map(_back, self._runs), iter(self._rows)]
         for key, pairs in groupby(heapq.merge(*parts, key=itemgetter(0)), key=itemgetter(0)):

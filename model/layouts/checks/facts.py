@@ -1,4 +1,4 @@
-"""What a scan keeps of a stored version: a few dozen bytes that tell whether something is wrong with it."""
+"""Facts about stored versions, for a scan: a few dozen bytes each, enough to find damage."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class Fact:
     archived: bool  # a row of the archive
     v: Value | None
     digest: bytes  # of the content; equal where the contents are
-    sealed: str = ""  # what is wrong with the stored hash, "" where nothing is or none is stored
+    sealed: str = ""  # the damage of the stored hash, "" where it is right or none is stored
     carries_hash: bool = False
     flagged: bool = False
     at: int | None = None  # milliseconds, by the profile's `at`
     made: bytes = b""  # the ObjectId that tells when it was written: its own `_id`, else its token
     next: int | None = None  # the number that the version after it was to have; those before that one nobody used
-    damaged: bool = False  # it does not decode, so that only what stands before the damage is known
+    damaged: bool = False  # it does not decode, so that only the fields before the damage are known
 
     @property
     def number(self) -> int | None:
-        """What the version counts as: "3" and 3.0 count as 3."""
+        """The number that the version counts as: "3" and 3.0 count as 3."""
         return number_of(self.v)
 
     @property
     def written(self) -> dt.datetime | None:
-        """When, by its ObjectId; None where nothing tells."""
+        """The time of writing, by its ObjectId; None where nothing tells it."""
         return ObjectId(self.made).generation_time if self.made else None
 
     def packed(self) -> tuple[Any, ...]:
-        """As plain values, to be put down on disk."""
+        """The fact as plain values, to be put down on disk."""
         v = self.v
         return (
             self.id.type, self.id.data, self.physical.type, self.physical.data, self.archived,
@@ -66,7 +66,7 @@ def right_type(v: Value | None, dated: bool) -> bool:
 
 
 def place(v: Value | None, dated: bool) -> int | None:
-    """Where a version stands among the others: its number, or a date's milliseconds in a collection of dates."""
+    """The place of a version among the others: its number, or a date's milliseconds in a collection of dates."""
     if dated:
         return int.from_bytes(v.data, "little", signed=True) if v is not None and v.type == c.DATE else None
     return number_of(v)
@@ -142,7 +142,7 @@ class FactReader:
 
 
 def hash_trouble(stored: Value, content: bytes, profile: CollectionProfile) -> str:
-    """What is wrong with a stored hash, in a few words; "" where it is the content's."""
+    """The damage of a stored hash, in a few words; "" where it is the content's."""
     if stored.type != c.STRING:
         return f"hash is a {stored.kind}"
     return "" if stored.data[4:-1] == content_hash(content, profile, stored).encode() else "hash differs"

@@ -1,7 +1,7 @@
-"""Whether a stored hash is that of the same fields in another order.
+"""The search for the order of fields in which a document was hashed, where its stored hash differs.
 
-The order that was hashed is not stored. It is looked for in documents of the collection whose hash is right, among the
-orders that were found before, and, of few fields, among all there are.
+That order is not stored. It is looked for in documents of the collection whose hash is right, among the orders found
+before, and, of few fields, among all possible ones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FieldOrders:
     _known: dict[tuple[str, ...], None] | None = field(default=None)
 
     def explain(self, raw: bytes) -> bool:
-        """Whether the stored hash of a document, which is not its content's, is so of its fields otherwise arranged."""
+        """Whether the stored hash of a document, which is not its content's, is that of its fields in another order."""
         p = self.profile
         stored = c.get(raw, (p.hash,))
         if stored is None or stored.type != c.STRING:

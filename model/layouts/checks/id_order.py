@@ -27,7 +27,7 @@ _SIGNED = (c.INT32, c.INT64, c.DATE)
 
 
 def key_of(value: Value) -> Key:
-    """What a value sorts by."""
+    """The key that a value sorts by."""
     kind, data = value.type, value.data
     rank = _RANK.get(kind, len(_BRACKETS))
     if kind in _SIGNED:

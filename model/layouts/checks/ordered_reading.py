@@ -1,4 +1,4 @@
-"""How a scan reads a collection: in the order of its ids, opened again where a cursor is lost, never much at once."""
+"""A scan's reading of a collection: in the order of its ids, opened again after a lost cursor, never much at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRIES = 3
 
 @dataclass
 class OrderedReading:
-    """From where a scan reads, how hard, and how far it is."""
+    """The start of a scan's reading, its pace, and its place."""
 
     port: Port
     checkpoint: Checkpoint = no_checkpoint
@@ -34,12 +34,12 @@ class OrderedReading:
     documents: int = 0  # stored documents looked at so far
     histories: int = 0  # documents of the collection at hand, each once however many versions are stored
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
-    last: Value | None = None  # all up to this id is done; None where the collection has to be read anew
+    last: Value | None = None  # documents up to this id are done; None where the collection has to be read anew
     in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
     _began: float = field(default_factory=time.monotonic)
 
     def looked(self) -> None:
-        """One more document was looked at; a gentle scan rests now and then as long as it has worked."""
+        """Count a document that was looked at; a gentle scan rests now and then as long as it has worked."""
         self.documents += 1
         if self.documents % STEP:
             return
@@ -51,7 +51,7 @@ class OrderedReading:
 
 
 class OtherOrder(Exception):
-    """The server sorts otherwise than is known here, so that two of its answers cannot be joined."""
+    """The server sorts in an order unknown here, so that two of its answers cannot be joined."""
 
 
 class BrokenOff(Exception):
@@ -60,7 +60,7 @@ class BrokenOff(Exception):
 
 @dataclass(frozen=True)
 class EqualIds(Generic[T]):
-    """What documents with equal ids, as the server sees them, amount to."""
+    """The results of documents whose ids the server finds equal."""
 
     key: Key
     items: list[tuple[Value, T]]
@@ -81,9 +81,9 @@ def is_indexed(port: Port, ns: str, name: str) -> bool:
 def runs(
     reading: OrderedReading, ns: str, name: str, take: Callable[[bytes], tuple[Value, T] | None], behind: Value | None
 ) -> Iterator[EqualIds[T]]:
-    """What ``take`` makes of each document, in the order of a field, run by run of equal values.
+    """The results of ``take`` for each document, in the order of a field, run by run of equal values.
 
-    ``take`` gives None for what is left out. A cursor that is lost is opened again behind the last whole run. Raises
+    ``take`` gives None for a document to leave out. A lost cursor is opened again behind the last whole run. Raises
     ``BrokenOff`` and ``OtherOrder``.
     """
     tries, before = 0, None
@@ -137,8 +137,8 @@ def all_of(
 ) -> Iterator[bytes]:
     """Every document in the order of ``_id``, behind ``last`` where that is given; raises ``BrokenOff``.
 
-    Opened again behind the last one where the cursor is lost; where the server does not get as far as the first one in
-    that order, they come in its own.
+    A lost cursor is opened again behind the last document; where the server does not reach the first one in that order,
+    they come in its own.
     """
     if last is not None and not leapable(last):
         last = None  # of a mark: what follows it cannot be said, so this begins anew

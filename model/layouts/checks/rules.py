@@ -1,4 +1,4 @@
-"""What the facts of one document amount to, as far as layouts have it in common."""
+"""The rules that find damage in the facts of one document, as far as layouts share them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be 
 
 @dataclass(frozen=True)
 class DamageDraft:
-    """A finding before the stored documents that it rests on were fetched."""
+    """A finding whose stored documents are not fetched yet."""
 
     code: str
     id: Value
@@ -35,17 +35,17 @@ class DamageDraft:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What judging one collection knows of it."""
+    """The facts about a collection that its documents are judged by."""
 
     profile: CollectionProfile
     now: dt.datetime
     dated: bool  # its versions are dates
     gap: str = "V2"  # the class of a gap
-    dense: bool = True  # its versions are counted, so that one which is not there is missing
+    dense: bool = True  # its versions are counted, so that an absent number is a missing version
     holds_current: bool = False  # the archive is meant to hold the current version too
 
     def is_young(self, at: dt.datetime | None) -> bool:
-        """Whether something is inside the grace period; of unknown age counts as young."""
+        """Whether a time is inside the grace period; an unknown one counts as young."""
         return at is None or self.now - at < self.profile.grace
 
 
@@ -61,7 +61,7 @@ def wrong_types(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft
     if not wrong:
         return []
     said = dict.fromkeys(_typed(fact.v) for fact in wrong)
-    sure = not ground.dated and all(fact.v is not None for fact in wrong)  # a person says which number it is
+    sure = not ground.dated and all(fact.v is not None for fact in wrong)  # a person then says which number it is
     versions = tuple(fact.v for fact in wrong if fact.v is not None)
     detail = listed([*said], 5)
     repair = "convert-version" if sure else None
@@ -77,9 +77,9 @@ def _typed(v: Value | None) -> str:
 def missing_below(
     present: Iterable[int], top: int, marks: Mapping[int, Sequence[int | None]] | None = None
 ) -> tuple[tuple[Value, ...], str]:
-    """The numbers from 1 to below ``top`` that are not there, and the same in words; of a gap too long its ends.
+    """The numbers from 1 to below ``top`` that are not there, and words for them; of a gap too long its ends.
 
-    ``marks`` gives the numbers that versions are marked with as the next one, by the number of the version.
+    ``marks`` gives the next number that each version is marked with, by the number of the version.
     """
     numbers: list[int] = []
     words: list[str] = []
@@ -122,7 +122,7 @@ def hashes(facts: Sequence[Fact]) -> list[DamageDraft]:
 
 
 def twice(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> Iterator[DamageDraft]:
-    """V1: several stored documents for one version; those of a wrong type are another matter."""
+    """V1: several stored documents for one version; those of a wrong type are left to V3."""
     for several in by_place([pair for pair in placed if right_type(pair[1].v, ground.dated)]):
         if len(several) > 1:
             equal = len({fact.digest for fact in several}) == 1
@@ -174,7 +174,7 @@ def times(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[Dama
 
 
 def _neighbours(placed: Sequence[tuple[int, Fact]]) -> Iterator[tuple[Fact, Fact]]:
-    """Pairs of versions that follow each other in writing, as their ObjectIds tell; equal ones are always a pair."""
+    """Pairs of versions written one after the other, as their ObjectIds tell; equal ones are always a pair."""
     for (a, before), (b, fact) in pairwise(placed):
         if a == b:
             yield before, fact
@@ -183,7 +183,7 @@ def _neighbours(placed: Sequence[tuple[int, Fact]]) -> Iterator[tuple[Fact, Fact
 
 
 def _written_before(a: Fact, b: Fact) -> bool:
-    """Whether ``a`` was certainly written before ``b``: by one maker's counter, else by more than clocks disagree."""
+    """Whether ``a`` was certainly written before ``b``: by one maker's counter, else by more than clocks may differ."""
     if not (a.made and b.made):
         return False
     if a.made[4:9] == b.made[4:9]:
@@ -195,14 +195,14 @@ def _written_before(a: Fact, b: Fact) -> bool:
 
 
 def listed(words: Sequence[str], most: int) -> str:
-    """Some words with commas; of more than ``most`` how many there are."""
+    """Some words with commas; beyond ``most`` of them the number of the others."""
     if len(words) <= most:
         return ", ".join(words)
     return f"{', '.join(words[:most])} and {len(words) - most:,} more"
 
 
 def newest(facts: Iterable[Fact]) -> dt.datetime | None:
-    """When the latest of some was written; None where none tells."""
+    """The time at which the latest of some was written; None where none tells."""
     return max((at for fact in facts if (at := fact.written) is not None), default=None)
 
 
@@ -213,9 +213,9 @@ def ground_of(
     gap: str = "V2",
     holds_current: bool = False,
 ) -> CheckContext:
-    """What some of its versions tell of a collection: dates, or numbers that are counted, or that are times.
+    """The facts about a collection that some of its versions tell: dates, numbers that are counted, or times.
 
-    Its versions are dates where most of these are; where that is no answer, as the profile numbers.
+    Its versions are dates where most of these are; without a majority the profile's numbering tells.
     """
     dates = sum(v.type == c.DATE for v in versions)
     numbers = [number for v in versions if (number := number_of(v)) is not None]

@@ -31,14 +31,14 @@ class SingleDocuments:
     server: Port
     profile: CollectionProfile
     reader: FactReader
-    judge: Callable[[bytes, Value, CheckContext], list[DamageDraft]] | None = None  # of a document that decodes
+    judge: Callable[[bytes, Value, CheckContext], list[DamageDraft]] | None = None  # for documents that decode
     shared: bool = False  # look for hashes that several documents have
     _orders: FieldOrders | None = None
 
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """What is wrong with some documents, or with all of them."""
+        """The damage of some documents, or of all of them."""
         ground = self._ground(now)
         left: dict[str, int] = {}
         if ids is not None:
@@ -96,7 +96,7 @@ class SingleDocuments:
                 )
 
     def _version_path(self, raw: bytes) -> c.Path:
-        """Where the current version's number or hash stands."""
+        """The path of the current version's number or hash."""
         p = self.profile
         if self.judge is None:
             return (self.reader.own.version,) if self.reader.own.version else ()

@@ -1,1 +1,1 @@
-"""What speaks for a layout in the data: samples, names, keys, chains, pairs of collections."""
+"""The evidence for a layout in the data: samples, names, keys, chains, pairs of collections."""

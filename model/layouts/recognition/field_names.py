@@ -1,4 +1,4 @@
-"""Names that fields and collections of each role often have: hints, never proof; a role is found by structure."""
+"""Usual names of fields and collections of each role: hints, never proof; a role is found by structure."""
 
 from __future__ import annotations
 

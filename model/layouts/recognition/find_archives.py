@@ -1,4 +1,4 @@
-"""Recognising ``archive`` and ``stream``: current documents in one collection, earlier versions in a second.
+"""The recognition of ``archive`` and ``stream``: current documents in one collection, earlier versions in a second.
 
 The proof is a look-up: of some current documents, the version itself and its neighbours are asked of the other
 collection. Where the one before is there and the current one is not, it is an archive; where both are, a stream's.
@@ -32,14 +32,14 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 ASKED = 12  # documents with an earlier version, and half as many without
-ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among ids would be searched for
+ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among the ids of a query would be searched for
 ROWS = 2000  # of which just the id and the version are read
 CHAINS = 8  # earlier versions that are read whole
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """What the other collection holds of some current documents."""
+    """The rows of the other collection for some current documents."""
 
     id: str
     archive: Sample
@@ -50,14 +50,14 @@ class Link:
     same: int  # documents of which it holds the current version
     asked: int
     chains: tuple[SampledChain, ...]
-    kin: float  # the part of its rows' fields that the current documents have too
+    kin: float  # the share of its rows' fields that the current documents have too
     known: bool  # the look-up came to its end in the time allowed
-    alike: float  # how much of the rows' content the current documents have too
-    strange: bool  # rows under the same ids and versions that have nothing of the documents': other things
+    alike: float  # the share of the rows' content that the current documents have too
+    strange: bool  # its rows under equal ids and versions share nothing with the documents: other things
 
     @property
     def linked(self) -> bool:
-        """Whether it holds versions of these documents at all, and not something else that belongs to them."""
+        """Whether it holds versions of these documents at all, and not other things that belong to them."""
         if self.kin < 0.5:
             return False
         if self.later:
@@ -76,7 +76,7 @@ class Link:
 
     @property
     def share(self) -> float:
-        """How much of what it should hold of earlier versions it holds."""
+        """The share of the expected earlier versions that it holds."""
         return self.below / self.later if self.later else 0.5
 
 
@@ -176,7 +176,7 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
         rows, known = matching(server, other.ns, filter, ROWS, {archive_id: 1, version: 1})
     below = later = same = 0
     earlier: dict[Value, Document] = {}  # by the _id of the row with the version before it
-    equal: dict[Value, Document] = {}  # by that of the row with the same version
+    equal: dict[Value, Document] = {}  # by the _id of the row with that version
     for each in asked:
         mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
         under = [(at, row) for at, row in mine if at < each.place]
@@ -205,7 +205,7 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
 
 
 def _likeness(row: Document, document: Document, own: set[str]) -> tuple[int, int]:
-    """How many fields two documents have alike, and how many they have together; ids and dates do not count."""
+    """The number of equal fields of two documents, and of all their fields; ids and dates do not count."""
     shared = fields = 0
     for name in {*row.fields, *document.fields} - own:
         a, b = row.get(name), document.get(name)
@@ -216,13 +216,13 @@ def _likeness(row: Document, document: Document, own: set[str]) -> tuple[int, in
 
 
 def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
-    """Documents with the highest versions, some across the sample and some with the first one; and which that is."""
+    """Documents with the highest versions, some across the sample, some with the first version; and that version."""
     placed = []
     for document in sample.documents:
         key, value, place = document.get(id), document.get(version), document.place(version)
         if key is None or value is None or place is None:
             continue
-        if key.type in ASKABLE and place < 2**63:  # numbers in text and doubles may be larger than versions can be
+        if key.type in ASKABLE and place < 2**63:  # numbers in text and doubles may be too large for versions
             placed.append(_Asked(document, key, value, place))
     first = min((each.place for each in placed), default=0)
     first = min(first, 1)
@@ -304,7 +304,7 @@ def _numbering(sample: Sample, version: str) -> str:
 
 
 def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
-    """An archive of which only the name and, at best, an index speak: nothing has been archived yet."""
+    """An empty archive, found by its name and at best an index: nothing has been archived yet."""
     version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
     if not version or not _ids(sample, version):
         return None

@@ -1,4 +1,4 @@
-"""Recognising what one document keeps of itself: ``embedded`` and ``hashed``; and the patterns beside the layouts."""
+"""The recognition of documents that keep their own history or hash: ``embedded`` and ``hashed``."""
 
 from __future__ import annotations
 

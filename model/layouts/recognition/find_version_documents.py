@@ -1,6 +1,6 @@
-"""Recognising collections in which every version is a document: ``versions``, ``flagged`` and ``deltas``.
+"""The recognition of collections in which every version is a document: ``versions``, ``flagged`` and ``deltas``.
 
-Which of the three is told by a flag on just the newest, and by how much of the earlier fields later versions hold.
+A flag on just the newest, and the share of the earlier fields in later versions, tell the three apart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from model.values import canonical as c
 def own_documents(server: Port, sample: Sample) -> Proposal | None:
     """``versions``, ``flagged`` or ``deltas`` with its fields; None where versions are no documents of their own.
 
-    Where one document contradicts what looks like a version, ``plain`` with what contradicts.
+    Where one document contradicts the field that looks like a version, ``plain`` with that contradiction.
     """
     fit = best(server, sample)
     if fit is None or not fit.confidence:
@@ -34,7 +34,7 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
 
 
 def wanted(server: Port, sample: Sample, layout: str) -> Proposal | None:
-    """The fields for one of these layouts, as well as can be guessed; None where there is no version or no id."""
+    """The fields for one of these layouts, by the best guess; None where there is no version or no id."""
     fit = best(server, sample)
     return None if fit is None else _told(sample, fit, layout)
 
@@ -112,11 +112,11 @@ def _all(sample: Sample, fit: Fit) -> list[Document]:
     return [d for d in sample.documents if d.get(fit.id) is not None and d.get(fit.version) is not None]
 
 
-# --- what tells the three apart
+# --- telling the three apart
 
 
 def flag_field(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[str, float, bool]:
-    """The field that marks the newest version, how often it is right, and whether its name says so; "" if none."""
+    """The field that marks the newest version ("" if none), how often it is right, and whether its name says so."""
     whole = [each for each in chains if each.newest and each.documents]
     several = [each for each in whole if len(set(each.places)) > 1]
     if not several:

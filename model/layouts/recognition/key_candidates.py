@@ -1,4 +1,4 @@
-"""Two fields that may be the id and the version of documents that are versions, and how well they serve.
+"""Candidates for the key of version documents: pairs of fields for id and version, and how well each fits.
 
 The proof is a look-up of some ids: the documents that share one have different versions, which follow one another, were
 made in that order, and are mostly alike. Two fields that number the lines of an order pass only a part of this.
@@ -42,7 +42,7 @@ GROUPS = 400
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """How well two fields serve as id and version."""
+    """The evidence for two fields as id and version."""
 
     id: str
     version: str
@@ -67,12 +67,12 @@ class Fit:
 
     @cached_property
     def judged(self) -> Judged:
-        """What speaks against the version in the documents looked up."""
+        """The evidence against the version in the documents looked up."""
         return judged(self.chains, self.id, self.version, self.dated)
 
     @cached_property
     def dense(self) -> float:
-        """How completely the numbers between the lowest and the highest are there."""
+        """The share of the numbers between the lowest and the highest that are there."""
         shares = [
             (len(set(part)) - 1) / (part[-1] - part[0]) if len(set(part)) > 1 else 0.0
             for each in self.several
@@ -83,7 +83,7 @@ class Fit:
 
     @cached_property
     def alike(self) -> float:
-        """How much of a document is the same in the version after it; dates and ObjectIds do not count."""
+        """The share of a document that the version after it keeps; dates and ObjectIds do not count."""
         return self._alike([step for each in self.several for step in each.steps])
 
     @cached_property
@@ -105,18 +105,18 @@ class Fit:
 
     @cached_property
     def partial(self) -> bool:
-        """Whether later versions leave out much of what is known, and hold what is new."""
+        """Whether later versions leave out many known fields, and hold new values."""
         held, new = coverage(self.several, {"_id", self.id, self.version})
         return held <= 0.8 and new >= 0.8
 
     @cached_property
     def clean(self) -> float:
-        """The part of the documents whose versions are all there, each once, from the lowest or from anywhere on."""
+        """The share of the documents whose versions are all there, each once, from the lowest or from anywhere on."""
         return self._share(lambda part: self.dated or len(part) == part[-1] - part[0] + 1)
 
     @cached_property
     def begun(self) -> float:
-        """The part of them that begins with the first version too."""
+        """The share of the documents with all versions, the first included."""
         lowest = min((each.places[0] for each in self.several), default=0)
         return self._share(
             lambda part: self.dated or len(part) == part[-1] - part[0] + 1,
@@ -134,14 +134,14 @@ class Fit:
 
     @cached_property
     def made_in_order(self) -> tuple[float, int]:
-        """The part of the steps at which an ObjectId as ``_id`` rises with the version, and of how many steps."""
+        """The share of steps at which an ObjectId as ``_id`` rises with the version, and the number of steps."""
         steps = [(a.get("_id"), b.get("_id")) for each in self.several for a, b in each.steps]
         known = [(a.data, b.data) for a, b in steps if a and b and a.type == b.type == c.OBJECT_ID]
         return (sum(a < b for a, b in known) / len(known) if known else 1.0), len(known)
 
     @cached_property
     def confidence(self) -> float:
-        """How sure it is that these are versions of one thing and no parts of it; 0 where something speaks against."""
+        """The confidence that these are versions of one thing, not parts of it; 0 where something speaks against it."""
         if not self.several:
             return 0.6 if self.hinted and self.unique else 0.0
         numbers = 1.0 if self.dated else self.dense
@@ -194,7 +194,7 @@ def is_id_name(name: str) -> bool:
 
 
 def names_a_part(name: str) -> bool:
-    """Whether a field is named as what counts the parts of a thing, or measures it."""
+    """Whether a field's name is that of a part's number, or of a measure."""
     last = words(name)[-1:]
     return bare(name) in PARTS or (last[0] if last else "") in PARTS
 
@@ -270,7 +270,7 @@ def _met(sample: Sample, id: str, version: str) -> dict[Value, SampledChain]:
 
 
 def _worth_a_look(server: Port, sample: Sample, id: str, version: str, most: int) -> list[Value]:
-    """Ids whose versions tell most: those that look wrong, long histories and short ones, the highest versions."""
+    """The most telling ids: those that look wrong, long histories and short ones, the highest versions."""
     met = _met(sample, id, version)
     wrong = [v for v, each in met.items() if judgement(each, version).verdict is Verdict.AGAINST]
     high = sorted(met, key=lambda value: -max(met[value].places, default=0))
@@ -314,7 +314,7 @@ def _rank(fit: Fit) -> tuple[float, bool]:
 
 
 def coverage(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[float, float]:
-    """How much of what is known so far a later version holds, and how much of what it holds is new; 1, 0 if unknown."""
+    """The share of known fields in later versions, and the share of new values in these; 1 and 0 if unknown."""
     held = known = changed = 0
     for each in chains:
         state: dict[str, Value] = {}

@@ -1,7 +1,7 @@
-"""What versions carry beside their content: a write token, a hash, the time and the author of the change.
+"""The fields beside a version's content: a write token, a hash, the time and the author of the change.
 
-Found in documents whose order is known. Whether a time belongs to the content is asked of a hash, where there is one:
-naming it takes it out of what people edit and compare.
+They are found in documents whose order is known. A hash, where there is one, tells whether a time belongs to the
+content: a time that is named here is no part of the content that people edit and compare.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from model.layouts.reserved_fields import time_of
 from model.values import canonical as c
 from model.values.canonical import Value
 
-TOKEN, HASH = "_w", "_versioned_id"  # the seeds' names, used where nothing else is found
+TOKEN, HASH = "_w", "_versioned_id"  # the default names, used where nothing else is found
 CHECKED = 12  # documents whose hash is computed
 CHECKED_BYTES = 1 << 20
 PERMUTED = 6  # fields of which every order is tried
@@ -41,20 +41,20 @@ class Stamps:
     token: str = TOKEN
     token_seen: bool = False
     hash: str = HASH
-    verified: float = 0.0  # the part of the hashes computed that were right
+    verified: float = 0.0  # the share of the computed hashes that were right
     at: str = ""
     author: str = ""
 
     @property
     def said(self) -> str:
-        """What was seen, as a clause; "" where nothing was."""
+        """The evidence, as a clause; "" where there is none."""
         seen = [f"{self.token} is a write token"] if self.token_seen else []
         seen += [f"{self.hash} is the hash of the content"] if self.verified else []
         return " and ".join(seen)
 
 
 def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
-    """The stamps of versions; ``own`` names what the layout keeps already, ``chains`` tells their order."""
+    """The stamps of versions; ``own`` names the layout's other fields, ``chains`` tells the versions' order."""
     everything = _once(chain(documents, *(each.documents for each in chains)))
     token = token_of(chains, everything, own)
     at = time_field(chains, everything, own, token)
@@ -76,7 +76,7 @@ def free(name: str, documents: Iterable[Document], kind: int) -> str:
 
 
 def _names(documents: Sequence[Document], own: Collection[str], kinds: Collection[int], share: float) -> list[str]:
-    """Fields that are there, with one of these types, in at least this part of the documents."""
+    """Fields that at least this share of the documents has with one of these types."""
     counts: dict[str, int] = {}
     for document in documents:
         for name, value in document.fields.items():
@@ -140,7 +140,7 @@ def author_field(documents: Sequence[Document], own: Collection[str], at: str) -
 
 
 def hash_field(documents: Sequence[Document], own: Collection[str], at: str) -> tuple[str, float, bool]:
-    """The field that holds the hash of the content, the part of hashes that are right, and whether ``at`` is left out.
+    """The field with the hash of the content, the share of right hashes, and whether ``at`` is left out of it.
 
     A field of the default name that holds something else gives "".
     """
@@ -174,7 +174,7 @@ def some(documents: Iterable[Document], name: str) -> list[Document]:
 
 
 def verified(documents: Sequence[Document], name: str, without: Collection[str]) -> float:
-    """The part of the documents whose hash is that of what is left without some fields."""
+    """The share of documents whose hash is that of their fields without some."""
     if not documents:
         return 0.0
     return sum(_said(d, name) == _digest(c.without(d.raw, without), d, name) for d in documents) / len(documents)

@@ -1,4 +1,4 @@
-"""Recognising the three patterns beside the layouts: ``sequence``, ``pending`` and ``processed``.
+"""The recognition of the three patterns beside the layouts: ``sequence``, ``pending`` and ``processed``.
 
 Arrays of ObjectIds and of strings are common and mostly something else, so each of these needs a name that says so, or
 two arrays between which tokens move.
@@ -38,13 +38,13 @@ _DAY = re.compile(r"\d{4}-(\d\d|W\d\d)(-\d\d)?([T ].*)?\Z|\d{8}\Z", re.ASCII)
 
 @dataclass(frozen=True)
 class Pattern:
-    """What a pattern declares of itself, as a layout does; its collections are browsed as plain."""
+    """The declaration of a pattern, like a layout's; its collections are browsed as plain."""
 
     name: str
-    about: str  # what it is, in a few words
+    about: str  # in a few words, for people
     roles: tuple[str, ...]  # keys of a profile
     judge: Callable[[Sample, bool], Proposal | None]  # with True: a person has picked it
-    lacks: str  # what was not found where a collection cannot be read so, a sentence
+    lacks: str  # a sentence on the sign that is missing where a collection cannot be read so
     defaults: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
     inside: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 
 def _counts_events(sample: Sample, counter: str) -> bool:
-    """Whether the numbers are counts of what happened, which nobody hands out: by day, or with tokens that wait."""
+    """Whether the numbers count events, and are not handed out: by day, or with tokens that wait."""
     if any(waiting_list(document.raw) for document in sample.documents):
         return True
     days = sum(bool(_DAY.match(str(v.python()))) for v in sample.shapes["_id"].values if v.type == c.STRING)
@@ -106,7 +106,7 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
     first = max(waiting, key=lambda s: len(s.values))
     done = next((s for s in applied if s is not first), None)
     counters = _counters(shapes, _parent(first.name))
-    if len(counters) > 1 and not wanted:  # which of them a token stands for is for a person to say
+    if len(counters) > 1 and not wanted:  # a person has to say which of them a token is for
         return None
     counter = counters[0] if counters else ""
     if not (counter or wanted) or (done is None and bare(_last(counter)) in AMOUNTS and not wanted):
@@ -205,7 +205,7 @@ def _items(value: Value) -> list[Value]:
 
 
 def _holds(shape: Shape, fits: object) -> bool:
-    """Whether all that the arrays hold is of one sort; empty arrays are of any."""
+    """Whether all elements of the arrays are of one sort; empty arrays are of any."""
     assert callable(fits)
     items = [item for value in shape.values for item in _items(value)]
     return sum(bool(fits(item)) for item in items) >= 0.9 * len(items)
@@ -241,7 +241,7 @@ def _counters(shapes: Sequence[Shape], beside: str) -> list[str]:
 
 
 def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
-    """A list of what was dealt with already, beside totals."""
+    """``processed``: a list of entries dealt with already, beside totals."""
     lists = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.5 and _holds(s, _is_key)]
     named = [s for s in lists if bare(s.name) in PROCESSED]
     totals = [s.name for s in sample.shapes.values() if s.name != "_id" and s.share(*NUMBERS) >= 0.5]

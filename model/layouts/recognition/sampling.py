@@ -1,4 +1,4 @@
-"""What recognition rests on: bounded samples of raw documents, indexes, and what each field of a sample looks like.
+"""The ground of recognition: bounded samples of raw documents, indexes, and the shape of each field in a sample.
 
 Nothing here loads a collection. A sample is at most :data:`SAMPLED` documents and about :data:`SAMPLE_BYTES`; values
 are cut out of the bytes and decoded only where a number or a time is wanted. Documents that do not decode are counted
@@ -59,7 +59,7 @@ class Document:
         return self.fields.get(name)
 
     def place(self, name: str) -> int | None:
-        """Where a field puts the document in the order of versions."""
+        """The place that a field gives the document in the order of versions."""
         return place_of(self.fields.get(name))
 
 
@@ -139,7 +139,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What one field holds in the documents of a sample."""
+    """The values of one field in the documents of a sample."""
 
     name: str
     values: tuple[Value, ...]
@@ -156,20 +156,20 @@ class Shape:
         return len(set(self.values))
 
     def share(self, *types: int) -> float:
-        """The part of all sampled documents in which the field is there, with one of these types."""
+        """The share of the sampled documents in which the field is there, with one of these types."""
         if not self.total:
             return 0.0
         return (sum(self.types[kind] for kind in types) if types else len(self.values)) / self.total
 
     @cached_property
     def numbered(self) -> float:
-        """The part of all sampled documents in which it is a whole number, not below 0."""
+        """The share of the sampled documents in which it is a whole number, not below 0."""
         fits = sum(1 for v in self.values if v.type in WHOLE_NUMBERS and (place_of(v) or 0) >= 0)
         return fits / self.total if self.total else 0.0
 
     @cached_property
     def hexadecimal(self) -> float:
-        """The part of all sampled documents in which it is text that looks like a SHA-1 or SHA-256."""
+        """The share of the sampled documents in which it is text that looks like a SHA-1 or SHA-256."""
         return sum(map(is_hash, self.values)) / self.total if self.total else 0.0
 
 
@@ -191,8 +191,8 @@ def share(collections: int) -> int:
 def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
     """A sample of a collection: the first and the last documents by ``_id``, and some at random where it is large.
 
-    All of it where it is small; about ``most`` bytes. Raises ``Unreachable`` and ``NotAllowed``; what a server cannot
-    do is left out.
+    All of a small one; about ``most`` bytes. Raises ``Unreachable`` and ``NotAllowed``; a query that the server cannot
+    answer is left out.
     """
     count = gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
     indexes = tuple(map(_index, gently(lambda: server.indexes(ns), NOTHING)))
@@ -242,7 +242,7 @@ def _key(raw: bytes) -> bytes:
 
 
 class _Passed(Exception):
-    """What a server could not answer is passed over."""
+    """A query that the server could not answer is passed over."""
 
 
 def _within(rows: Iterator[bytes]) -> Iterator[bytes]:
@@ -313,7 +313,7 @@ def chain_of(documents: Iterable[Document], version: str, newest: bool = True) -
 
 
 def scattered(documents: Iterable[Document], version: str) -> SampledChain:
-    """Documents of one chain that happened to be sampled: nothing is known of what stands between them."""
+    """Documents of one chain that happened to be sampled: the versions between them are unknown."""
     made = chain_of(documents, version, newest=False)
     return replace(made, holes=frozenset(range(len(made.documents))))
 

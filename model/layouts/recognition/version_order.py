@@ -1,4 +1,4 @@
-"""Whether a field numbers the versions of one document, and what speaks against it.
+"""The test whether a field numbers the versions of one document, with the evidence against it.
 
 A version is another one in every row of a document, and rises as time goes on. The rows' own ``_id`` tells the time, or
 a date that is named as the time of a change; where neither does, the numbers themselves must follow one another. Damage
@@ -25,7 +25,7 @@ MOST_GOOD = 0.8
 
 
 class Verdict(Enum):
-    """What one document's rows say."""
+    """The verdict on the rows of one document."""
 
     SILENT = "silent"  # there is one row, or none
     GOOD = "good"
@@ -44,7 +44,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """What was looked for against a version in some documents, and what was found."""
+    """The evidence against a version in some documents."""
 
     version: str
     good: int = 0
@@ -58,12 +58,12 @@ class Judged:
 
     @property
     def earned(self) -> bool:
-        """Whether nothing contradicts and most documents are as they should be."""
+        """Whether nothing contradicts and most documents are in order."""
         return not self.against and self.good >= MOST_GOOD * self.several
 
     @property
     def said(self) -> str:
-        """What was looked for against it, as a clause; "" where no document could have told."""
+        """The tests that it passed, as a clause; "" where no document could have told."""
         if not self.several:
             return ""
         few = f"of {self.several} with several rows none has" if self.several > 1 else "it has not"
@@ -111,7 +111,7 @@ def judgement(chain: SampledChain, version: str, dated: bool = False) -> Judgeme
 
 
 def rising(places: Sequence[int | None], named: str, last: str) -> Judgement:
-    """What the numbers in an array and behind it say, whose order is that of time; ``last`` names the newest one."""
+    """The judgement of the numbers in an array, whose order is that of time, and behind it; ``last`` is the newest."""
     found = [place for place in places if place is not None]
     if len(places) < 2:
         return Judgement(Verdict.SILENT)
@@ -144,7 +144,7 @@ def _shown(chain: SampledChain, version: str) -> str:
 
 
 def _copies(documents: Sequence[Document]) -> bool:
-    """Whether rows are equal but for what tells writes apart."""
+    """Whether rows are equal except for the fields that tell writes apart."""
     contents = {
         tuple((name, value) for name, value in d.fields.items() if name != "_id" and value.type != c.OBJECT_ID)
         for d in documents
@@ -156,7 +156,7 @@ def _copies(documents: Sequence[Document]) -> bool:
 
 
 def _against_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
-    """Of the neighbours with different numbers: those with which time rises, those with which it falls, and all."""
+    """The counts of neighbours with different numbers: time rises with them, it falls, and all."""
     pairs = [(a, b) for (p, a), (q, b) in pairwise(zip(chain.places, chain.documents, strict=True)) if p != q]
     own = [_later(a.get("_id"), b.get("_id")) for a, b in pairs]
     told = [name for name in _dates(chain.documents) if name != version]
@@ -173,7 +173,7 @@ def _against_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
 
 
 def _dates(documents: Sequence[Document]) -> list[str]:
-    """The dates that all of these documents have, named as times are."""
+    """The dates that all of these documents have under a name for times."""
     first = documents[0].fields if documents else {}
     return [
         name
