@@ -163,7 +163,7 @@ def tell(
 
 
 def copied(parent: QWidget, text: str) -> MessageLine:
-    """Say what is on the clipboard now, in place of what was there before."""
+    """Say what is on the clipboard now, in place of the message before."""
     return area(parent).add("copied", text)
 
 
@@ -183,7 +183,7 @@ def hint(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageL
 
 
 def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] = ()) -> MessageLine:
-    """Say what did not happen; a bug's traceback can be copied."""
+    """Say what failed; a bug's traceback can be copied."""
     if isinstance(error, str):
         return area(parent).add("failed", error, choices)
     sentence, details = tasks.describe(error)

@@ -34,7 +34,7 @@ class RowsModel(CellModel, Generic[T]):
         self._asked = False
 
     def key(self, row: T) -> Hashable:
-        """What a row is known by across a refresh."""
+        """The key that a row keeps across a refresh."""
         raise NotImplementedError
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
@@ -148,7 +148,7 @@ class Pager(QWidget):
         return self._size
 
     def show_page(self, skip: int, shown: int, total: int | None, note: str, more: bool, took: int | None) -> None:
-        """Say what is shown; ``note`` is why there is no total."""
+        """Say which rows are shown; ``note`` is why there is no total."""
         self._page = skip // self._size
         span = f"{wording.count(skip + 1)}–{wording.count(skip + shown)}" if shown else "0"
         if total is not None:
@@ -168,7 +168,7 @@ class Pager(QWidget):
 
     @property
     def text(self) -> str:
-        """What the foot says of the rows."""
+        """The foot's words about the rows."""
         return self._count.text()
 
     def _go_back(self) -> None:

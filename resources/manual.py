@@ -1,6 +1,6 @@
 """The manual: pages of Markdown in ``help``, one a topic, for the window, the command line and whoever browses them.
 
-The first page lists the others in groups, each with a line on what it holds; that list is the only one.
+The first page lists the others in groups, each with a line on its content; that list is the only one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Topic:
 
     name: str  # its file's, and what people type
     title: str
-    about: str  # what it holds, one sentence
+    about: str  # its content, one sentence
     group: str  # the heading that it is listed under; "" for the first page itself
 
 
@@ -47,13 +47,13 @@ def page(name: str) -> str:
 
 
 def headings(name: str) -> list[str]:
-    """The headings of a page, its title first; what stands in blocks of code is none."""
+    """The headings of a page, its title first; lines in blocks of code are none."""
     text = re.sub(r"^```.*?^```", "", page(name), flags=re.DOTALL | re.MULTILINE)
     return [found[1] for line in text.splitlines() if (found := _HEADING.fullmatch(line))]
 
 
 def anchor(heading: str) -> str:
-    """What a link to a heading says behind its ``#``: ``How a write ends`` is ``how-a-write-ends``."""
+    """The part of a link to a heading behind its ``#``: ``How a write ends`` is ``how-a-write-ends``."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
@@ -73,7 +73,7 @@ def nearest(word: str, most: int = 3) -> list[Topic]:
 
 
 def _likeness(word: str, text: str) -> float:
-    """How much a word is like the one most like it in a text; 0 where none is much like it."""
+    """The likeness of a word to the nearest one in a text; 0 where none is near."""
     others = re.findall(r"\w+", text.lower())
     if len(word) > 2 and any(other.startswith(word[:-1]) for other in others):
         return 1  # layout and layouts, merge and merging

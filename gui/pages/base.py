@@ -89,7 +89,7 @@ class Page(QWidget):
         """A draft was discarded through another page of the same connection."""
 
     def after_silence(self) -> None:
-        """The server answers again: read what may have changed meanwhile."""
+        """Read anew, as the server answers again and documents may have changed meanwhile."""
         if not self.dirty:
             self.do_refresh()
 
@@ -97,10 +97,10 @@ class Page(QWidget):
         """The collection is read by another layout now."""
 
     def writes_changed(self) -> None:
-        """Writing was allowed, or is not any more: offer what can be done now."""
+        """Offer the actions that fit, as writing was allowed, or is not any more."""
 
     def leave(self) -> None:
-        """The tab closes: keep what must not be lost."""
+        """Keep unsaved work, as the tab closes."""
 
     def memory(self) -> PageRequest:
         """The request that opens this page again in a later run."""

@@ -1,6 +1,6 @@
 """Writes that are asked for outside the editor: restore, delete, create, count, undo, and the sample's colleague.
 
-Each one reads what it is about, asks with the whole of it in sight, runs in a task and says how it ended.
+Each one reads its document, asks with all changes in sight, runs in a task and says how it ended.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class DocumentWrites(QObject):
         self.written.emit(outcome)
 
     def count(self, id: Value | None) -> None:
-        """Ask for a count: the document, and what tells this event from others."""
+        """Ask for a count: the document, and the token that tells this event from others."""
         lines = (
             FormLine("id", "Document", "" if id is None else wording.typed(id)),
             FormLine("token", "Token", hint="left empty: a new one", needed=False),
@@ -279,7 +279,7 @@ class DocumentWrites(QObject):
         )
 
     def undo(self, outcome: Outcome) -> None:
-        """Write the inverse of what was written; where the document moved on, that becomes a merge."""
+        """Write the inverse of a write; where the document moved on, that becomes a merge."""
         session, entry = self._session, outcome.entry
         if entry is not None:
             self._run(lambda _: session.undo(entry), partial(self._undone, outcome), "Undoing")

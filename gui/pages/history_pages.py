@@ -132,7 +132,7 @@ class ChangeMapPage(_ChainPage):
 
 
 class BlamePage(_ChainPage):
-    """Which version last set each field of a document."""
+    """The blame of a document: the version that last set each field."""
 
     kind = "blame"
     icon = "user-list"

@@ -22,7 +22,7 @@ class CollectionStart:
 
 @dataclass(frozen=True)
 class PageRequest:
-    """A page that is asked for: its kind in the registry, what it is about, and what it begins with.
+    """A request for a page: its kind in the registry, its place, and its start.
 
     ``way`` decides where such a page is open already: it is shown (``show``), another one opens ``beside`` it, or one
     opens ``instead``.

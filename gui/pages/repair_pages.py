@@ -31,7 +31,7 @@ class _PlacePage(Page):
 
 
 class RepairPage(_PlacePage):
-    """Damage in a database (or all of them, one collection, one document), and what to do about it."""
+    """Damage in a database (or all of them, one collection, one document), and its repair."""
 
     kind = "repair"
     icon = "wrench"

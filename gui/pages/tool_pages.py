@@ -70,7 +70,7 @@ class PendingPage(_ToolPage):
 
 
 class JournalPage(_ToolPage):
-    """What was written from here, with the way back."""
+    """The writes made from here, with the way back."""
 
     kind = "journal"
     icon = "notebook"
@@ -132,7 +132,7 @@ class DraftsPage(_ToolPage):
 
 
 class CheckPage(_ToolPage):
-    """What the server guarantees."""
+    """The guarantees of the server."""
 
     kind = "check"
     icon = "hard-drives"

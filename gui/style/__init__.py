@@ -1,1 +1,1 @@
-"""How everything looks: tokens, symbols, cells, states and words that every view shares."""
+"""The look of everything: tokens, symbols, cells, states and words that every view shares."""

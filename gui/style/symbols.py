@@ -165,7 +165,7 @@ def hatch(painter: QPainter, rect: QRectF, ground: str = "", step: float = 6, to
 
 
 def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, bool]]) -> None:
-    """A document's history in one line, old to new: small squares, slashes for what is missing, the current filled.
+    """A document's history in one line, old to new: small squares, slashes for missing versions, the current filled.
 
     Where the marks do not fit, the newest are drawn and an ellipsis stands for the older ones.
     """

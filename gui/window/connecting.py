@@ -73,7 +73,7 @@ class Connecting(QObject):
         self.open(Opening.of(saved))
 
     def open_source(self, source: str, read_only: bool = False, into_memory: bool = False, profile: str = "") -> None:
-        """Open a source as it is saved, with its marks, or by its address alone; what is said here goes before that."""
+        """Open a source as it is saved, with its marks, or by its address alone; given arguments go first."""
         asked = Opening(source)
         try:
             saved = next((one for one in Connections().all() if Opening.of(one).shown == asked.shown), None)

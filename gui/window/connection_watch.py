@@ -1,7 +1,7 @@
 """The watch over a connection: a server's silence is a state of the window, never an error box.
 
 A :class:`ConnectionWatch` asks a server now and then; once it does not answer, it asks again by itself, after longer
-and longer pauses, until it does. The :class:`LostLine` says so above the tabs, and how old is what is shown.
+and longer pauses, until it does. The :class:`LostLine` says so above the tabs, and how old the documents on show are.
 """
 
 from __future__ import annotations

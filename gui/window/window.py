@@ -109,7 +109,7 @@ class Window(QMainWindow):
     # --- what is in front
 
     def update_state(self, *_: object) -> None:
-        """Fit title row, status line and actions to what is in front."""
+        """Fit title row, status line and actions to the page in front."""
         workspace = self.workspace
         session, page = None if workspace.at_welcome else workspace.session, workspace.page
         watch = self._sessions.watch(session)

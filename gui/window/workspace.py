@@ -1,4 +1,4 @@
-"""What fills the window between its title row and its messages: the welcome page, or the sidebar and the tabs."""
+"""The workspace between the window's title row and its messages: the welcome page, or the sidebar and the tabs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NARROW = 1160  # below it the sidebar folds by itself
 
 
 class Workspace(QWidget):
-    """What is in front, and what the sidebar says of it; ``changed`` follows each change of that."""
+    """The place for the page in front, which the sidebar marks; ``changed`` follows each change of that."""
 
     changed = Signal()
 

@@ -195,7 +195,7 @@ def arranged(
 
 
 def _clear(skeleton: Sequence[T], side: Sequence[T], places: Sequence[int]) -> dict[int, T]:
-    """Behind what of a skeleton in another order than a side's things stand that have all before them there, too."""
+    """For each place of a side with just the skeleton's first things before it: the last of these in the skeleton."""
     order = {x: k for k, x in enumerate(skeleton)}
     kept = [order[x] for x in side if x in order]
     if len(kept) < len(order) or kept == list(range(len(kept))):

@@ -35,7 +35,7 @@ class Guarantee:
     check: str  # a fixed short name: swaps, unique, types, order, exact, names, retries, streams, clock
     title: str  # for people
     verdict: Verdict
-    detail: str  # what was measured, one sentence
+    detail: str  # the measurement, one sentence
     advice: str = ""  # what to do, one sentence; "" where there is nothing to do
 
 

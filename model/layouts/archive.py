@@ -19,9 +19,9 @@ The swap, step by step:
 Crash points: after 2 the archive holds the current version too (A1), and the next edit absorbs that in its own step 2;
 after 4 everything has happened. An edit in place between the two makes the residue differ (A2): a person decides.
 
-Creating inserts the current document, above what the archive holds of an earlier life of its id, and looks there again:
+Creating inserts the current document, above the archive's rows of an earlier life of its id, and looks there again:
 where somebody created and deleted the same id in between, the new document is numbered above that life too. Deleting
-archives the document first, then deletes by the same guard; the archive stays. What a delete removed is put back unless
+archives the document first, then deletes by the same guard; the archive stays. A deleted document is put back unless
 another life has begun and ended since: below that nobody could edit it.
 """
 

@@ -373,7 +373,7 @@ class Layout(ABC):
     def _held(self, id: Value, made: bytes, before: bytes | None = None) -> str:
         """Why a unique index beside the layout's own will turn a document away, one sentence; "" where none will.
 
-        ``before`` is what the document was, where it takes its own place.
+        ``before`` is the document's earlier state, where it takes its own place.
         """
         found = indexes.in_the_way(self.server, self.ns, made, before, self.writer.unique)
         if found is None:

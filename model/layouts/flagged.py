@@ -149,7 +149,7 @@ class Flagged(Layout):
         return found is not None and is_flagged(c.get(found, (self.profile.current,)))
 
     def _lower(self, id: Value, top: Value) -> str:
-        """Take the flag from every version below ``top``; a sentence on what still carries it, or none."""
+        """Take the flag from every version below ``top``; a sentence on versions that still carry it, or none."""
         p = self.profile
         left: list[str] = []
         try:

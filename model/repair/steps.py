@@ -128,7 +128,7 @@ class RepairContext:
         return (ns, physical) in self.ours
 
     def leave(self, ns: str, physical: Value, raw: bytes | None) -> None:
-        """Note what a write of this plan has made of a document."""
+        """Note the state in which a write of this plan has left a document."""
         self.ours.setdefault((ns, physical), set()).add(GONE if raw is None else digest(raw))
 
     def stamp(self) -> Stamp:

@@ -171,7 +171,7 @@ class Scan:
     def _weighed(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
         """The findings of a collection whose layout was recognised, once it is known whether they speak against it.
 
-        What ends the reading before its end is raised behind what was found till then.
+        An error that ends the reading is raised behind the findings until then.
         """
         begun, trouble = self._reading.last, None
         tally = DamageTally(info.ns)

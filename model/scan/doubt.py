@@ -1,4 +1,4 @@
-"""Whether what a scan finds speaks against the data, or against the layout that its collection is taken for.
+"""The doubt in a layout, where a scan's findings speak against that rather than against the data.
 
 Damage is rare. Where one class of it is found in more than a fifth of a collection's documents, and in at least five,
 the collection is most likely written by other rules than those it is read by: a repair would take genuine rows away.
@@ -26,7 +26,7 @@ _IN_MEMORY = 4 << 20  # bytes of findings that wait for a collection's end; more
 
 @dataclass
 class DamageTally:
-    """In how many documents of one collection each class was found; holds little of what it counts."""
+    """Counts the documents of one collection that have each class of damage; it holds little of them."""
 
     ns: str
     _found: dict[str, _Class] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class DamageTally:
 
 @dataclass
 class _Class:
-    """The documents with one class: the first with what was found, and all by the hashes of their ids."""
+    """The documents with one class of damage: the first with its finding, and all by the hashes of their ids."""
 
     first: Value
     detail: str
@@ -69,7 +69,7 @@ class Waiting:
         self._count = 0
 
     def add(self, each: Finding | Unchecked) -> None:
-        """Put one down."""
+        """Add a finding."""
         pickle.dump(each, self._file)
         self._count += 1
 

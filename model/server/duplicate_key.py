@@ -17,7 +17,7 @@ _LONGEST = 80
 
 @dataclass(frozen=True)
 class DuplicateKey:
-    """A unique index, its fields, and what another document has in them; what a server does not say is empty."""
+    """A unique index, its fields, and the values of another document in them; parts that a server omits are empty."""
 
     index: str = ""  # its name
     fields: tuple[str, ...] = ()  # paths
@@ -25,7 +25,7 @@ class DuplicateKey:
 
     @classmethod
     def told(cls, details: Mapping[str, Any]) -> DuplicateKey:
-        """What an error's document says; MongoDB before 4.2, and other servers, say it in the message alone."""
+        """The key in an error's document; MongoDB before 4.2, and other servers, name it in the message alone."""
         message = str(details.get("errmsg") or "")
         found = _SAID.search(message)
         index = found["index"].rpartition("$")[2] if found else ""
@@ -39,13 +39,13 @@ class DuplicateKey:
         return cls(index, fields, tuple(value for _, value in pairs))
 
     def among(self, indexes: Sequence[Mapping[str, Any]]) -> DuplicateKey:
-        """With the fields of the index of this name, where the server has told no more than the name."""
+        """This key with the fields of the index of its name, where the server told only the name."""
         keys = next((tuple(each["key"]) for each in indexes if each.get("name") == self.index and each.get("key")), ())
         return replace(self, fields=keys) if keys and not self.fields else self
 
     @property
     def sentence(self) -> str:
-        """What to tell people."""
+        """The sentence for people."""
         if not self.fields:
             name = f" ({self.index})" if self.index else ""
             return f"A unique index{name} holds this value already; choose another one."

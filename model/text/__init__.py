@@ -1,7 +1,7 @@
 """Documents and values as text, for programs and for people, and back in without loss.
 
 :func:`to_text` is canonical Extended JSON, exact both ways for every document whose bytes can be walked. Three
-escape forms of its own write what Extended JSON cannot:
+escape forms of its own write documents that Extended JSON cannot:
 
 ``{"$fields": [["name", value], …]}``
     a document that would be read as a typed value (a plain field called ``$oid``, or ``$ref`` and ``$id`` out of

@@ -21,7 +21,7 @@ ENDINGS = (".jsonl", ".bson")
 
 @dataclass(frozen=True)
 class Written:
-    """What :func:`write_rows` wrote; ``left_out`` are documents that do not decode."""
+    """The result of :func:`write_rows`; ``left_out`` are documents that do not decode."""
 
     path: Path
     documents: int

@@ -128,7 +128,7 @@ def of_another_type(group: Group, types: set[int]) -> dict[str, Any]:
 
 @dataclass
 class _Shape:
-    """Which of the groups inside a value are of interest."""
+    """The groups of interest inside a value, as a tree."""
 
     here: bool = False
     names: dict[str, _Shape] = field(default_factory=dict)

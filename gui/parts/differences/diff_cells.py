@@ -1,4 +1,4 @@
-"""How the two sides of a comparison are worded: values on one line, with the characters that differ marked."""
+"""The words of a comparison's two sides: values on one line, with the characters that differ marked."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def shown(v: Value | None, zone: str) -> str:
 def marked(
     a: Value, b: Value, op: Operation | None, zone: str, room: int, strong: str
 ) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Two values as runs of text, with what differs on ``strong``; cut around the first difference."""
+    """Two values as runs of text, with their differences on ``strong``; cut around the first of these."""
     if a.type == b.type == canonical.STRING:
         if max(len(a.data), len(b.data)) > HUGE:
             return (Span(f"{shown(a, zone)}, Space to see it"),), (Span(f"{shown(b, zone)}, Space to see it"),)

@@ -242,7 +242,7 @@ def _locate(root: Place, a: Slot, b: Slot, checkpoint: Checkpoint) -> int:
 
 
 def _walk(slot: Slot, wanted: dict[str | int, Place], new: bool) -> int:
-    """Count what a container holds, and give the places inside their slots."""
+    """Count the fields or elements of a container, and give the places inside their slots."""
     raw, kind, start, _ = slot
     names: dict[bytes | int, Place]
     if kind == ARRAY:

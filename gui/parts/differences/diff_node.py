@@ -283,7 +283,7 @@ _Row: TypeAlias = tuple[Path | None, Path | None, Slot | None, Slot | None, Plac
 
 
 def _pairs(place: Place) -> Iterator[_Row]:
-    """The fields or elements of a place in both documents side by side, with what is known to have changed."""
+    """The fields or elements of a place in both documents side by side, with the known changes."""
     assert place.a is not None
     assert place.b is not None
     if place.reorder:

@@ -116,7 +116,7 @@ def inserted(raw: bytes, container: Spot, at: int, name: str, value: Value) -> b
 
 
 def removed(raw: bytes, spot: Spot) -> bytes:
-    """The document without what is at a spot; the elements behind it in an array move up."""
+    """The document without the field or element at a spot; the elements behind it in an array move up."""
     inside = value_at(raw, spot[:-1])
     pairs = fields(inside.data)
     del pairs[spot[-1]]

@@ -48,7 +48,7 @@ class FieldModel(CellModel):
 
     @property
     def content(self) -> bytes:
-        """The document shown, without what is locked."""
+        """The document shown, without locked fields."""
         return self.root.value.data
 
     def set_locked(self, before: Sequence[tuple[str, Value]], behind: Sequence[tuple[str, Value]] = ()) -> None:

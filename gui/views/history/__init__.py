@@ -1,1 +1,1 @@
-"""All versions of one document: the change map, and who set what."""
+"""All versions of one document: the change map, and the blame."""

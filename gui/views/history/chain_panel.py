@@ -30,7 +30,7 @@ class ChainPanel(QWidget):
         boxes.ground(self, "surface")
 
     def refresh(self) -> None:
-        """Read the chain again; what is shown stays until then."""
+        """Read the chain again; the one on show stays until then."""
         session, ns, id = self._session, self.ns, self.id
         in_parts = self.in_parts and not self._has_chain
 
@@ -56,7 +56,7 @@ class ChainPanel(QWidget):
         raise NotImplementedError
 
     def _put(self, chain: Chain) -> None:
-        """Show a chain, or what is known of it so far."""
+        """Show a chain, whole or the newer part of it."""
         raise NotImplementedError
 
     def _say_reading(self) -> None:

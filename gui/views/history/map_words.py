@@ -62,7 +62,7 @@ def happened(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
 
 
 def values(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
-    """The values before and after, their type, and what else the same version changed."""
+    """The values before and after, their type, and the other fields that the version changed."""
     mark = row.by_column.get(column)
     zone = preferences.zone()
     if mark is None:

@@ -33,7 +33,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 @dataclass(frozen=True)
 class Clash:
-    """One field that the database changed, beside what the edit did to it."""
+    """One field that the database changed, beside the edit's change of it."""
 
     theirs: Change
     mine: Change | None  # the edit's change at, above or below the same place

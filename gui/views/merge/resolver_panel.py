@@ -1,4 +1,4 @@
-"""An edit and the database's version merged field by field: conflicts first, then what merged by itself.
+"""An edit and the database's version merged field by field: conflicts first, then the places merged by themselves.
 
 Each choice is one step, and undo brings the conflict back. The result is swapped against the database's version; should
 that have moved again, the merge is made anew and the choices that still fit are kept.
@@ -396,7 +396,7 @@ class ResolverPanel(QWidget):
         self.notices.doubt(f"It is not known whether {self._saver.sent_name} was saved", outcome, self._saver.settle)
 
     def _moved_again(self, conflict: Conflict) -> None:
-        """The database moved again: merge anew what began at the opened version, keeping the choices that still fit."""
+        """Merge the edit anew, as the database moved again; the choices that still fit are kept."""
         self.notices.clear("doubt")
         if conflict.theirs is None:
             self.moved.emit(conflict)

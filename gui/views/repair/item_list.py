@@ -88,7 +88,7 @@ class ItemsModel(RowsModel[Item]):
         return row.do == "no" and row.finding.young
 
     def said(self, row: Item) -> tuple[str, str, str]:
-        """Icon, colour and words for what would happen to an item, or did."""
+        """Icon, colour and words for an item's end, foreseen or real."""
         end = self.ends.get(row.no)
         if end is not None:
             # One word for the end; the sentence is in the tooltip and in the preview.

@@ -115,7 +115,7 @@ class ItemPreview(QWidget):
         self, item: Item | None, dry: DryItem | None, at: int, of: int, own: Collection[str] = ("_id",),
         end: Outcome | None = None,
     ) -> None:  # fmt: skip
-        """Show an item; ``dry`` is what its dry run said, as soon as that is known, ``end`` how it ended.
+        """Show an item; ``dry`` is the answer of its dry run, once there is one, ``end`` how it ended.
 
         ``own`` are the fields that a layout keeps for itself: two copies of one content differ in them rightly.
         """

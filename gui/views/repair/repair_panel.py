@@ -209,7 +209,7 @@ class RepairPanel(QWidget):
         )
 
     def choose(self, codes: tuple[str, ...]) -> None:
-        """Show the items of some classes and what each would do."""
+        """Show the items of some classes, and their dry run."""
         if self.plan is None or codes == self._codes:
             return
         self._codes = codes

@@ -15,7 +15,7 @@ NOTHING_YET = "Nothing has been written yet. Undo stays in the journal."
 
 
 class TitleRow(QVBoxLayout):
-    """The class in front and what it means."""
+    """The class in front and its meaning."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A document's versions on one line, old to new: an item view that paints only what is visible.
+"""A document's versions on one line, old to new: an item view that paints only its visible part.
 
 It is a list view with a layout of its own, so that screen readers meet a list, newest first, and Qt's scrolling,
 tooltips and current item work as everywhere. :mod:`gui.views.timeline.strip_geometry` decides the places.

@@ -93,7 +93,7 @@ class TokensModel(RowsModel[PendingToken]):
         return Cell(spans=(Span(said, "text2"),), icon=icon, icon_token=token, tip=said)
 
     def verdict(self, row: PendingToken) -> tuple[str, str, str]:
-        """Icon, colour and words for what would happen to a token, or did."""
+        """Icon, colour and words for a token's end, foreseen or real."""
         end = self.ends.get(self.key(row))
         if end is not None:
             icon, token, said = _ENDS[end.kind]

@@ -95,7 +95,7 @@ def _is_hex(written: str) -> bool:
 
 
 def _arranged(begun: Any, parts: Sequence[bytes], left: tuple[int, ...], wanted: bytes) -> tuple[int, ...] | None:
-    """The order in which the parts give a digest; what was hashed so far is never hashed again."""
+    """The order in which the parts give a digest; a part hashed already is never hashed again."""
     if not left:
         whole = begun.copy()
         whole.update(b"\0")

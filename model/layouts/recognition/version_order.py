@@ -86,7 +86,7 @@ def judged(chains: Iterable[SampledChain], id: str, version: str, dated: bool = 
 
 
 def judgement(chain: SampledChain, version: str, dated: bool = False) -> Judgement:
-    """What one document's rows say of a version; ``dated`` where versions are times, whose clock may go wrong."""
+    """The judgement of one document's rows on a version; ``dated`` where versions are times of a fallible clock."""
     places = chain.places
     total = len(places) + chain.unplaced
     if total < 2:
