@@ -12,6 +12,7 @@ from typing import Any
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
+from model.layouts.log import Log
 from model.layouts.registry import NAMES, declared, fields_of, has_archive, stated
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
@@ -113,6 +114,8 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
 def _check(profile: CollectionProfile, where: str) -> None:
     if has_archive(profile.layout) and profile.archive == profile.ns:
         raise Refused(f"{where}: archive must be another collection than ns.")
+    if "." in profile.id and profile.layout != Log.name:
+        raise Refused(f"{where}: id may be a path into sub-documents in a {Log.name} alone; name a field at the top.")
     elsewhere = ("archive", "archive_id", *declared(profile.layout).inside)
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]
     seen: dict[str, str] = {}
@@ -209,7 +212,7 @@ def _targets(key: str, value: Any) -> dict[str, Any]:
 _NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author", "reason")
 _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     **dict.fromkeys((*_NAMES, "processed"), _name),
-    **dict.fromkeys(("counter", "pending", "applied"), _path),
+    **dict.fromkeys(("id", "counter", "pending", "applied"), _path),
     "archive": _namespace,
     "hash_fields": _hash_fields,
     "numbering": _numbering,

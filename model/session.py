@@ -226,7 +226,7 @@ class Session:
     @property
     def histories(self) -> dict[str, str]:
         """The layouts that a collection can be moved to, each in a few words."""
-        return {name: each.about for name, each in registry.LAYOUTS.items()}
+        return {name: each.about for name, each in registry.WRITABLE.items()}
 
     def set_layout(self, ns: str, name: str) -> CollectionInfo:
         """Use another layout for a collection from now on, as ``--layout`` does; an unknown one is ``Refused``."""

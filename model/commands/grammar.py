@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import NoReturn
 
 from model.layouts.numbering import WAYS
-from model.layouts.registry import LAYOUTS, NAMES
+from model.layouts.registry import LAYOUTS, NAMES, WRITABLE
 from model.sources import shown
 from model.userdata.connections import hidden
 
@@ -142,7 +142,7 @@ def parser() -> Parser:
         "migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old"
     )
     made.add_argument("ns", metavar="NS", help="the collection as it is now")
-    made.add_argument("--to", metavar="LAYOUT", required=True, choices=LAYOUTS, help="the layout it gets")
+    made.add_argument("--to", metavar="LAYOUT", required=True, choices=WRITABLE, help="the layout it gets")
     made.add_argument("--target", metavar="NS", help="where to; else NS_LAYOUT beside it")
     named = "a field's name in the new place, as in version=rev; again for others"
     made.add_argument("--field", metavar="ROLE=NAME", action="append", default=[], help=named)

@@ -50,11 +50,12 @@ BEHIND = "archive "
 class ArchiveReader:
     """The current documents of a collection joined with the rows of its archive.
 
-    ``holds_current``: the archive is meant to hold the current version too.
+    ``holds_current``: the archive is meant to hold the current version too; ``compared``: as the document itself is.
     """
 
-    def __init__(self, current: CurrentDocuments, holds_current: bool) -> None:
+    def __init__(self, current: CurrentDocuments, holds_current: bool, compared: bool = True) -> None:
         p = current.profile
+        self.compared = compared
         self.current, self.holds_current = current, holds_current
         self.server, self.profile = current.server, p
         self.ns = p.archive
@@ -126,7 +127,7 @@ class ArchiveReader:
 
     def _beside_archive(self, current: Version, row: Version) -> Version:
         """The current version, with a word on the archive's row under its number."""
-        if current.state != "present" or row.content == current.content:
+        if not self.compared or current.state != "present" or row.content == current.content:
             detail = current.detail or ("" if self.holds_current else "also in the archive")
         else:
             detail = f"the archive holds another {version_name(current.v)}"

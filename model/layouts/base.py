@@ -150,6 +150,8 @@ class Layout(ABC):
     """Whether every version is a document of its own, so that an insert makes one."""
     numbered: ClassVar[bool] = True
     """Whether versions are numbers or dates."""
+    read_only: ClassVar[str] = ""
+    """Why nothing is written here and what to do instead, one sentence; "" where writing is possible."""
 
     own: Own
     """The names that the layout keeps for itself where versions or current documents are stored."""
@@ -246,7 +248,7 @@ class Layout(ABC):
 
     def removable(self, version: Version) -> str:
         """Why the document with this current version may not be deleted, one sentence; "" where it may."""
-        return self._objection(version) or self.missing_index() or ""
+        return self.read_only or self._objection(version) or self.missing_index() or ""
 
     def unfit(self, content: bytes) -> str:
         """Why a content cannot be stored here, one sentence: a name in it would stand there twice. "" where it can."""
@@ -356,7 +358,7 @@ class Layout(ABC):
         id = id if id is not None else Value.of(ObjectId())
         content = self.signed(content, stamp.author)
         try:
-            if reason := self.missing_index():
+            if reason := self.read_only or self.missing_index():
                 raise Refused(reason)
             if self.writer.occupied(id):
                 return self.writer.outcomes.taken(id)
@@ -446,6 +448,8 @@ class Layout(ABC):
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
         """Insert a delete's documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
+        if self.read_only:
+            return Outcome("refused", self.ns, None, self.read_only)
         return put_back(self.server, self.profile, removed, self.writer.unique)
 
     def signed(self, content: bytes, author: str | None) -> bytes:

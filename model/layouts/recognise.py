@@ -17,7 +17,7 @@ from model.errors import NotAllowed, Refused, Unreadable
 from model.layouts import overflow_archive
 from model.layouts.embedded import Embedded
 from model.layouts.plain import Plain
-from model.layouts.recognition import find_embedded, find_version_documents
+from model.layouts.recognition import find_embedded, find_logs, find_version_documents
 from model.layouts.recognition.find_archives import is_past_of, pair
 from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.metadata_fields import TOKEN, free
@@ -27,6 +27,7 @@ from model.layouts.registry import LAYOUTS, bind, declared, has_archive, info_of
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.server.retry import Port
 from model.values import canonical as c
+from model.values.canonical import Value
 
 __all__ = ["LAYOUTS", "bind", "profile_for", "recognise"]
 
@@ -38,7 +39,7 @@ class Stated(Protocol):
     def collections(self) -> Sequence[CollectionProfile]: ...
 
 
-TOKENS_ASKED = 40  # of a two-step counter, whether they are ids of something
+TOKENS_ASKED = 40  # whether they are ids of something
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def recognise(
     proposals = dict(_pairs(server, found))
     claimed |= {each.profile.archive: each.profile for each in proposals.values()}
     claimed |= {ns: p for ns, p in _outgrown(stated_ones, found) if ns in known and ns not in claimed}
+    samples = [each.sample for each in found.values() if each.sample is not None]
     for ns, _ in listed:
         steps.next()
         if ns in stated_ones:
@@ -80,9 +82,7 @@ def recognise(
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
-            yield _judged(
-                server, found[ns], proposals.get(ns), tuple(each for each, kind in listed if kind == "collection")
-            )
+            yield _judged(server, found[ns], proposals.get(ns), samples)
 
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
@@ -190,7 +190,7 @@ def _second_half(
 
 
 def _judged(
-    server: Port, found: _Found, paired: Proposal | None, collections: Sequence[str]
+    server: Port, found: _Found, paired: Proposal | None, samples: Sequence[Sample]
 ) -> tuple[CollectionInfo, CollectionProfile]:
     sample = found.sample
     if sample is None:
@@ -199,29 +199,59 @@ def _judged(
         )
         made = CollectionProfile(found.ns, token="")
         return info_of(made, None, 0.0 if found.trouble else 1.0, why), made
-    made_by = paired or _alone(server, sample)
-    if made_by.profile.layout == "pending" and (there := _linked(server, sample, made_by.profile, collections)):
-        why = f"The list {made_by.profile.pending} holds ids of {there}, so nothing waits in it to be counted."
-        made_by = Proposal(_plain(sample), 0.8, why)
+    made_by = paired or _beside(server, sample, samples)
     profile = made_by.profile
     why = made_by.why
+    if profile.layout == "pending" and (there := _named_by(server, tokens_in(sample, profile), samples)):
+        why = f"The list {profile.pending} holds ids of {there}, so nothing waits in it to be counted."
+        made_by = Proposal(_plain(sample), 0.8, why)
+        profile = made_by.profile
+    elif there := _named_by(server, _write_tokens(sample, profile), samples, profile.token):
+        why = why.replace(f"{profile.token} is a write token", f"{profile.token} is no write token: it names {there}")
+        profile = replace(profile, token=free(TOKEN, sample.documents, c.OBJECT_ID))
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
     return info_of(profile, sample.count, made_by.confidence, why, others), profile
 
 
-def _linked(server: Port, sample: Sample, profile: CollectionProfile, collections: Sequence[str]) -> str:
-    """The collection of the same database whose documents the tokens of a two-step counter are ids of; "" for none."""
-    tokens = tokens_in(sample, profile)[:TOKENS_ASKED]
-    for ns in collections if tokens else ():
+def _write_tokens(sample: Sample, profile: CollectionProfile) -> list[Value]:
+    """The values of what was taken for a write token; none where it is just the default name for one to come."""
+    if not profile.token or profile.token == TOKEN:
+        return []
+    paths = ((profile.token,), (profile.current, profile.token))
+    found = (c.get(d.raw, path) for d in sample.documents for path in paths)
+    return list(dict.fromkeys(v for v in found if v is not None and v.type == c.OBJECT_ID))
+
+
+def _named_by(server: Port, tokens: Sequence[Value], samples: Sequence[Sample], name: str = "") -> str:
+    """The collection of which tokens are ids after all; "" for none.
+
+    A row that carries its ``_id`` under the token's ``name`` as well is the write's own.
+    """
+    asked = list(tokens)[:TOKENS_ASKED]
+    for other in samples if asked else ():
         try:
-            found, _ = matching(server, ns, {"_id": {"$in": tokens}}, limit=1, projection={"_id": 1})
+            found, _ = matching(server, other.ns, {"_id": {"$in": asked}}, projection={name or "_id": 1})
         except NotAllowed:
             continue
-        if found:
-            return ns.partition(".")[2]
+        if any(not name or row.get(name) != row.get("_id") for row in found):
+            return other.name
     return ""
+
+
+def _beside(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal:
+    """What a collection is beside the others: a record of what their documents were, or what it is by itself."""
+    by_itself: Proposal | None = None
+    try:
+        if (logged := find_logs.recorded(server, sample, others)) is not None:
+            return logged
+        by_itself = _alone(server, sample)
+        if by_itself.profile.layout == Plain.name:
+            return find_logs.states_at_top(server, sample, others) or by_itself
+    except Unreadable:  # bytes that are no BSON, deep inside
+        pass
+    return by_itself or _alone(server, sample)
 
 
 def _alone(server: Port, sample: Sample) -> Proposal:

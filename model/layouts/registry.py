@@ -16,10 +16,12 @@ from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
 from model.layouts.flagged import Flagged
 from model.layouts.hashed import Hashed
+from model.layouts.log import Log
 from model.layouts.nested import Nested
 from model.layouts.numbering import promise
 from model.layouts.plain import Plain
 from model.layouts.recognition.patterns import PATTERNS, Pattern
+from model.layouts.shadow import Shadow
 from model.layouts.stream import Stream
 from model.layouts.versions import Versions
 from model.records import CollectionInfo
@@ -35,10 +37,14 @@ LAYOUTS: dict[str, type[Layout]] = {
         Deltas,
         Archive,
         Stream,
+        Shadow,
         Hashed,
+        Log,
         Plain,
     )
 }
+WRITABLE = {name: each for name, each in LAYOUTS.items() if not each.read_only}
+"""The layouts in which documents can be edited, and to which collections can be moved."""
 NAMES = (*LAYOUTS, *PATTERNS)
 
 

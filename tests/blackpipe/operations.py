@@ -11,7 +11,7 @@ import bson
 
 from model.errors import Refused
 from model.findings import Finding
-from model.layouts.recognise import LAYOUTS
+from model.layouts.registry import WRITABLE
 from model.records import Outcome
 from model.repair.plan import Plan
 from model.values.canonical import Value
@@ -207,7 +207,7 @@ def _phantom(at: Ground) -> None:
 def operations() -> list[Operation]:
     """All of them."""
     found: list[Operation] = []
-    for layout, kind in LAYOUTS.items():
+    for layout, kind in WRITABLE.items():
         found += [
             Operation(layout, "edit", three_versions, _edit),
             Operation(layout, "replace", three_versions, _replace),

@@ -12,7 +12,7 @@ from typing import Any
 from model.catalogue import Catalogue
 from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
-from model.layouts.registry import LAYOUTS, bind, has_archive, stated
+from model.layouts.registry import WRITABLE, bind, has_archive, stated
 from model.migration import Migration, target_profile
 from model.profile import Profile
 from model.records import Version
@@ -23,7 +23,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 from model.writing.writer import Writer
 
-PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS if a != b]
+PAIRS = [(a, b) for a in WRITABLE for b in WRITABLE if a != b]
 START = dt.datetime(2026, 3, 1, 8, 30, tzinfo=dt.UTC)
 History = dict[int, bytes]
 

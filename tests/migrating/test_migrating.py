@@ -17,7 +17,7 @@ import pytest
 
 from model.commands import command_line
 from model.errors import Unreachable
-from model.layouts.registry import LAYOUTS
+from model.layouts.registry import WRITABLE
 from model.migration import Checked, Migration
 from model.profile import Profile
 from model.records import Version
@@ -49,7 +49,7 @@ def test_a_careless_migration_is_convicted(local_uri: str, home: Path) -> None:
     assert any(moved(local_uri, ("versions", "archive"), 12, seed, home, Careless)[0] for seed in range(3))
 
 
-@pytest.mark.parametrize("name", list(LAYOUTS))
+@pytest.mark.parametrize("name", list(WRITABLE))
 def test_a_layout_reads_back_what_it_is_said_to_keep(
     name: str, server_uri: str, database_name: str, home: Path
 ) -> None:

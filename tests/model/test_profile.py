@@ -37,6 +37,12 @@ targets = { invoices = "shop.invoices:number" }
 ns = "shop.tariffs"
 layout = "deltas"
 removed = "gone"
+
+[[collection]]
+ns = "shop.histories"
+layout = "log"
+id = "meta.of"
+at = "createdAt"
 """
 
 
@@ -70,6 +76,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (counters.counter, counters.targets) == ("seq", {"invoices": ("shop.invoices", "number")})
     assert (tariffs.id, tariffs.removed) == ("docId", "gone")
     assert profile.get("shop.nothing") is None
+    histories = profile.get("shop.histories")
+    assert histories == CollectionProfile(
+        "shop.histories", "log", id="meta.of", at="createdAt", version="", token="", hash=""
+    )
 
 
 def test_the_defaults_are_the_names_of_the_published_patterns() -> None:
@@ -108,6 +118,7 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
         ("[[collection]]\nns = 'a.b'\nlayout = 3\n", ["a.b", "3"]),
         ("[[collection]]\nns = 'a.b'\nversoin = 'v'\n", ["a.b", "'versoin'", "version"]),
         ("[[collection]]\nns = 'a.b'\nversion = 'meta.v'\n", ["a.b", "version", "dots"]),
+        ("[[collection]]\nns = 'a.b'\nid = 'meta.of'\nlayout = 'versions'\n", ["a.b", "id", "log"]),
         ("[[collection]]\nns = 'a.b'\nversion = ''\n", ["version", "empty"]),
         ("[[collection]]\nns = 'a.b'\nversion = '_id'\n", ["version", "_id"]),
         ("[[collection]]\nns = 'a.b'\ntoken = 5\n", ["token", "quotes"]),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from model.layouts.base import Layout
-from model.layouts.recognise import LAYOUTS
+from model.layouts.registry import WRITABLE
 from tests.simulation import creations_and_deletions
 from tests.simulation.audit import faults
 from tests.simulation.published import Published, Stopped, verdict
@@ -40,7 +40,7 @@ LIVES = 0.25
 
 def subjects() -> list[str]:
     """The layouts that are simulated."""
-    return list(LAYOUTS)
+    return list(WRITABLE)
 
 
 @dataclass

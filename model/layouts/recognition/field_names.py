@@ -94,6 +94,32 @@ PAST = _set(
     previous past earlier audit log logs trail journal snapshot snapshots backup changes copies of all
     """
 )
+CHANGES = _set(
+    """
+    diff diffs difference patch patches op ops operations delta deltas changes change changeset changedfields
+    updatedfields modifications mutations updatedescription edits
+    """
+)
+BEFORE_AND_AFTER = (
+    ("before", "after"), ("old", "new"), ("oldvalue", "newvalue"), ("oldvalues", "newvalues"), ("from", "to"),
+    ("original", "modified"), ("previous", "current"), ("previousvalue", "newvalue"), ("prev", "next"), ("was", "is"),
+    ("olddata", "newdata"), ("op", "value"),
+)  # fmt: skip
+"""Pairs of names under which a change tells what was there and what came instead."""
+PLACES = _set("field path property attribute column key fieldname propertyname attributename columnname what name")
+"""Names of the field that says which field of a document was changed."""
+OPERATIONS = _set(
+    "op operation operationtype action event eventtype eventname type kind method verb o change changetype command"
+)
+PAYLOADS = _set("payload data body doc document fulldocument state value values snapshot d content fields arguments")
+ABOUT_RECORDS = _set(
+    """
+    v t reason comment message note ip host session sessionid requestid correlationid causationid collection
+    collectionname model modelname entitytype entityname aggregatetype table resource ns scope source autosave latest
+    published m
+    """
+)
+"""Names of what records keep beside a change: what was changed, from where, and why."""
 NAMED_COUNTERS = _set("counter counters sequence sequences seq seqs autoincrement autoincrements ids")
 LAST = _set(
     """

@@ -1,7 +1,10 @@
-"""The recognition of ``archive`` and ``stream``: current documents in one collection, earlier versions in a second.
+"""The recognition of ``archive``, ``stream`` and ``shadow``: current documents in one collection, versions in a second.
 
 The proof is a look-up: of some current documents, the version itself and its neighbours are asked of the other
-collection. Where the one before is there and the current one is not, it is an archive; where both are, a stream's.
+collection. Where the one before is there and the current one is not, it is an archive. Where both are, it is a stream's
+if only a feeder can have written it: one keeps its place beside it, or the rows carry the documents' own write tokens.
+Else an application has: a shadow. Rows that do not look like their document, record changes, or have numbers that do
+not rise, contradict.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from model.collection_profile import CollectionProfile
+from model.layouts import feed_state
 from model.layouts.recognition.field_names import PAST, words
-from model.layouts.recognition.key_candidates import is_id_name, is_version_name, version_fields
+from model.layouts.recognition.find_logs import records
+from model.layouts.recognition.key_candidates import is_id_name, is_version_name, names_a_part, version_fields
 from model.layouts.recognition.metadata_fields import TOKEN, free, stamps
 from model.layouts.recognition.sampling import (
     ID_TYPES,
@@ -21,12 +26,16 @@ from model.layouts.recognition.sampling import (
     Sample,
     SampledChain,
     chain_of,
+    gently,
     matching,
     of,
+    read_chain,
     share,
     take,
 )
+from model.layouts.recognition.version_order import Judged, Verdict, judgement
 from model.layouts.reserved_fields import whole_number
+from model.names import id_name
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -34,7 +43,10 @@ from model.values.canonical import Value
 ASKED = 12  # documents with an earlier version, and half as many without
 ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among the ids of a query would be searched for
 ROWS = 2000  # of which just the id and the version are read
-CHAINS = 8  # earlier versions that are read whole
+CHAINS = 18  # earlier versions that are read whole
+KIN = 0.5
+BOTH = 0.8  # of the current versions, those that a shadow holds at least
+RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +62,17 @@ class Link:
     same: int  # documents of which it holds the current version
     asked: int
     chains: tuple[SampledChain, ...]
+    equal: tuple[tuple[Document, Document], ...]  # current documents with their rows
     kin: float  # the share of its rows' fields that the current documents have too
     known: bool  # the look-up came to its end in the time allowed
     alike: float  # the share of the rows' content that the current documents have too
     strange: bool  # its rows under equal ids and versions share nothing with the documents: other things
+    unlike: str  # a document and how its rows differ from it in nearly all fields; "" for none
 
     @property
-    def linked(self) -> bool:
+    def held(self) -> bool:
         """Whether it holds versions of these documents at all, and not other things that belong to them."""
-        if self.kin < 0.5:
+        if self.kin < KIN:
             return False
         if self.later:
             return self.below >= 0.4 * self.later
@@ -68,11 +82,6 @@ class Link:
     def both(self) -> float:
         """The part of the current versions that it holds too."""
         return self.same / self.asked if self.asked else 0.0
-
-    @property
-    def layout(self) -> str:
-        """Whether an archive or a stream, which holds the current version as well."""
-        return "stream" if self.both >= 0.6 else "archive"
 
     @property
     def share(self) -> float:
@@ -96,22 +105,58 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
 
     ``wanted``: a person says that there is one, so a name is enough.
     """
-    found: list[tuple[float, Link]] = []
+    found: list[tuple[float, Link, Judged]] = []
     in_time = True
+    contradicted: set[str] = set()
     for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
         named = is_past_of(other.name, sample.name)
         for link in _links(server, sample, other, named):
-            in_time = in_time and (link.known or link.linked)
-            if link.linked and (named or not link.strange):
-                found.append((link.share + 2 * named + link.alike, link))
+            in_time = in_time and (link.known or link.held)
+            judged = _judged(server, sample, link) if link.held and (named or not link.strange) else None
+            if judged is not None and (wanted or _stands(link, judged)):
+                found.append((link.share + 2 * named + link.alike, link, judged))
                 break
+            if link.known and link.later:
+                contradicted.add(other.ns)
         if found and named:
             break
     if found:
-        most, link = max(found, key=lambda pair: pair[0])
-        near = {each.layout for score, each in found if score > most - 0.05}
-        return _told(sample, link, tuple(sorted(near - {link.layout})))
-    return _by_name(sample, others, wanted, in_time)
+        _, link, judged = max(found, key=lambda each: each[0])
+        made = _told(server, sample, link, judged)
+        return made if made.profile.layout or wanted else None
+    return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
+
+
+def _stands(link: Link, judged: Judged) -> bool:
+    """Whether nothing speaks against a link: rows that record changes, look otherwise, or are numbered otherwise."""
+    if link.unlike or records(link.archive, frozenset({link.archive_id, link.version})):
+        return False
+    if not is_version_name(link.version) and (judged.good < 2 or names_a_part(link.version)):
+        return False
+    return judged.earned
+
+
+def _judged(server: Port, sample: Sample, link: Link) -> Judged:
+    """What the numbers of the rows say, document by document: one below another, and none far above the current one."""
+    asked, _ = _asked(sample, link.id, link.version)
+    dated = _is_dated(asked)
+    good = damaged = 0
+    for each in asked[:ASKED]:
+        chain = read_chain(server, link.archive.ns, link.archive_id, link.version, each.id)
+        if chain is None or not chain.places:
+            continue
+        told = judgement(chain, link.version, dated)
+        above = sum(place > each.place + 1 for place in chain.places) if not dated else 0
+        if told.verdict is Verdict.AGAINST or above > max(1, len(chain.places) // 5):
+            said = told.why or f"has a {link.version} there that is far above its own"
+            return Judged(link.version, good, damaged, f"{id_name(each.id)} {said}")
+        bad = told.verdict is Verdict.DAMAGED or above > 0
+        good, damaged = good + (not bad), damaged + bad
+    return Judged(link.version, good, damaged)
+
+
+def _is_dated(asked: Sequence[_Asked]) -> bool:
+    return sum(each.version.type == c.DATE for each in asked) * 2 > len(asked)
 
 
 def _links(server: Port, sample: Sample, other: Sample, named: bool) -> Iterator[Link]:
@@ -165,7 +210,7 @@ class _Asked:
 
 def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> Link:
     asked, first = _asked(sample, id, version)
-    dated = sum(each.version.type == c.DATE for each in asked) * 2 > len(asked)
+    dated = _is_dated(asked)
     filter: dict[str, Any] = {archive_id: {"$in": list({each.id for each in asked})}}
     if not dated:
         near = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
@@ -192,16 +237,39 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
     either = earlier | equal
     whole, _ = matching(server, other.ns, {"_id": {"$in": list(either)}}) if either else ([], True)
     chains = [chain_of((row, earlier[of]), version) for row in whole if (of := row.fields["_id"]) in earlier]
+    twins = [(equal[of], row) for row in whole if (of := row.fields["_id"]) in equal]
     own = {id, archive_id, version, "_id"}
-    likeness = [_likeness(row, either[of], own) for row in whole if (of := row.fields["_id"]) in either]
+    likeness = [_likeness(row, either[row.fields["_id"]], own) for row in whole]
     shared, fields = sum(shared for shared, _ in likeness), sum(fields for _, fields in likeness)
-    now = [_likeness(row, equal[of], own) for row in whole if (of := row.fields["_id"]) in equal]
+    now = [_likeness(row, document, own) for document, row in twins]
     strange = not shared and (fields >= 3 * len(likeness) > 0 or any(fields for _, fields in now))
-    alike = shared / fields if fields else 1.0
-    kin = _kin(sample, other, own)
+    unlike = next((said for row in whole if (said := _unlike(row, either[row.fields["_id"]], id, own))), "")
     return Link(
-        id, other, archive_id, version, below, later, same, len(asked), tuple(chains), kin, known, alike, strange
+        id,
+        other,
+        archive_id,
+        version,
+        below,
+        later,
+        same,
+        len(asked),
+        tuple(chains),
+        tuple(twins),
+        _kin(sample, other, own),
+        known,
+        shared / fields if fields else 1.0,
+        strange,
+        unlike,
     )
+
+
+def _unlike(row: Document, document: Document, id: str, own: set[str]) -> str:
+    """How a row differs from the document that it names in all that it is made of; "" where it does not."""
+    ours, theirs = set(document.fields) - own, set(row.fields) - own
+    if 2 * len(ours & theirs) >= min(len(ours), len(theirs)) or not ours:
+        return ""
+    name = document.get(id)
+    return f"{id_name(name) if name is not None else 'a document'} has few of its fields there"
 
 
 def _likeness(row: Document, document: Document, own: set[str]) -> tuple[int, int]:
@@ -242,7 +310,10 @@ def picked(server: Port, sample: Sample, others: Sequence[str], layout: str) -> 
     db = sample.ns.partition(".")[0]
     near = [name for name in others if is_past_of(name, sample.name)] or list(others[:20])
     made = pair(server, sample, [take(server, f"{db}.{name}", share(len(near))) for name in near], wanted=True)
-    return made and replace(made, profile=replace(made.profile, layout=layout))
+    if made is None:
+        return None
+    profile = replace(made.profile, layout=layout)
+    return replace(made, profile=replace(profile, token="", hash="") if layout == "shadow" else profile)
 
 
 def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Proposal | None:
@@ -255,32 +326,35 @@ def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Prop
     return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
 
 
-def _told(sample: Sample, link: Link, others: tuple[str, ...]) -> Proposal:
+def _told(server: Port, sample: Sample, link: Link, judged: Judged) -> Proposal:
+    """The proposal, with the grounds on both sides; without a layout where the grounds do not settle which it is."""
     other = link.archive
     own = {"_id", link.id, link.archive_id, link.version}
     told = {(d.get(link.id), d.place(link.version)) for d in sample.documents}
     rows = [d for d in other.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
     present = [d for d in (*sample.documents, *rows) if d.get(link.version) is not None]
     found = stamps([each for each in link.chains if len(each.documents) > 1], present, own)
-    layout = link.layout
-    mixed = 0.25 < link.both < 0.75
     index = link.archive_id in other.unique_with(link.version)
-    confidence = (0.6 if mixed else 0.8) + (0.1 if index else 0) + 0.08 * link.share
+    layout, fed = _layout(server, sample, link, found.token if found.token_seen and index else "")
+    confidence = 0.8 + (0.1 if index else 0) + 0.08 * link.share
     parts = [
         f"The collection {other.name} holds the earlier version of {of(link.below, link.later, 'document')} looked up"
     ]
     if not link.later:
         parts = []
     subject = "and it" if parts else f"The collection {other.name}"
-    if link.same or layout == "stream":
+    if link.same or layout in ("stream", "shadow"):
         parts.append(f"{subject} holds the current version of {of(link.same, link.asked, 'document')}")
     else:
         parts.append("and no current one")
     why = f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
     if index:
         why += "; these have a unique index"
+    why += f"; {fed}" if fed else ""
     if found.said:
         why += f"; {found.said}"
+    if judged.said:
+        why += f"; {judged.said}"
     profile = CollectionProfile(
         sample.ns,
         layout,
@@ -288,15 +362,27 @@ def _told(sample: Sample, link: Link, others: tuple[str, ...]) -> Proposal:
         archive_id=link.archive_id,
         id=link.id,
         version=link.version,
-        token=found.token,
-        hash=found.hash,
+        token=found.token if layout != "shadow" else "",
+        hash=found.hash if layout != "shadow" or found.verified else "",
         at=found.at,
         author=found.author,
         numbering=_numbering(sample, link.version),
     )
-    if mixed:
-        others = ("archive" if layout == "stream" else "stream",)
-    return Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.", others)
+    return Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.")
+
+
+def _layout(server: Port, sample: Sample, link: Link, token: str) -> tuple[str, str]:
+    """What a link is, and what says so: who fed the archive; ``token`` is the write token under a unique index."""
+    if gently(lambda: feed_state.place(server, sample.ns, link.archive.ns), None) is not None:
+        return "stream", f"its feeder keeps its place in {link.archive.name}{feed_state.SUFFIX}"
+    carried = [
+        document.get(token) is not None and document.get(token) == row.get(token) for document, row in link.equal
+    ]
+    if token and carried and all(carried) and link.both >= 0.5:
+        return "stream", f"its rows carry the documents' own {token}"
+    if link.both >= BOTH:
+        return "shadow", "no feeder of it is known, so an application writes both"
+    return ("archive" if link.both <= RESIDUES else ""), ""
 
 
 def _numbering(sample: Sample, version: str) -> str:
@@ -314,7 +400,7 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bo
         unique = other.unique_with(version)
         if other.documents and not wanted and version not in other.shapes:
             continue
-        if other.documents and not wanted and in_time and not unique:
+        if not unique and not wanted:
             continue
         kinds = sample.shapes["_id"].types.keys() if "_id" in sample.shapes else ()
         ids = [*unique, *_archive_ids(other, version, kinds)]
@@ -335,5 +421,5 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bo
         held = held if other.documents else "is empty"
         index = f" and has a unique index on {unique[0]} and {version}" if unique else ""
         why = f"The collection {other.name} is named as a history of {sample.name}{index}, but {held}."
-        return Proposal(profile, 0.6 if unique else 0.5, why, ("plain", "stream"))
+        return Proposal(profile, 0.6, why, ("plain", "stream"))
     return None

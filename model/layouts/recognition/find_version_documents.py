@@ -11,6 +11,7 @@ from typing import Any
 from model.collection_profile import CollectionProfile
 from model.layouts.outlines import is_flagged
 from model.layouts.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role
+from model.layouts.recognition.find_logs import records
 from model.layouts.recognition.key_candidates import Fit, best, coverage, is_version_name, version_fields
 from model.layouts.recognition.metadata_fields import stamps
 from model.layouts.recognition.sampling import Document, Proposal, Sample, SampledChain
@@ -30,6 +31,9 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
             return None
         but = f"The field {fit.version} looks like a version by {fit.id}, but {against}."
         return Proposal(CollectionProfile(sample.ns), 0.7, but, ("versions",))
+    if records(sample, frozenset({fit.id, fit.version})):
+        but = f"The field {fit.version} numbers rows by {fit.id}, but these record changes or events and are no states."
+        return Proposal(CollectionProfile(sample.ns), 0.7, but, ("log",))
     return _told(sample, fit)
 
 

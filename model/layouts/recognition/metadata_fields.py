@@ -6,7 +6,7 @@ content: a time that is named here is no part of the content that people edit an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, permutations
 from typing import Any
@@ -87,18 +87,24 @@ def _names(documents: Sequence[Document], own: Collection[str], kinds: Collectio
 
 
 def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> str:
-    """The ObjectId that every write renews; "" where there is none."""
+    """The ObjectId that every write renews and that names no other row; "" where there is none."""
     found: list[tuple[Any, ...]] = []
+    rows = {id: d for d in documents if (id := d.get("_id")) is not None}
     for name in _names(documents, own, (c.OBJECT_ID,), 0.8):
         values = [v for d in documents if (v := d.get(name)) is not None]
         steps = [(d.get(name), e.get(name)) for each in chains for d, e in each.steps]
         renewed = sum(a != b for a, b in steps)
         hinted = bare(name) in TOKENS or not {"token", "nonce"}.isdisjoint(words(name))
-        if len(set(values)) < 0.9 * len(values) or renewed < 0.8 * len(steps):
+        if len(set(values)) < 0.9 * len(values) or renewed < 0.8 * len(steps) or names_rows(name, values, rows):
             continue
         if hinted or (len(steps) >= 3 and REFERENCES.isdisjoint(words(name))):
             found.append((name != TOKEN, not hinted, len(found), name))
     return min(found)[-1] if found else ""
+
+
+def names_rows(name: str, values: Iterable[Value], rows: Mapping[Value, Document]) -> bool:
+    """Whether a field names rows: it equals the ``_id`` of one that does not carry that value itself."""
+    return any(v in rows and rows[v].get(name) != v for v in values)
 
 
 def time_field(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str], token: str) -> str:

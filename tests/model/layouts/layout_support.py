@@ -8,6 +8,7 @@ import bson
 
 from model.layouts.base import Layout
 from model.layouts.recognise import bind
+from model.layouts.registry import has_archive
 from model.profile import stated
 from model.server.retry import Port, Server
 from model.values import canonical as c
@@ -28,7 +29,7 @@ NAMES: dict[str, dict[str, str]] = {
 
 def layout_of(server: Port, database: str, name: str, indexed: bool = True, **fields: Any) -> Layout:
     """A layout over ``database.things``, with the index that it needs."""
-    if name in ("archive", "stream"):
+    if has_archive(name):
         fields.setdefault("archive", f"{database}.things_past")
     layout = bind(server, stated(f"{database}.things", name, **fields))
     if indexed and layout.missing_index():

@@ -10,7 +10,7 @@ import pytest
 from model import text
 from model.errors import NotFound
 from model.layouts.base import Layout
-from model.layouts.recognise import LAYOUTS
+from model.layouts.registry import WRITABLE
 from model.layouts.stamp import Stamp
 from model.server.retry import Server
 from model.values import canonical as c
@@ -21,7 +21,7 @@ from tests.model.layouts.layout_support import NAMES, doc, layout_of, v
 CASES = json.loads((support.CASES / "layouts.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(params=list(LAYOUTS))
+@pytest.fixture(params=list(WRITABLE))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from model.layouts.base import Layout
-from model.layouts.recognise import LAYOUTS, bind
+from model.layouts.recognise import bind
+from model.layouts.registry import WRITABLE
 from model.layouts.reserved_fields import number_of
 from model.records import Outcome
 from model.server.retry import Server
@@ -22,7 +23,7 @@ from tests.model.server.faulty_server import Dead, Fault, FaultyServer
 FAULTS: tuple[Fault, ...] = ("none", "never", "lost", "late")
 TWO: list[tuple[Fault, Fault]] = list(itertools.product(FAULTS, FAULTS))
 ID = Value.of("K-1")
-HISTORIES = [name for name, layout in LAYOUTS.items() if layout.numbered and name != "stream"]
+HISTORIES = [name for name, layout in WRITABLE.items() if layout.numbered and name != "stream"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def server(local_uri: str) -> Iterator[Server]:
         yield connected
 
 
-@pytest.fixture(params=list(LAYOUTS))
+@pytest.fixture(params=list(WRITABLE))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

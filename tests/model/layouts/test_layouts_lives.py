@@ -10,7 +10,8 @@ import pytest
 
 from model.errors import NotFound
 from model.layouts.base import Layout
-from model.layouts.recognise import LAYOUTS, bind
+from model.layouts.recognise import bind
+from model.layouts.registry import WRITABLE
 from model.server.retry import Server
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -92,7 +93,9 @@ def test_what_was_deleted_is_not_put_back_below_a_later_life(server: Server) -> 
 
 @pytest.mark.parametrize(
     ("name", "fields"),
-    [(name, {"numbering": "time"} if name in OWN else {}) for name in LAYOUTS],  # whose first ``_id`` is that of the id
+    [
+        (name, {"numbering": "time"} if name in OWN else {}) for name in WRITABLE
+    ],  # whose first ``_id`` is that of the id
 )
 def test_a_delete_without_an_answer_is_not_denied_where_another_document_has_the_id_by_now(
     name: str, fields: dict[str, str], server: Server
@@ -212,7 +215,7 @@ def test_an_edit_that_arrives_at_what_was_put_back_while_it_is_looked_for_is_not
     assert not {("conflict", True), ("refused", True), ("applied", False)} & said
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", WRITABLE)
 def test_a_creation_without_an_answer_is_not_denied_where_its_id_was_deleted_and_taken_by_now(
     name: str, server: Server
 ) -> None:

@@ -10,7 +10,8 @@ import pytest
 from bson import Decimal128, Int64, ObjectId
 
 from model.layouts.base import Layout
-from model.layouts.recognise import LAYOUTS, bind
+from model.layouts.recognise import bind
+from model.layouts.registry import WRITABLE
 from model.layouts.reserved_fields import compose, number_of
 from model.layouts.stamp import Stamp
 from model.layouts.update_operators import differences, operators, reordered
@@ -23,7 +24,7 @@ from tests.model.layouts.layout_support import doc, layout_of, v
 ID = Value.of("K-1")
 
 
-@pytest.fixture(params=list(LAYOUTS))
+@pytest.fixture(params=list(WRITABLE))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -9,14 +9,15 @@ import pytest
 from bson import Int64
 
 from model.layouts.base import Layout
-from model.layouts.recognise import LAYOUTS, bind
+from model.layouts.recognise import bind
+from model.layouts.registry import WRITABLE
 from model.server.retry import Server
 from model.values.canonical import Value
 from tests.model.layouts.layout_support import doc, layout_of, raw_find
 from tests.model.server.faulty_server import FaultyServer
 
 OWN_DOCUMENTS = ("versions", "flagged", "deltas")
-IN_PLACE = [name for name in LAYOUTS if name not in OWN_DOCUMENTS]
+IN_PLACE = [name for name in WRITABLE if name not in OWN_DOCUMENTS]
 ONE, TWO = Value.of("K-1"), Value.of("K-2")
 
 
@@ -53,7 +54,7 @@ def test_an_edit_to_a_value_in_use_names_who_has_it_and_writes_nothing(
     assert layout.swap(TWO, layout.version(TWO), doc(email="z", n=2)).kind == "applied"
 
 
-@pytest.mark.parametrize("name", list(LAYOUTS))
+@pytest.mark.parametrize("name", list(WRITABLE))
 def test_an_insert_with_a_value_in_use_does_not_speak_of_its_id(name: str, server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, name)
     unique(server, layout, "email")
@@ -66,7 +67,7 @@ def test_an_insert_with_a_value_in_use_does_not_speak_of_its_id(name: str, serve
     assert (again.kind, "There is a document K-1 already" in again.detail) == ("refused", True)
 
 
-@pytest.mark.parametrize("name", list(LAYOUTS))
+@pytest.mark.parametrize("name", list(WRITABLE))
 def test_a_value_that_is_taken_in_the_very_moment_is_told_by_the_reply(
     name: str, server: Server, database_name: str
 ) -> None:
@@ -184,7 +185,7 @@ def test_an_index_of_the_archive_that_turns_the_copy_away_is_named_and_nothing_i
     assert everything(server, layout) == before
 
 
-@pytest.mark.parametrize("name", list(LAYOUTS))
+@pytest.mark.parametrize("name", list(WRITABLE))
 def test_what_was_deleted_is_not_put_back_over_a_value_in_use(name: str, server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, name)
     unique(server, layout, "email")

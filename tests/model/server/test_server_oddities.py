@@ -16,7 +16,7 @@ from bson import Decimal128, ObjectId
 
 from model.errors import Refused
 from model.layouts.base import Layout
-from model.layouts.recognise import LAYOUTS
+from model.layouts.registry import WRITABLE
 from model.layouts.stamp import Stamp
 from model.records import ServerFacts
 from model.server.retry import Reply, Server, Terms, Write
@@ -28,7 +28,7 @@ from tests.model.server.faulty_server import FaultyServer
 
 Db = pymongo.database.Database[dict[str, Any]]
 ID = Value.of("K-1")
-ALL = [name for name in LAYOUTS if name not in ("deltas", "stream")]
+ALL = [name for name in WRITABLE if name not in ("deltas", "stream")]
 ONE_DOCUMENT = ("archive", "embedded", "hashed", "plain")
 OWN_DOCUMENTS = ("versions", "flagged")
 

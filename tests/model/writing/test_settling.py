@@ -11,7 +11,7 @@ import bson
 import pymongo
 import pytest
 
-from model.layouts.recognise import LAYOUTS
+from model.layouts.registry import WRITABLE
 from model.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
@@ -23,7 +23,7 @@ KEEP_NO_HISTORY = ("plain", "hashed", "stream")  # nobody feeds the stream's arc
 DB = "settling"
 
 
-@pytest.fixture(params=list(LAYOUTS))
+@pytest.fixture(params=list(WRITABLE))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -12,7 +12,7 @@ import pymongo.database
 import pytest
 
 from model.errors import Refused
-from model.layouts.registry import LAYOUTS, has_archive
+from model.layouts.registry import WRITABLE, has_archive
 from model.profile import Profile
 from model.session import Session
 from model.values import canonical as c
@@ -40,7 +40,7 @@ def opened(db: Db, uri: str, layout: str) -> Session:
     return Session.open(uri, Profile.read({"collection": [stated]}, "the profile"))
 
 
-@pytest.mark.parametrize("layout", list(LAYOUTS))
+@pytest.mark.parametrize("layout", list(WRITABLE))
 def test_a_content_with_a_name_that_the_layout_keeps_is_refused(db: Db, local_uri: str, layout: str) -> None:
     ns = f"{db.name}.things"
     with opened(db, local_uri, layout) as session:

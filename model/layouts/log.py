@@ -1,0 +1,70 @@
+"""``log``: rows that record changes or events of other documents, each naming the document that it is about.
+
+Stored: ``{_id, <id>: of the document, …}`` for each entry, in the order of ``at`` or of the rows' own ``_id``. An entry
+counts as a version of the document that it names: its first one is 1. Index: none is needed; one on the id helps.
+
+The swap, step by step: there is none. What was recorded is not changed, so edits, creations and deletes are refused.
+
+Crash points: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from model.collection_profile import CollectionProfile
+from model.layouts.base import Layout
+from model.layouts.checks.facts import FactReader
+from model.layouts.checks.single_documents import SingleDocuments
+from model.layouts.log_reader import LogReader
+from model.layouts.read_only_writer import ReadOnlyWriter
+from model.layouts.recognition import find_logs
+from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.reserved_fields import Own
+from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
+from model.records import Version
+from model.server.retry import Port
+from model.values.canonical import Value
+
+
+class Log(Layout):
+    """Entries about other documents."""
+
+    name = "log"
+    about = "a record of changes to other documents"
+    where = "entries by time for the document in {id}"
+    roles = ("id",)
+    defaults: ClassVar[Mapping[str, str]] = {"id": "docId", "version": "", "token": "", "hash": ""}
+    lacks = "no field with the ids of documents in another collection was found in it."
+    numbered = False
+    read_only = "These are records of what happened to other documents, and records are not changed from here."
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        self.reader = LogReader(server, profile)
+        self.own = self.reader.own
+        self.writer = self._writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
+
+    @classmethod
+    def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The likeliest field with the ids of other documents."""
+        return find_logs.picked(server, sample, others)
+
+    @property
+    def check(self) -> SingleDocuments:
+        """Each entry by itself: whether it can be read."""
+        return SingleDocuments(self.server, self.profile, FactReader(Own("_id"), self.profile, "_id"))
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
+        """Refused."""
+        self._writer.refuse()
+
+    def explain(self, base: Version) -> str:
+        """Why nothing is written."""
+        return self.read_only
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """Refused."""
+        self._writer.refuse()

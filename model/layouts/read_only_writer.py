@@ -1,0 +1,91 @@
+"""How a layout that is only read answers whoever wants to write: each time with the reason, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from bson import ObjectId
+
+from model.errors import Refused
+from model.layouts.outcomes import Outcomes
+from model.layouts.stamp import Stamp
+from model.records import Outcome, Version
+from model.server.retry import Write
+from model.values.canonical import Value
+
+
+class ReadOnlyWriter:
+    """The writer of a collection in which nothing is written; ``reason`` says why, and what to do instead."""
+
+    def __init__(self, ns: str, reason: str, read: Callable[[Value], Version]) -> None:
+        self.reason = reason
+        self._outcomes = Outcomes(ns, read, lambda raw, token: False)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """What the sender of a write is told."""
+        return self._outcomes
+
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """None: nothing is inserted."""
+        return ()
+
+    def hindrance(self, base: Version) -> str:
+        """The reason: no version can follow any."""
+        return self.reason
+
+    def refuse(self) -> NoReturn:
+        """Raise ``Refused`` with the reason."""
+        raise Refused(self.reason)
+
+    def missing_index(self) -> str | None:
+        """None: no index would let anybody write."""
+        return None
+
+    def create_index(self) -> None:
+        """Refused."""
+        self.refuse()
+
+    def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
+        """Refused."""
+        self.refuse()
+
+    def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
+        """Refused."""
+        self.refuse()
+
+    def first_number(self, id: Value, stamp: Stamp) -> Value | None:
+        """Refused."""
+        self.refuse()
+
+    def prepared(self, id: Value, base: Version) -> Outcome | None:
+        """Refused."""
+        self.refuse()
+
+    def occupied(self, id: Value) -> bool:
+        """Refused."""
+        self.refuse()
+
+    def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
+        """Refused."""
+        self.refuse()
+
+    def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """Nothing is ever removed."""
+        return ()
+
+    def delete(
+        self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
+    ) -> Outcome:
+        """Refused."""
+        self.refuse()
+
+    def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+        """None: no write is ever in doubt."""
+        return None
+
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """False: nothing was ever sent."""
+        return False

@@ -1,0 +1,333 @@
+"""The recognition of ``log``: rows that plainly record changes, events or states of documents in another collection.
+
+The proof is threefold: rows look like records and hold little besides; they name documents of another collection by
+their ``_id``; and what they record is about these documents' own fields. Rows of orders, bookings and messages name
+other documents too, and record nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from model.collection_profile import CollectionProfile
+from model.errors import NotAllowed, Unreadable
+from model.layouts.recognition.field_names import (
+    ABOUT_RECORDS,
+    AUTHORS,
+    BEFORE_AND_AFTER,
+    CHANGES,
+    OPERATIONS,
+    PAYLOADS,
+    PLACES,
+    TIMES,
+    VERSIONS,
+    bare,
+    can_play_a_role,
+)
+from model.layouts.recognition.metadata_fields import author_field
+from model.layouts.recognition.sampling import (
+    ID_TYPES,
+    Document,
+    Proposal,
+    Sample,
+    listed,
+    matching,
+    of,
+    read,
+    share,
+    take,
+)
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+MOST = 0.9  # of the rows that look like records
+ASKED = 12  # documents that are looked up
+NAMED = 0.6  # of these, those that must be there: a log outlives what it is about
+KNOWN = 0.6  # of the names that are recorded, those that the documents have
+LOOKED_AT = 8  # documents of which the states are read
+FEW = 4  # states of one document
+BESIDE = 2  # fields of a record that are neither the record nor about it, nor the id of the document
+
+
+@dataclass(frozen=True)
+class RecordedChange:
+    """What one row records: the fields that hold it, and the names of the document's fields that are in it."""
+
+    kept_in: frozenset[str]
+    names: frozenset[str]  # empty where they cannot be told
+
+
+def record_in(document: Document) -> RecordedChange | None:
+    """The change or event that a row plainly records by its fields' names; None for any other row."""
+    by_name = {bare(name): name for name in reversed(document.fields)}
+    for name, value in document.fields.items():
+        if bare(name) in CHANGES and (names := _changed(value)) is not None:
+            return RecordedChange(frozenset({name}), names)
+    for before, after in BEFORE_AND_AFTER:
+        if before in by_name and after in by_name and (made := _between(document, by_name[before], by_name[after])):
+            return made
+    kind = next((name for name in document.fields if bare(name) in OPERATIONS and _is_word(document.get(name))), None)
+    for name, value in document.fields.items():
+        if kind is not None and bare(name) in PAYLOADS and value.type == c.OBJECT:
+            return RecordedChange(frozenset({kind, name}), frozenset(_names(value)))
+    return None
+
+
+def records(sample: Sample, own: frozenset[str] = frozenset()) -> bool:
+    """Whether nearly all rows record changes or events, with little besides; ``own`` names what does not count."""
+    found = [made for d in sample.documents if (made := record_in(d)) is not None and _alone(d, made, own)]
+    return bool(found) and len(found) >= MOST * len(sample.documents)
+
+
+def _alone(
+    document: Document, record: RecordedChange, own: frozenset[str] = frozenset(), most: int = BESIDE + 1
+) -> bool:
+    """Whether a row holds little but the record and what is about it."""
+    about = TIMES | AUTHORS | VERSIONS | OPERATIONS | ABOUT_RECORDS
+    beside = [
+        name
+        for name, value in document.fields.items()
+        if name not in record.kept_in
+        and name not in own
+        and name not in ("_id", "__v")
+        and bare(name) not in about
+        and value.type not in (c.NULL, c.DATE)
+    ]
+    return len(beside) <= most
+
+
+def _changed(value: Value) -> frozenset[str] | None:
+    """The names of the fields in a diff or a patch; None where it is none."""
+    if value.type == c.OBJECT:
+        return frozenset(_names(value))
+    if value.type != c.ARRAY:
+        return None
+    steps = [each for each in _items(value) if each.type == c.OBJECT]
+    if not steps:
+        return None
+    found = set()
+    for step in steps:
+        inside = read(step.data)
+        for name in ("path", "p", "field", "key") if inside is not None else ():
+            if (at := inside.get(name) if inside is not None else None) is not None:
+                found |= _first_of(at)
+                break
+    return frozenset(found) if found else None
+
+
+def _first_of(path: Value) -> set[str]:
+    """The first name of a path: ``/qty``, ``a.b``, or a list."""
+    if path.type == c.STRING:
+        parts = [part for part in str(path.python()).replace(".", "/").split("/") if part]
+        return set(parts[:1])
+    inside = _items(path) if path.type == c.ARRAY else []
+    return {str(inside[0].python())} if inside and inside[0].type == c.STRING else set()
+
+
+def _between(document: Document, before: str, after: str) -> RecordedChange | None:
+    """A change that tells what was and what came: two states, or two values and the name of their field."""
+    values = [document.get(name) for name in (before, after)]
+    states = [value for value in values if value is not None and value.type == c.OBJECT]
+    if states and all(value is None or value.type in (c.OBJECT, c.NULL) for value in values):
+        return RecordedChange(frozenset({before, after}), frozenset(name for each in states for name in _names(each)))
+    for name, value in document.fields.items():
+        if bare(name) in PLACES and name not in (before, after) and value.type == c.STRING:
+            return RecordedChange(frozenset({before, after, name}), frozenset(_first_of(value)))
+    return None
+
+
+def _is_word(value: Value | None) -> bool:
+    return value is not None and value.type == c.STRING
+
+
+def _names(value: Value) -> list[str]:
+    try:
+        return [name for name, _ in c.fields(value.data) if not name.startswith(("_", "$"))]
+    except Unreadable:
+        return []
+
+
+def _items(value: Value) -> list[Value]:
+    try:
+        return c.items(value)
+    except Unreadable:
+        return []
+
+
+# --- whose documents
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The documents that rows name under a path."""
+
+    path: str
+    samples: tuple[Sample, ...]
+    found: Mapping[Value, Document]
+    asked: int
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of their fields."""
+        inside = [d for each in self.samples for d in each.documents] + list(self.found.values())
+        return frozenset(name for d in inside for name in d.fields)
+
+    @property
+    def called(self) -> str:
+        """The collections, in a sentence."""
+        return listed([each.name for each in self.samples])
+
+
+def recorded(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """``log`` where rows record changes or events of documents in ``others``, or hold a state in one of their fields.
+
+    None where they do not.
+    """
+    inside = [name for name, shape in sample.shapes.items() if name != "_id" and shape.share(c.OBJECT) >= MOST]
+    return _changes(server, sample, others) or _states(server, sample, others, inside)
+
+
+def states_at_top(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """``log`` where rows themselves are states of documents in ``others``, which no number tells apart."""
+    return _states(server, sample, others, [""])
+
+
+def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    made = [record_in(d) for d in sample.documents]
+    if sum(each is not None for each in made) < MOST * len(made) or not made:
+        return None
+    for target in _targets(server, sample, others):
+        names = target.names
+        recorded = [(d, each) for d, each in zip(sample.documents, made, strict=True) if each is not None]
+        fitting = [_alone(d, each) and _is_about(each, names) for d, each in recorded]
+        if sum(fitting) >= MOST * len(fitting):
+            kinds = sorted({name for _, each in recorded for name in each.kept_in})
+            why = (
+                f"Its rows record changes in {listed(kinds[:3])}, of fields that the documents of {target.called} have"
+            )
+            return _told(sample, target, why)
+    return None
+
+
+def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequence[str]) -> Proposal | None:
+    """Rows that hold whole states of other documents, the newest of which is current, in one of some fields."""
+    for other in others:
+        theirs = _usual(other.documents)
+        for kept_in in places if theirs else ():
+            states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
+            ours = _usual(states)
+            if other.ns == sample.ns or len(ours & theirs) < KNOWN * len(ours | theirs):
+                continue
+            for target in _targets(server, sample, [other]):
+                if _are_states(server, sample, target, kept_in, theirs):
+                    place = f"in {kept_in}" if kept_in else "at the top"
+                    return _told(sample, target, f"Its rows hold states of the documents of {other.name} {place}")
+    return None
+
+
+def _usual(documents: Sequence[Document]) -> frozenset[str]:
+    """The names that most of these documents have, without those that begin with an underscore."""
+    counts = Counter(name for d in documents for name in d.fields if not name.startswith("_"))
+    return frozenset(name for name, n in counts.items() if 2 * n > len(documents))
+
+
+def _state(document: Document, kept_in: str) -> Document | None:
+    if not kept_in:
+        return document
+    value = document.get(kept_in)
+    return read(value.data) if value is not None and value.type == c.OBJECT else None
+
+
+def _are_states(server: Port, sample: Sample, target: _Target, kept_in: str, names: frozenset[str]) -> bool:
+    """Whether the newest row about a document holds what that is now, and an earlier one something else."""
+    top = target.path.partition(".")[0]
+    held = frozenset({kept_in, top} if kept_in else {top, *names})
+    if not all(_alone(d, RecordedChange(held, frozenset()), most=1) for d in sample.documents):
+        return False
+    at = _time(sample)
+    newest = {at: -1, "_id": -1} if at else {"_id": -1}
+    current = several = changed = 0
+    for id, document in list(target.found.items())[:LOOKED_AT]:
+        rows, _ = matching(server, sample.ns, {target.path: {"$eq": id}}, limit=FEW, sort=newest)
+        told = [state for row in rows if (state := _state(row, kept_in)) is not None]
+        values = [tuple(state.get(name) for name in sorted(names)) for state in told]
+        now = tuple(document.get(name) for name in sorted(names))
+        current += bool(values) and sum(a == b for a, b in zip(values[0], now, strict=True)) >= KNOWN * len(now)
+        several += len(values) > 1
+        changed += len(set(values)) > 1
+    looked_at = min(len(target.found), LOOKED_AT)
+    return current >= 0.8 * looked_at and several >= looked_at / 3 and 2 * changed >= several
+
+
+def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
+    return not record.names or len(record.names & names) >= KNOWN * len(record.names)
+
+
+def _targets(server: Port, sample: Sample, others: Sequence[Sample]) -> Iterator[_Target]:
+    """The paths under which rows name documents of other collections, with what was found there."""
+    for path in _paths(sample):
+        values = [v for d in sample.documents if (v := _at(d, path)) is not None and v.type in ID_TYPES]
+        asked = list(dict.fromkeys(values))
+        asked = asked[:: max(1, len(asked) // ASKED)][:ASKED]
+        if len(values) < MOST * len(sample.documents):
+            continue
+        found: dict[Value, Document] = {}
+        where: list[Sample] = []
+        for other in others:
+            if other.ns == sample.ns or not other.documents:
+                continue
+            try:
+                met, _ = matching(server, other.ns, {"_id": {"$in": asked}})
+            except NotAllowed:
+                continue
+            here = {id: d for d in met if (id := d.get("_id")) in asked and id is not None}
+            where += [other] if here else []
+            found |= here
+        if found and len(found) >= NAMED * len(asked):
+            yield _Target(path, tuple(where), found, len(asked))
+
+
+def _paths(sample: Sample) -> Iterator[str]:
+    """Fields that may name a document, and those one level below; the rows' own ``_id`` only from inside."""
+    for name, shape in sample.shapes.items():
+        if name != "_id" and shape.share(*ID_TYPES) >= MOST:
+            yield name
+    for name, shape in sample.shapes.items():
+        if shape.share(c.OBJECT) >= MOST:
+            inside = [read(value.data) for value in shape.values if value.type == c.OBJECT][:ASKED]
+            for inner in dict.fromkeys(n for each in inside if each is not None for n in each.fields):
+                values = [each.get(inner) for each in inside if each is not None]
+                if can_play_a_role(inner) and all(v is not None and v.type in ID_TYPES for v in values):
+                    yield f"{name}.{inner}"
+
+
+def _at(document: Document, path: str) -> Value | None:
+    try:
+        return c.get(document.raw, tuple(path.split(".")))
+    except Unreadable:
+        return None
+
+
+def _told(sample: Sample, target: _Target, why: str) -> Proposal:
+    at = _time(sample)
+    author = author_field(sample.documents, {"_id", target.path}, at)
+    profile = CollectionProfile(sample.ns, "log", id=target.path, version="", token="", hash="", at=at, author=author)
+    said = f"{why}; {target.path} names {of(len(target.found), target.asked, 'document')} looked up there"
+    return Proposal(profile, 0.85, f"{said}.", ("plain",))
+
+
+def _time(sample: Sample) -> str:
+    """The date that every row has and that is named as a time; "" where the rows' own ObjectIds tell it as well."""
+    dates = [n for n, s in sample.shapes.items() if s.share(c.DATE) >= MOST and bare(n) in TIMES]
+    return max(dates, key=lambda name: (len(set(sample.shapes[name].values)), name != "updatedAt"), default="")
+
+
+def picked(server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+    """The path that names documents of another collection best; what the rows record does not matter."""
+    db = sample.ns.partition(".")[0]
+    samples = [take(server, f"{db}.{name}", share(len(others))) for name in others[:20]]
+    target = next(iter(_targets(server, sample, samples)), None)
+    return None if target is None else _told(sample, target, "")
