@@ -8,6 +8,7 @@ Everything here may be called from several threads.
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -54,6 +55,7 @@ class Catalogue:
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._picked_names: dict[str, str] = {}  # the layouts that were asked for by their names
         self._bound: dict[str, Layout] = {}
 
     def databases(self) -> list[str]:
@@ -128,6 +130,7 @@ class Catalogue:
         picked = replace(made, ns=ns, belongs_to=info.belongs_to)
         with self._lock:
             self._picked[ns] = (picked, profile)
+            self._picked_names[ns] = name
             self._bound.pop(ns, None)
         return picked
 
@@ -140,7 +143,20 @@ class Catalogue:
         info = info_of(profile, None, 1.0, why)
         with self._lock:
             self._picked[profile.ns] = (info, profile)
+            self._picked_names.pop(profile.ns, None)
             self._bound.pop(profile.ns, None)
+
+    def asked_for(self, ns: str) -> str:
+        """The option of a command that has a collection read as it is: ``--layout NAME``, ``--profile FILE`` or ""."""
+        with self._lock:
+            if ns in self._picked:
+                return f"--layout {self._picked_names[ns]}" if ns in self._picked_names else ""
+            stated = self._profile is not None and self._profile.get(ns) is not None
+            return (
+                f"--profile {shlex.quote(str(self._profile.file))}"
+                if stated and self._profile and self._profile.file
+                else ""
+            )
 
     def layout(self, ns: str) -> Layout:
         """The layout of a collection, bound to the server."""

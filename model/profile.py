@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -26,6 +26,8 @@ class Profile:
 
     collections: tuple[CollectionProfile, ...] = ()
     recorded: bool = False  # what was recognised once, and no person's word
+    file: FilePath | None = None
+    """The file by its whole path; None where it was no file."""
 
     @classmethod
     def load(cls, path: str | FilePath) -> Profile:
@@ -41,7 +43,7 @@ class Profile:
             raise Refused(f"The profile {path} is no UTF-8 text; save it as UTF-8.") from None
         except tomllib.TOMLDecodeError as error:
             raise Refused(f"The profile {path} is no valid TOML: {error}.") from None
-        return cls.read(data, str(path))
+        return replace(cls.read(data, str(path)), file=FilePath(path).absolute())
 
     @classmethod
     def read(cls, data: Mapping[str, Any], name: str) -> Profile:

@@ -146,18 +146,15 @@ class Session:
         stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
         opened = sources.connect(str(source), read_only, into_memory, password, home)
         try:
-            session = cls(opened, stated, read_only, home)
+            return cls(opened, stated, read_only, home)
         except BaseException:
             opened.close()
             raise
-        if isinstance(profile, str | FilePath):
-            session.profile_file = FilePath(profile).absolute()
-        return session
 
     def __init__(self, opened: sources.Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
         """Hold a source that is open; callers use :meth:`open`."""
         self._opened = opened
-        self.profile_file = None
+        self.profile_file = profile.file if profile is not None else None
         self.source, self.name = opened.text, opened.name
         self.is_local, self.is_sample = opened.is_local, opened.text == sources.SAMPLE
         self.facts = opened.server.facts()

@@ -7,6 +7,7 @@ documents are kept there whole. An undo is a write like any other: guarded by th
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from model.errors import InDoubt, NotFound, Refused
 from model.layouts.base import Layout
 from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
+from model.profile import table
 from model.records import Checkpoint, Outcome, PendingToken, Version
 from model.server.retry import Port
 from model.userdata.journal import Intent, Journal, Record
@@ -170,7 +172,7 @@ class Writer:
     ) -> Outcome:
         """Do one write with its intent in the journal before and its outcome after."""
         token = ObjectId()
-        entry = self.journal.begin(replace(intent, token=str(token)))
+        entry = self.journal.begin(replace(self._with_statement(intent), token=str(token)))
         try:
             outcome = write(Stamp(token, self.author))
         except Refused as error:
@@ -182,6 +184,27 @@ class Writer:
             # The write is done and its outcome stands; only the note of it is missing.
             outcome = replace(outcome, detail=f"{outcome.detail} {error}")
         return outcome
+
+    def _with_statement(self, intent: Intent) -> Intent:
+        """The intent with the option that has its collection read as it is, where it took one."""
+        option = "" if intent.layout in COUNTED else self.catalogue.asked_for(intent.ns)
+        if not option:
+            return intent
+        return replace(intent, extra={**intent.extra, "option": option, "stated": self._stated(intent.ns)})
+
+    def _stated(self, ns: str) -> str:
+        """The layout of a collection with its fields, as text that can be compared."""
+        return json.dumps(table(self.catalogue.known(ns)[1]), sort_keys=True)
+
+    def _lacking(self, record: Record) -> str:
+        """The option that an entry was written with and its collection is not read by now, a sentence; else ""."""
+        option, ns = record.extra.get("option"), record.entry.ns
+        if not option or option == self.catalogue.asked_for(ns) or record.extra.get("stated") == self._stated(ns):
+            return ""
+        return (
+            f"Entry {record.entry.id} was written with {option}, and {ns} is read otherwise without it; open the "
+            f"source with it, as in `palimpsest undo {record.entry.id} {option}`."
+        )
 
     # --- the way back
 
@@ -221,11 +244,13 @@ class Writer:
         if not record.entry.undoable:
             raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
         if record.layout not in COUNTED:
+            if lacking := self._lacking(record):
+                raise Refused(lacking)
             now = self.catalogue.layout(record.entry.ns).name
             if now != record.layout:
                 raise Refused(
                     f"Entry {entry} was written in the layout {record.layout}, and {record.entry.ns} is taken for "
-                    f"{now} now; choose the layout {record.layout} for it first."
+                    f"{now} now; choose the layout {record.layout} for it first (--layout {record.layout})."
                 )
         return record
 
@@ -315,6 +340,8 @@ class Writer:
             return Outcome(
                 record.entry.kind, record.entry.ns, record.document, record.entry.detail, record.version_after, entry
             )
+        if lacking := self._lacking(record):
+            return Outcome("unknown", record.entry.ns, record.document, lacking, entry=entry, token=record.token)
         outcome = self._found(record)
         outcome = replace(outcome, entry=entry, token=record.token if outcome.kind == "unknown" else None)
         self.journal.end(entry, outcome)
