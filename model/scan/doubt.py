@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from model.findings import Finding, Unchecked
+from model.layouts.checks.rules import ORDER_ONLY
 from model.names import id_name
 from model.values.canonical import Value
 
@@ -33,7 +34,9 @@ class DamageTally:
 
     def note(self, each: Finding) -> None:
         """Count a finding, where it says something about the layout."""
-        if each.ns == self.ns and each.id is not None and each.code not in LAYOUTLESS:
+        if each.ns != self.ns or each.id is None or each.code in LAYOUTLESS:
+            return
+        if each.code != "H1" or "hash differs" in each.detail.replace(ORDER_ONLY, ""):  # servers reorder fields
             known = self._found.setdefault(each.code, _Class(each.id, each.detail))
             known.ids.add(hash(each.id))
 

@@ -27,7 +27,7 @@ from model.layouts.checks.ordered_reading import (
     is_indexed,
     runs,
 )
-from model.layouts.checks.rules import CheckContext, DamageDraft, ground_of, listed, newest
+from model.layouts.checks.rules import ORDER_ONLY, CheckContext, DamageDraft, ground_of, listed, newest
 from model.layouts.reserved_fields import legible, legible_field
 from model.names import version_name
 from model.server.guards import by_id
@@ -243,7 +243,7 @@ class Chains:
             evidence.append(Evidence(part.ns, self._name(fact), raw, fact.v))
             if draft.code == "H1" and fact.sealed == "hash differs" and self._order_of(part).explain(raw):
                 told = f"{version_name(fact.v)}: hash differs"
-                said = said.replace(told, f"{told} in field order only")
+                said = said.replace(told, f"{version_name(fact.v)}: {ORDER_ONLY}")
         if self.more is not None and (told := self.more(draft)):
             said = f"{said}, {told}"
         return finding(self.profile.ns, draft, said, tuple(evidence))

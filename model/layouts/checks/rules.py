@@ -16,6 +16,7 @@ from model.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
+ORDER_ONLY = "hash differs in field order only"
 SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be right
 
 

@@ -14,7 +14,7 @@ from model.layouts.checks.external_sort import ExternalSort
 from model.layouts.checks.facts import Fact, FactReader
 from model.layouts.checks.field_orders import FieldOrders
 from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, by_ids, physical_of
-from model.layouts.checks.rules import CheckContext, DamageDraft, ground_of, hashes
+from model.layouts.checks.rules import ORDER_ONLY, CheckContext, DamageDraft, ground_of, hashes
 from model.layouts.reserved_fields import legible, legible_field
 from model.names import id_name
 from model.server.retry import Port
@@ -108,7 +108,7 @@ class SingleDocuments:
             said = fact.sealed
             self._orders = self._orders or FieldOrders(self.server, self.profile, self.reader.own)
             if said == "hash differs" and self._orders.explain(raw):
-                said = "hash differs in field order only"
+                said = ORDER_ONLY
             yield finding(self.profile.ns, draft, said, (Evidence(self.profile.ns, "in the document", raw, fact.v),))
 
     # --- hashes that several have

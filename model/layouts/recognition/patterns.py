@@ -92,17 +92,21 @@ def _counts_events(sample: Sample, counter: str) -> bool:
 def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
     """Arrays of tokens that wait to be counted, and a number that they are counted into."""
     shapes = _with_inner(sample)
-    arrays = [s for s in shapes if s.types[c.ARRAY] and _holds(s, _is_token)]
-    applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and bare(_last(s.name)) in APPLIED]
+    lists = [s for s in shapes if s.types[c.ARRAY] and _holds(s, _is_token_or_key)]
+    arrays = [s for s in lists if _holds(s, _is_token)]
     # A nightly cleanup takes the list away from every day but the last, so a list with such a name need not be common.
     waiting = [s for s in arrays if _waits(s.name)]
+    if waiting:  # an event may be counted by a key of its own, such as an order's number
+        applied = [s for s in lists if bare(_last(s.name)) in APPLIED]
+    else:
+        applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and bare(_last(s.name)) in APPLIED]
     if not waiting and applied:
         # Tokens wait for moments, and those that were counted stay: mostly empty beside never empty.
         waiting = [s for s in arrays if s not in applied and s.share(c.ARRAY) >= 0.8 and _empty(s) >= 0.5]
     if not waiting and wanted:
         waiting = [s for s in arrays if s not in applied]
     if not waiting:
-        return None
+        return _calm(sample, _counters(shapes, "")) if wanted else None
     first = max(waiting, key=lambda s: len(s.values))
     done = next((s for s in applied if s is not first), None)
     counters = _counters(shapes, _parent(first.name))
@@ -111,8 +115,10 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
     counter = counters[0] if counters else ""
     if not (counter or wanted) or (done is None and bare(_last(counter)) in AMOUNTS and not wanted):
         return None
-    some = any(_items(v) for s in (first, *([done] if done else [])) for v in s.values)
-    if not some and done is None and not wanted and not _nothing_else(sample, (first.name, counter)):
+    items = [item for s in (first, *([done] if done else [])) for v in s.values for item in _items(v)]
+    some = any(map(_is_token, items))
+    names = (first.name, counter, *([done.name] if done else []))
+    if not some and (done is None or items) and not wanted and not _nothing_else(sample, names):
         return None
     if not _moves(sample.documents, first.name, done.name if done else ""):
         return None
@@ -124,6 +130,14 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
         sample.ns, "pending", pending=first.name, applied=done.name if done else "applied", counter=counter or "count"
     )
     return Proposal(profile, confidence, f"{why}.", ("plain",) if confidence < 0.8 else ())
+
+
+def _calm(sample: Sample, counters: Sequence[str]) -> Proposal | None:
+    """Counters that a person names as such while no token waits anywhere."""
+    if not counters:
+        return None
+    profile = CollectionProfile(sample.ns, "pending", counter=counters[0])
+    return Proposal(profile, 0.5, f"{counters[0]} is the number; no token waits at the moment.")
 
 
 def tokens_in(sample: Sample, profile: CollectionProfile) -> list[Value]:
@@ -188,6 +202,14 @@ def _is_token(value: Value) -> bool:
     return value.type in (c.OBJECT_ID, c.BINARY)
 
 
+def _is_key(value: Value) -> bool:
+    return value.type in ID_TYPES
+
+
+def _is_token_or_key(value: Value) -> bool:
+    return _is_key(value) or _is_token(value)
+
+
 def _fields(value: Value) -> list[tuple[str, Value]]:
     try:
         return c.fields(value.data)
@@ -220,7 +242,7 @@ def _moves(documents: Sequence[Document], pending: str, applied: str) -> bool:
     seen: list[Value] = []
     for document in documents:
         both = [c.get(document.raw, tuple(path.split("."))) for path in (pending, applied) if path]
-        seen += dict.fromkeys(item for value in both if value is not None for item in _items(value))
+        seen += dict.fromkeys(t for value in both if value is not None for t in _items(value) if _is_token(t))
     return len(set(seen)) >= 0.9 * len(seen)
 
 
@@ -260,10 +282,6 @@ def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
     why += f", beside {listed(totals[:3])}" if totals else ""
     profile = CollectionProfile(sample.ns, "processed", processed=first.name, id=_key_field(sample), counter="count")
     return Proposal(profile, 0.85 if totals else 0.6, f"{why}.")
-
-
-def _is_key(value: Value) -> bool:
-    return value.type in ID_TYPES
 
 
 def _key_field(sample: Sample) -> str:

@@ -77,7 +77,23 @@ def test_names_that_hold_a_year_are_still_those_of_sequences(server: Server, dat
     assert taken_for(server, database, "numbers")[0] == "sequence"
 
 
+def test_events_may_be_counted_by_keys_of_their_own(server: Server, database: Db) -> None:
+    database["events"].insert_many(
+        [counted(0, waiting=1), {"_id": DAYS[1], "counter": 5, "applied": ["order-7"]}, counted(2, applied=["order-8"])]
+    )
+    assert taken_for(server, database)[0] == "pending"
+    database["visits"].insert_many([{"_id": "/home", "hits": 2, "pending": [], "applied": ["order-7", "order-8"]}])
+    assert taken_for(server, database, "visits")[0] == "pending"
+
+
 # --- what only looks like it
+
+
+def test_people_who_wait_or_have_confirmed_are_no_tokens(server: Server, database: Db) -> None:
+    database["parties"].insert_many(
+        [{"name": f"p{n}", "guests": n, "pending": ["Ann", "Bob"], "confirmed": ["Eve"]} for n in range(4)]
+    )
+    assert taken_for(server, database, "parties")[0] == "plain"
 
 
 def test_a_list_of_ids_of_something_waits_for_nothing(server: Server, database: Db) -> None:
