@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from bson import Binary
+
 from model import text
 from model.collection_profile import CollectionProfile
 from model.diff import Diff, changed_fields, diff
@@ -273,6 +275,9 @@ def _versions_meant(written: str) -> Iterator[Value]:
     with contextlib.suppress(Unreadable):
         yield text.value_from_text(written)
     yield Value.of(written)
+    with contextlib.suppress(ValueError):
+        for subtype in (0, 5):  # a hash that is kept as Binary, by its digits
+            yield Value.of(Binary(bytes.fromhex(written), subtype))
 
 
 def filter_terms(written: str) -> Terms | None:

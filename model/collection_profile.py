@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from model.hash_recipe import HashRecipe
+
 
 @dataclass(frozen=True)
 class CollectionProfile:
@@ -22,8 +24,11 @@ class CollectionProfile:
     prev: str = "prev"
     removed: str = ""  # deltas: the field that lists the paths which a version removed
     hash: str = "_versioned_id"
-    hash_include: tuple[str, ...] = ()  # () means all content
+    hash_include: tuple[str, ...] = ()  # paths; () means all content
     hash_exclude: tuple[str, ...] = ()
+    hash_recipe: HashRecipe | None = None  # None: not stated, so that the data have to prove one
+    hash_rivals: tuple[HashRecipe, ...] = ()  # others that the data fit as well as the recipe
+    hash_doubt: str = ""  # why no hash may be made, one sentence; "" where one may
     at: str = ""
     author: str = ""
     reason: str = ""  # the field that says why a version was made

@@ -27,6 +27,8 @@ def version_name(v: Value | None) -> str:
         return "the current version"
     if v.type == canonical.STRING:
         return str(v.python())[:8]
+    if v.type == canonical.BINARY:
+        return v.data[5:].hex()[:8]
     if v.type in (canonical.INT32, canonical.INT64):
         return f"v{v.python()}"
     return text.shown(v)

@@ -12,6 +12,7 @@ from typing import Any
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
+from model.hash_recipe import HashRecipe
 from model.layouts.log import Log
 from model.layouts.registry import NAMES, declared, fields_of, has_archive, stated
 
@@ -67,6 +68,12 @@ class Profile:
         return next((each for each in self.collections if each.ns == ns), None)
 
 
+def as_stated(profile: CollectionProfile) -> CollectionProfile:
+    """What of a profile a file can state: a recipe that is not proven, or not the only one, is left to the data."""
+    recipe = None if profile.hash_rivals else profile.hash_recipe
+    return replace(profile, hash_recipe=recipe, hash_rivals=(), hash_doubt="")
+
+
 def table(profile: CollectionProfile) -> dict[str, Any]:
     """A collection as its table in the file, without ``ns``, which :meth:`Profile.read` reads back.
 
@@ -80,6 +87,8 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     for way in ("include", "exclude"):
         if names := getattr(profile, f"hash_{way}"):
             found["hash_fields"] = {way: list(names)}
+    if (recipe := as_stated(profile).hash_recipe) is not None:
+        found["hash_recipe"] = recipe.table
     if profile.grace != default.grace:
         found["grace"] = f"{int(profile.grace.total_seconds())}s"
     if profile.keys != default.keys:
@@ -118,6 +127,8 @@ def _check(profile: CollectionProfile, where: str) -> None:
         raise Refused(f"{where}: archive must be another collection than ns.")
     if "." in profile.id and profile.layout != Log.name:
         raise Refused(f"{where}: id may be a path into sub-documents in a {Log.name} alone; name a field at the top.")
+    if profile.hash_recipe is not None and profile.hash_recipe.id and (profile.layout, profile.id) != ("hashed", "_id"):
+        raise Refused(f"{where}: a hash_recipe covers _id only in the layout hashed, where the id is _id.")
     elsewhere = ("archive", "archive_id", *declared(profile.layout).inside)
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]
     seen: dict[str, str] = {}
@@ -193,6 +204,12 @@ def _hash_fields(key: str, value: Any) -> dict[str, Any]:
     return {f"hash_{way}": tuple(names)}
 
 
+def _hash_recipe(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError('must be written { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }')
+    return {key: HashRecipe.read(value)}
+
+
 def _keys(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, list) or not all(isinstance(name, str) and name and "\x00" not in name for name in value):
         raise ValueError('must list the names of fields in quotes, as in ["sku"]')
@@ -217,6 +234,7 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     **dict.fromkeys(("id", "counter", "pending", "applied"), _path),
     "archive": _namespace,
     "hash_fields": _hash_fields,
+    "hash_recipe": _hash_recipe,
     "numbering": _numbering,
     "grace": _duration,
     "targets": _targets,

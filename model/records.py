@@ -42,6 +42,7 @@ class CollectionInfo:
     about: str = ""  # the layout, in a few words
     where: str = ""  # the place of this collection's versions, in a few words
     numbering: str = ""  # how versions get their numbers, with the promises of that; "" where they have none
+    hashing: str = ""  # how the hash that is the version is made, or why nobody knows; "" where there is none
 
     @property
     def keeps_history(self) -> bool:

@@ -181,6 +181,7 @@ class SourceModel(CellModel):
         counted = "" if info.documents is None else f"\n{wording.many(info.documents, 'document')}"
         also = f"\nFits as well: {', '.join(info.alternatives)}" if info.alternatives else ""
         numbered = f"\nNumbers: {info.numbering}" if info.numbering else ""
+        numbered += f"\nHash: {info.hashing}" if info.hashing else ""
         return Cell(
             spans=(Span(node.name),),
             icon="table",

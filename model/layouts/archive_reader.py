@@ -19,13 +19,13 @@ from model.layouts import numbering, stored_form
 from model.layouts.checks.archives import with_archive
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
+from model.layouts.content_hashes import hash_damage
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.filter_rewriting import renamed
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
 from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import (
     Own,
-    hash_damage,
     made_version,
     number_of,
     own_of,

@@ -127,8 +127,8 @@ class Layout(ABC):
 
     What a layout declares of itself is all that others know of it: profiles, recognition, the command line, the window.
     It holds a ``reader`` and a ``writer``, which do most of the work. A swap, a creation and a delete run here; where
-    layouts differ, these call down to ``steps``, ``_number``, ``_first_number``, ``_prepared``, ``_swapped``,
-    ``_created``, ``_new_document`` and ``_delete``, and to nothing else.
+    layouts differ, these call down to ``steps``, ``_number``, ``_first_number``, ``_doubt``, ``_prepared``,
+    ``_swapped``, ``_created``, ``_new_document`` and ``_delete``, and to nothing else.
     """
 
     name: ClassVar[str]
@@ -248,7 +248,11 @@ class Layout(ABC):
 
     def removable(self, version: Version) -> str:
         """Why the document with this current version may not be deleted, one sentence; "" where it may."""
-        return self.read_only or self._objection(version) or self.missing_index() or ""
+        return self.read_only or self._objection(version) or self._doubt(version) or self.missing_index() or ""
+
+    def _doubt(self, version: Version) -> str:
+        """What has to be stated before this version may be written over, one sentence; "" where nothing has."""
+        return ""
 
     def unfit(self, content: bytes) -> str:
         """Why a content cannot be stored here, one sentence: a name in it would stand there twice. "" where it can."""
@@ -270,6 +274,11 @@ class Layout(ABC):
         if self.numbered and version.v is not None and version_damage(version.v):
             return f"The version of this document is a {version.v.kind} and no whole number; mend that before editing."
         return ""
+
+    @property
+    def sealing(self) -> CollectionProfile:
+        """The profile with the recipe of its hashes, as far as one is stated or proven."""
+        return self.profile
 
     # --- looking for damage
 

@@ -14,9 +14,10 @@ from bson import ObjectId
 
 from model.errors import NotFound, Refused
 from model.layouts import numbering, stored_form, update_operators
+from model.layouts.content_hashes import content_hash, next_hash
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.outcomes import Outcomes
-from model.layouts.reserved_fields import compose, content_hash
+from model.layouts.reserved_fields import compose
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import Whole, check_size
@@ -68,9 +69,12 @@ class HashGuard:
         raw, profile = base.raw, self._current.profile
         assert raw is not None
         clauses = self._version.clauses(base)
-        hashed = c.without(raw, [*self._current.own.names, *profile.hash_exclude])
+        hashed = self._current.content(raw)
         if profile.hash_include:
-            hashed = c.only(hashed, profile.hash_include)
+            hashed = c.only(hashed, [path.split(".")[0] for path in profile.hash_include])
+        elif profile.hash_exclude:
+            hashed, parts = _without_parts(hashed, profile.hash_exclude)
+            clauses |= parts
         able = needed_abilities(self._current, hashed, raw)
         if not able.fields and not all(addressable(name) for name, _ in c.fields(hashed)):
             hashed = raw  # only a comparison of the whole document reaches such names
@@ -78,6 +82,28 @@ class HashGuard:
             return guards.whole(hashed, able, beside=beside).filter | clauses
         except Refused:
             return clauses
+
+
+def _without_parts(content: bytes, excluded: Sequence[str]) -> tuple[bytes, dict[str, Any]]:
+    """A content without fields that are excluded wholly or in part, and the clauses for what is left of the latter."""
+    cut = c.without(content, [path.split(".")[0] for path in excluded] + list(excluded))
+    clauses: dict[str, Any] = {}
+    for name, value in c.fields(content):
+        if name not in excluded and any(path.startswith(f"{name}.") for path in excluded):
+            clauses |= _part(name, value, excluded)
+    return cut, clauses
+
+
+def _part(path: str, value: Value, excluded: Sequence[str]) -> dict[str, Any]:
+    inner = c.fields(value.data) if value.type == c.OBJECT else []
+    within = any(each.startswith(f"{path}.") for each in excluded)
+    if not (within and inner and all(addressable(name) for name, _ in inner)):
+        return guards.nested(path, value)  # an element of an array that is excluded in part has no path of its own
+    clauses: dict[str, Any] = {}
+    for name, part in inner:
+        if f"{path}.{name}" not in excluded:
+            clauses |= _part(f"{path}.{name}", part, excluded)
+    return clauses
 
 
 class WholeGuard:
@@ -173,9 +199,9 @@ class CurrentWriter:
         values: dict[str, Value | None] = {}
         if own.version and v is not None:
             values[own.version] = v
-        stored = c.get(base or c.EMPTY, (own.hash,)) if own.hash else None
-        if own.hash and (own.version == own.hash or stored is not None):
-            values[own.hash] = Value.of(content_hash(content, self._profile, stored))
+        stored = c.get(base or c.EMPTY, (own.hash,)) if own.hash and own.hash != own.version else None
+        if stored is not None and base is not None:
+            values[own.hash] = next_hash(content, self._profile, own.content(base), stored)
         if own.at:
             values[own.at] = Value.of(stamp.at)
         if own.token:
@@ -258,7 +284,7 @@ class CurrentWriter:
         pairs = [("_id", id)] if own.id == "_id" else [("_id", stored_form.lasting_key(id)), (own.id, id)]
         stamps = stored_form.stamps(self._profile, id, version, stored_form.FIRST, numbered=False)
         if own.hash:
-            stamps.insert(0, (own.hash, Value.of(content_hash(content, self._profile))))
+            stamps.insert(0, (own.hash, content_hash(content, self._profile, id=pairs[0][1])))
         raw = c.document([*pairs, *c.fields(content), *stamps])
         check_size(raw)
         return raw

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import folded_page
+from model.layouts.content_hashes import Sealed, hash_trouble
 from model.layouts.delta_folding import Delta, Fold, removed_by
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
 from model.layouts.newest_query import NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery
-from model.layouts.reserved_fields import compose, content_hash, number_of, place_of, same_version
+from model.layouts.reserved_fields import compose, number_of, place_of, same_version
 from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
 from model.records import Outline, Row, Version
@@ -115,10 +116,10 @@ class DeltaStates:
         p = self.profile
         sealed = c.get(version.raw or c.EMPTY, (p.hash,)) if p.hash and version.content is not None else None
         damage = version.detail if not version.detail.startswith("hash") else ""
-        if sealed is not None and not damage and sealed != Value.of(content_hash(content, p, sealed)):
-            damage = "hash differs"
+        trouble = hash_trouble(Sealed(content, sealed), p) if sealed is not None and not damage else ""
         state = version.state
-        if version.detail.startswith("hash") or damage == "hash differs":
+        if version.detail.startswith("hash") or trouble:
+            damage = damage or trouble
             state = "damaged" if damage else "present"
         readable = version.content is not None
         return replace(

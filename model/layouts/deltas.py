@@ -28,11 +28,12 @@ from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import own_documents
+from model.layouts.content_hashes import next_hash
 from model.layouts.delta_folding import delta_between
 from model.layouts.delta_states import DeltaStates
 from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import compose, content_hash, own_of
+from model.layouts.reserved_fields import compose, own_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.version_documents import VersionDocuments, claim_of
@@ -105,7 +106,7 @@ class Deltas(Layout):
         if p.removed:
             values[p.removed] = c.array(Value.of(name) for name in delta.removed) if delta.removed else None
         if p.hash and (sealed := c.get(raw, (p.hash,))) is not None:
-            values[p.hash] = Value.of(content_hash(content, p, sealed))
+            values[p.hash] = next_hash(content, p, old, sealed)
         new = compose(raw, self.own.names, c.document(delta.fields), values)
         return self._writer.inserted(new, f"{version_name(v)} is inserted, with what changed")
 

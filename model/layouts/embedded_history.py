@@ -10,11 +10,12 @@ from bson import ObjectId
 
 from model.errors import NotFound, Unreadable
 from model.layouts import stored_form
+from model.layouts.content_hashes import hash_damage
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.filter_rewriting import parted, renamed, together
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
 from model.layouts.page_query import PageQuery, truthy, with_own
-from model.layouts.reserved_fields import Own, hash_damage, legible_field, number_of, place_of, same_version
+from model.layouts.reserved_fields import Own, legible_field, number_of, place_of, same_version
 from model.layouts.reserved_fields import version_damage as damage_of_type
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version

@@ -1,7 +1,8 @@
 """``hashed``: one document, whose version is the hash of its content.
 
-Stored: the content and its hash, SHA-1 of the content's BSON (SHA-256 where such a hash is stored), in one document; no
-earlier versions. Index: the one on ``_id``. The profile may leave fields out of the hash.
+Stored: the content and its hash in one document; no earlier versions. Index: the one on ``_id``. The hash is made by
+the recipe that the profile states, else by the one that the collection's own hashes prove; where these prove none, or
+contradict what is stated, nothing is written. The profile may leave fields out of the hash.
 
 The swap, one write: an update whose filter holds ``_id`` (the hash alone would confuse documents with equal content),
 the old hash, the old token, which tells a content that has come back from one that never left, and every field that the
@@ -19,17 +20,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from model.collection_profile import CollectionProfile
-from model.errors import Refused
+from model.errors import Refused, Unreadable
 from model.layouts import update_operators
 from model.layouts.base import Layout
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
+from model.layouts.content_hashes import Sealed, content_hash, next_hash, settled
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.current_writer import CurrentWriter, HashGuard
 from model.layouts.recognition import find_embedded
 from model.layouts.recognition.key_candidates import is_version_name, version_fields
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own, content_hash
+from model.layouts.reserved_fields import Own
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.names import version_name
@@ -39,6 +41,8 @@ from model.server.retry import Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
+SEALED, SEALED_BYTES = 12, 1 << 20  # documents, and bytes of them, that are asked for their recipe at either end
+
 
 class Hashed(Layout):
     """Documents that carry the hash of their content."""
@@ -47,7 +51,7 @@ class Hashed(Layout):
     about = "the version is a hash of the content"
     where = "the version is the hash in {hash}"
     roles = ("id", "hash", "token")
-    lacks = "no field looks like a SHA-1 or SHA-256."
+    lacks = "no field looks like a hash."
     numbered = False
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
@@ -56,6 +60,7 @@ class Hashed(Layout):
         self.own = Own(p.id, version=p.hash, token=p.token, hash=p.hash, at=p.at)  # the hash is the version
         self.reader = self._current = CurrentDocuments(server, profile, self.own, numbered=False)
         self.writer = self._writer = CurrentWriter(server, self._current, HashGuard(self._current))
+        self._proven: CollectionProfile | None = None
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
@@ -91,14 +96,62 @@ class Hashed(Layout):
             "the new hash is written with it."
         )
 
+    # --- the recipe of the hash
+
+    @property
+    def sealing(self) -> CollectionProfile:
+        """The profile with the recipe that the collection's hashes prove, or with the doubt that forbids to write.
+
+        Asked of the data once they settle it, and again as long as they do not. Raises ``Refused``.
+        """
+        if self._proven is None:
+            seals = self.seals()
+            made = settled(self.profile, seals)
+            if not seals or made.hash_doubt:
+                return made
+            self._proven = made
+        return self._proven
+
+    def seals(self) -> list[Sealed]:
+        """Some contents with their hashes, of the first and the last documents by ``_id``."""
+        found: dict[bytes, Sealed] = {}
+        for way in (1, -1):
+            left = SEALED_BYTES
+            for raw in self.server.find(self.ns, sort={"_id": way}, limit=SEALED):
+                left -= len(raw)
+                try:
+                    stored, id = c.get(raw, (self.profile.hash,)), c.get(raw, ("_id",))
+                    if stored is not None and left > 0:
+                        found.setdefault(raw, Sealed(self.own.content(raw), stored, id))
+                except Unreadable:
+                    continue
+        return list(found.values())
+
+    @property
+    def standing(self) -> str:
+        """Why nothing is written here, where the hashes contradict what is stated or prove no recipe."""
+        return "" if self.profile.hash_doubt else self.sealing.hash_doubt
+
+    def _doubt(self, version: Version) -> str:
+        """Why no hash can take the place of this version's."""
+        try:
+            self._next(version, version.content or c.EMPTY)
+        except Refused as error:
+            return str(error)
+        return ""
+
+    def _next(self, base: Version, content: bytes) -> Value:
+        raw = base.raw or c.EMPTY
+        stored, physical = c.get(raw, (self.profile.hash,)), c.get(raw, ("_id",))
+        return next_hash(content, self.sealing, base.content or c.EMPTY, stored, physical)
+
     def _number(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
         """The new content's hash."""
-        stored = c.get(base.raw, (self.profile.hash,)) if base.raw else None
-        return Value.of(content_hash(content, self.profile, stored))
+        return self._next(base, content)
 
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         """The content's hash; the document gets an id of its own, as its content may well be there under another."""
-        return Value.of(content_hash(content, self.profile))
+        return content_hash(content, self.sealing, id=self._writer.new_ids(id, stamp)[0][1])
 
     def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
         return self._rehashed(outcome, content, stamp)
@@ -114,12 +167,12 @@ class Hashed(Layout):
         try:
             raw = self._current.raw(id)
             stored = c.get(raw, (self.profile.hash,))
-            right = Value.of(content_hash(self.content(raw), self.profile, stored))
+            physical = guards.physical_id(raw)
+            right = content_hash(self.content(raw), self.sealing, stored, physical)
             # Any other difference is someone else's change, whose hash is not ours to set.
             ours = self._current.bears(raw, stamp.token) and update_operators.reordered(content, self.content(raw))
             if not ours or stored == right:
                 return outcome
-            physical = guards.physical_id(raw)
             guard = guards.by_id(physical)
             for name in (self.profile.token, self.profile.hash):
                 guard |= guards.exact(name, c.get(raw, (name,)))

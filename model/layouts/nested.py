@@ -182,6 +182,7 @@ def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
         prev=prev,
         token=found.token,
         hash=found.hash,
+        **found.sealing,
         at=found.at,
         author=found.author,
         numbering="time" if dated else "next",

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from model.collection_profile import CollectionProfile
+from model.layouts.content_hashes import hash_damage
 from model.layouts.gaps import loss, outlined, with_gaps
-from model.layouts.reserved_fields import Own, hash_damage, place_of, version_damage
+from model.layouts.reserved_fields import Own, place_of, version_damage
 from model.records import Outline, State, Stored, Version
 from model.server import guards
 from model.server.retry import Port

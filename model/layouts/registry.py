@@ -82,9 +82,30 @@ def info_of(
     numbers = ""
     if not isinstance(kind, Pattern) and kind.numbered:
         numbers = promise(profile, kind.own_documents)
+    hashing = "" if "hash" not in kind.roles else profile.hash_doubt or _recipe_said(profile)
     return CollectionInfo(
-        profile.ns, profile.layout, fields, documents, confidence, why, None, alternatives, kind.about, where, numbers
+        profile.ns,
+        profile.layout,
+        fields,
+        documents,
+        confidence,
+        why,
+        None,
+        alternatives,
+        kind.about,
+        where,
+        numbers,
+        hashing,
     )
+
+
+def _recipe_said(profile: CollectionProfile) -> str:
+    if profile.hash_recipe is None:
+        return ""
+    others = "" if not profile.hash_rivals else ", or by another recipe that gives the same for what is there"
+    left = f", without {', '.join(profile.hash_exclude)}" if profile.hash_exclude else ""
+    left = f", of which only {', '.join(profile.hash_include)}" if profile.hash_include else left
+    return f"{profile.hash_recipe.said}{left}{others}."
 
 
 def has_archive(layout: str) -> bool:

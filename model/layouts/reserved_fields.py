@@ -12,6 +12,7 @@ from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
+from model.layouts.content_hashes import hash_damage
 from model.records import Stored, Version
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -140,30 +141,6 @@ def time_of(value: Value | None) -> dt.datetime | None:
 def date(when: dt.datetime) -> Value:
     """A time as a BSON date, in milliseconds."""
     return Value.of(when)
-
-
-# --- hashes
-
-
-def content_hash(content: bytes, profile: CollectionProfile, stored: Value | None = None) -> str:
-    """The hash of a content by the profile's fields; SHA-256 where the stored one is that long, else SHA-1."""
-    names = [name for name, _ in c.fields(content)]
-    if profile.hash_include:
-        content = c.only(content, profile.hash_include)
-    elif profile.hash_exclude:
-        content = c.without(content, [name for name in names if name in profile.hash_exclude])
-    long = stored is not None and stored.type == c.STRING and len(stored.data) == 4 + 64 + 1
-    return c.hash_of(content, "sha256" if long else "sha1")
-
-
-def hash_damage(raw: bytes, content: bytes, profile: CollectionProfile) -> str:
-    """ "hash differs" where a stored hash is not the content's; "" where it is, or where there is none."""
-    stored = c.get(raw, (profile.hash,)) if profile.hash else None
-    if stored is None:
-        return ""
-    if stored.type != c.STRING:
-        return f"hash is a {stored.kind}"
-    return "" if stored.python() == content_hash(content, profile, stored) else "hash differs"
 
 
 # --- documents that nobody may write back

@@ -13,10 +13,11 @@ from bson import ObjectId
 
 from model.errors import Refused
 from model.layouts import indexes, numbering, stored_form
+from model.layouts.content_hashes import next_hash
 from model.layouts.indexes import create_unique, is_unique
 from model.layouts.outcomes import Outcomes
 from model.layouts.put_back import put_back
-from model.layouts.reserved_fields import compose, content_hash
+from model.layouts.reserved_fields import compose
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import check_size
@@ -152,7 +153,7 @@ class VersionWriter:
         """The insert of the version that follows the stored ``base``: whole, with these own values."""
         sets, name = dict(values), self._profile.hash
         if name and (stored := c.get(base, (name,))) is not None:
-            sets[name] = Value.of(content_hash(content, self._profile, stored))
+            sets[name] = next_hash(content, self._profile, self._documents.own.content(base), stored)
         new = compose(base, self._documents.own.names, content, sets)
         return self.inserted(new, f"{version_name(v)} is inserted")
 

@@ -17,7 +17,7 @@ from typing import Any
 from model.errors import NotAllowed, NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.names import version_name
-from model.profile import Profile, table
+from model.profile import Profile, as_stated, table
 from model.records import Checkpoint, Kind, Outcome, no_checkpoint
 from model.repair import quarantine, reports, running, undoing
 from model.repair.damage_classes import REPAIRS
@@ -105,7 +105,7 @@ class Repairs:
             again = Profile.read({"collection": [{"ns": ns, **said}]}, "").collections
         except Refused:  # a name that was recognised inside a field
             return {}
-        return said if again == (profile,) else {}
+        return said if again == (as_stated(profile),) else {}
 
     def load(self, path: str | Path) -> Plan:
         """Read a plan that was made for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""
@@ -122,7 +122,7 @@ class Repairs:
         """Refuse a plan whose findings were made in another layout than the one in use."""
         for scanned in profile_of(plan).collections:
             try:
-                here = self._writer.catalogue.layout(scanned.ns).profile
+                here = as_stated(self._writer.catalogue.layout(scanned.ns).profile)
             except NotFound as error:
                 raise Refused(f"{error} The plan has repairs for it; scan again.") from None
             if here != scanned:

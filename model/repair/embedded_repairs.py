@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts.base import Layout
+from model.layouts.content_hashes import Sealed, content_hash, fits, settled
 from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
-from model.layouts.reserved_fields import content_hash, place_of
+from model.layouts.hashed import Hashed
+from model.layouts.reserved_fields import place_of
 from model.names import id_name, version_name
 from model.repair.field_repairs import holding, parts, put_right
 from model.repair.items import Item
@@ -65,11 +68,13 @@ def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
     layout = ground.layouts(item.finding.ns)
 
     def right(ns: str, raw: bytes) -> Iterator[tuple[Path, Value, str]]:
-        for path, content in _hashed(layout, item, ns, raw):
+        inside = _hashed(layout, item, ns, raw)
+        profile = _sealing(layout, item, [(c.get(raw, path), content) for path, content in inside])
+        for path, content in inside:
             stored = c.get(raw, path)
             if stored is None:
                 continue
-            wanted = Value.of(content_hash(content, layout.profile, stored))
+            wanted = content_hash(content, profile, stored, c.get(raw, ("_id",)))
             if stored != wanted:
                 was = version_name(stored) if stored.type == c.STRING else stored.kind
                 yield path, wanted, f"{was} becomes {version_name(wanted)}"
@@ -85,6 +90,25 @@ def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
         "One update of the hash, which applies only if the old hash and every byte of the content are as they were "
         "seen. The content is not touched.",
     )
+
+
+def _sealing(layout: Layout, item: Item, here: list[tuple[Value | None, bytes]]) -> CollectionProfile:
+    """The profile with its recipe; where it states none, that of the hashes beside this one which fit any.
+
+    Where none does it is the published pattern's: a person has said that the hashes are wrong, and not their recipe.
+    """
+    p = layout.profile
+    if p.hash_recipe is not None or p.hash_doubt:
+        return p
+    if isinstance(layout, Hashed):
+        seals = layout.seals()
+    else:
+        found = here
+        if not isinstance(layout, Embedded) and item.finding.id is not None:
+            versions = layout.history(item.finding.id, contents=True)
+            found = [(c.get(each.raw, (p.hash,)), each.content) for each in versions if each.raw and each.content]
+        seals = [Sealed(content, stored) for stored, content in found if stored is not None]
+    return settled(p, [seal for seal in seals if fits(seal, p)])
 
 
 def _hashed(layout: Layout, item: Item, ns: str, raw: bytes) -> list[tuple[Path, bytes]]:

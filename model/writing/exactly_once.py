@@ -18,7 +18,7 @@ from model.catalogue import Catalogue
 from model.counting import counters, pending, processed
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout
-from model.layouts.reserved_fields import content_hash
+from model.layouts.content_hashes import content_hash
 from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.profile import CollectionProfile
@@ -358,8 +358,12 @@ class Once:
         return Outcome("skipped", ns, id, said, current.v)
 
     def hash_of(self, ns: str, content: bytes | Mapping[str, object]) -> str:
-        """The hash that a content gets in a collection, hex; types and the order of fields count."""
-        return content_hash(_raw(content), self._catalogue.known(ns)[1])
+        """The hash that a content gets in a collection, as its recipe writes it; one kept as Binary in hex.
+
+        Raises ``Refused`` where no recipe is stated or proven.
+        """
+        made = content_hash(_raw(content), self._catalogue.layout(ns).sealing)
+        return made.data[5:].hex() if made.type == c.BINARY else str(made.python())
 
 
 def totals(raw: bytes, but: tuple[str, ...] = ()) -> list[str]:

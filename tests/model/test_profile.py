@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from model.errors import NotFound, Refused
+from model.hash_recipe import WAYS, HashRecipe
 from model.layouts.registry import NAMES, fields_of
-from model.profile import CollectionProfile, Profile, stated, table
+from model.profile import CollectionProfile, Profile, as_stated, stated, table
 
 WHOLE = """
 [[collection]]
@@ -128,6 +130,20 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
         ("[[collection]]\nns = 'a.b'\nnumbering = 'counter:counters'\n", ["numbering", "counter:database.collection"]),
         ("[[collection]]\nns = 'a.b'\nhash_fields = ['x']\n", ["hash_fields", "include"]),
         ("[[collection]]\nns = 'a.b'\nhash_fields = { include = 'x' }\n", ["hash_fields", "include"]),
+        ("[[collection]]\nns = 'a.b'\nhash_recipe = 'sha1'\n", ["hash_recipe", 'algorithm = "sha1"']),
+        (
+            "[[collection]]\nns = 'a.b'\nhash_recipe = { algorithm = 'crc32' }\n",
+            ["algorithm must be", '"crc32"', "md5"],
+        ),
+        ("[[collection]]\nns = 'a.b'\nhash_recipe = { over = 1 }\n", ["over must be", '"bson" or "json"', "not 1"]),
+        ("[[collection]]\nns = 'a.b'\nhash_recipe = { salt = 'x' }\n", ["no key 'salt'", "separators"]),
+        ("[[collection]]\nns = 'a.b'\nhash_recipe = { ascii = true }\n", ["ascii is about JSON", 'over = "json"']),
+        ("[[collection]]\nns = 'a.b'\nhash_recipe = { id = 1 }\n", ["id must be false or true", "not 1"]),
+        (
+            "[[collection]]\nns = 'a.b'\nhash_recipe = { over = 'json', values = 'javascript', ascii = true }\n",
+            ["ascii must be false", "JavaScript"],
+        ),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nhash_recipe = { id = true }\n", ["covers _id", "hashed"]),
         ("[[collection]]\nns = 'a.b'\ntargets = { x = 'shop.invoices' }\n", ["targets", "shop.invoices:number"]),
         ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\narchive = 'a.b'\n", ["archive", "another collection"]),
         ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nversion = '_w'\n", ["version", "token", "'_w'"]),
@@ -174,6 +190,22 @@ def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) 
         stated(ns, layout, targets={"a": ("shop.b", "n")}, numbering="counter:shop.seq", keys=("_id", "sku")),
     ):
         assert Profile.read({"collection": [{"ns": ns, **table(profile)}]}, "x").collections == (profile,)
+
+
+@pytest.mark.parametrize("recipe", [replace(way, algorithm="sha512", encoding="binary") for way in WAYS])
+def test_a_recipe_written_as_a_table_is_read_as_the_same_again(recipe: HashRecipe) -> None:
+    made = stated("shop.things", "hashed", hash_recipe=recipe)
+    assert Profile.read({"collection": [{"ns": "shop.things", **table(made)}]}, "x").collections == (made,)
+
+
+def test_a_recipe_is_stated_by_what_differs_from_the_published_one(tmp_path: Path) -> None:
+    keys = 'hash_recipe = { algorithm = "sha256", over = "json", values = "javascript", keys = "sorted" }\n'
+    (made,) = Profile.load(written(tmp_path, f"[[collection]]\nns = 'a.b'\nlayout = 'hashed'\n{keys}")).collections
+    expected = HashRecipe("sha256", "json", "sorted", separators="compact", ascii=False, values="javascript")
+    assert made.hash_recipe == expected
+    assert expected.said == "SHA-256 of the content as JSON (JavaScript's), names sorted"
+    assert as_stated(replace(made, hash_doubt="Why.")) == made
+    assert as_stated(replace(made, hash_rivals=(HashRecipe(),))).hash_recipe is None
 
 
 def test_the_parts_of_a_two_step_counter_may_stand_in_sub_documents(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
+from model.layouts.content_hashes import Sealed, hash_trouble
 from model.layouts.outlines import is_flagged
-from model.layouts.reserved_fields import WHOLE_NUMBERS, Own, content_hash, legible, number_of
+from model.layouts.reserved_fields import WHOLE_NUMBERS, Own, legible, number_of
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -104,7 +105,7 @@ class FactReader:
         physical = kept.get("_id", id)
         sealed, stored = "", kept.get(own.hash) if own.hash else None
         if stored is not None and p.hash:
-            sealed = hash_trouble(stored, content, p)
+            sealed = hash_trouble(Sealed(content, stored, physical), p)
         at = kept.get(own.at) if own.at else None
         made = physical if physical.type == c.OBJECT_ID else kept.get(own.token) if own.token else None
         digest = blake2b(content, digest_size=16)
@@ -139,10 +140,3 @@ class FactReader:
         parts.append(raw[begin:-1])
         body = b"".join(parts)
         return kept, (len(body) + 5).to_bytes(4, "little") + body + b"\x00"
-
-
-def hash_trouble(stored: Value, content: bytes, profile: CollectionProfile) -> str:
-    """The damage of a stored hash, in a few words; "" where it is the content's."""
-    if stored.type != c.STRING:
-        return f"hash is a {stored.kind}"
-    return "" if stored.data[4:-1] == content_hash(content, profile, stored).encode() else "hash differs"

@@ -58,6 +58,8 @@ class SingleDocuments:
                 yield from self._shared(spool)
         for why, count in left.items():
             yield Unchecked(self.profile.ns, left_out(count, why))
+        if self.profile.hash_doubt:
+            yield Unchecked(self.profile.ns, f"The hashes were not checked. {self.profile.hash_doubt}")
 
     def _ground(self, now: dt.datetime) -> CheckContext:
         p = self.profile

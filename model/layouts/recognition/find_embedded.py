@@ -3,18 +3,52 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
-from model.layouts.recognition.field_names import BEFORE, CHANGE_TIMES, HASHES, NOW, TOKENS, bare
+from model.hash_recipe import HashRecipe
+from model.layouts.content_hashes import Proof
+from model.layouts.recognition.field_names import (
+    AUTHORS,
+    BEFORE,
+    CHANGE_TIMES,
+    HASHES,
+    NOW,
+    TIMES,
+    TOKENS,
+    bare,
+    can_play_a_role,
+)
 from model.layouts.recognition.key_candidates import is_version_name
-from model.layouts.recognition.metadata_fields import HASH, TOKEN, free, reordered, some, stamps, verified
-from model.layouts.recognition.sampling import NUMBERS, Document, Proposal, Sample, SampledChain, chain_of, of, read
+from model.layouts.recognition.metadata_fields import (
+    HASH,
+    TOKEN,
+    free,
+    proven,
+    reordered,
+    roles_of,
+    some,
+    stamps,
+)
+from model.layouts.recognition.sampling import (
+    NUMBERS,
+    Document,
+    Proposal,
+    Sample,
+    SampledChain,
+    chain_of,
+    listed,
+    of,
+    read,
+)
 from model.values import canonical as c
 from model.values.canonical import Value
 
 ELEMENTS = 60  # versions looked at inside one document, the latest ones
+EXCLUDED, NOTED = 40, 6  # paths that a hash may leave out, one by one; and those of them that it may leave out together
+TRIED, TRIED_BYTES = 2, 32 << 10  # documents that say which, and bytes of one
 
 
 def inner(value: Value | None) -> list[Document]:
@@ -95,6 +129,7 @@ def _embedded(
             version=version,
             token=found.token,
             hash=found.hash,
+            **found.sealing,
             at=found.at,
             author=found.author,
             numbering="time" if _dated(pairs, version) else "next",
@@ -137,8 +172,8 @@ def _dated(pairs: Sequence[tuple[Document, Sequence[Document]]], version: str) -
 
 
 def hashed(sample: Sample, wanted: bool = False) -> Proposal | None:
-    """``hashed``: a field with the SHA-1 or SHA-256 of the rest."""
-    candidates = [name for name, shape in sample.shapes.items() if name != "_id" and shape.hexadecimal >= 0.5]
+    """``hashed``: a field with the hash of the rest, by any recipe that is known."""
+    candidates = [name for name, shape in sample.shapes.items() if name != "_id" and shape.sealing >= 0.5]
     for name in sorted(candidates, key=lambda n: (n != HASH, bare(n) not in HASHES)):
         if (made := _hashed(sample, name, wanted)) is not None:
             return made
@@ -146,43 +181,65 @@ def hashed(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 
 def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
-    sealed = some(sample.documents, name)
-    shapes = sample.shapes
+    documents, shapes = some(sample.documents, name), sample.shapes
     tokens = [n for n, s in shapes.items() if s.share(c.OBJECT_ID) and (n == TOKEN or bare(n) in TOKENS)]
     times = [n for n, s in shapes.items() if s.share(c.DATE) and bare(n) in CHANGE_TIMES]
-    right, kept, at = 0.0, {"_id", name}, ""
-    for token in ("", *tokens):
-        for time in ("", *times):
-            without = {"_id", name, token, time}
-            if (share := verified(sealed, name, without)) > right:
-                right, kept, at = share, without, time
-    excluded = ""
-    if right < 0.5:
-        for field in shapes:
-            if field not in kept and (share := verified(sealed, name, {*kept, field})) > max(right, 0.5):
-                right, excluded = share, field
-    twins = sum(d.get("_id") == d.get(name) for d in sealed)
-    if right >= 0.5:
-        confidence = 0.75 + 0.22 * right
-        proved = of(round(right * len(sealed)), len(sealed), "document")
-        why = f"The field {name} is the hash of the content in {proved} computed"
-        why += f", without {excluded}" if excluded else ""
-    elif (share := reordered(sealed, name, kept)) >= 0.5:
-        confidence = 0.8
+    proof, kept = Proof(None, (), 0, len(documents)), ("", "")
+    excluded: tuple[str, ...] = ()
+    for token, time in product(("", *tokens), ("", *times)):
+        if proof.fits < len(documents):
+            made = proven(documents, name, {"_id", name, token, time}, ids=True)
+            proof, kept = (made, (token, time)) if made.fits > proof.fits else (proof, kept)
+    if 2 * proof.fits < len(documents):
+        proof, excluded = _excluding(documents, name, proof)
+    twins = sum(d.get("_id") == d.get(name) for d in documents)
+    known = "" if proof.recipe is None or proof.recipe == HashRecipe() else f" ({proof.recipe.said})"
+    unproven = "; no recipe known gives it, so nothing is written here until a profile states hash_recipe"
+    if 2 * proof.fits >= len(documents) > 0:
+        confidence = 0.75 + 0.22 * proof.fits / proof.of if proof.holds else 0.6
+        why = f"The field {name} is the hash of the content{known} in {of(proof.fits, proof.of, 'document')} computed"
+        why += f", without {listed(excluded)}" if excluded else ""
+        why += "" if proof.holds else "; how the others got theirs is not proven, so nothing is written here until a "
+        why += "" if proof.holds else "profile states hash_recipe"
+    elif (ordered := reordered(documents, name)).holds:
+        proof, confidence = ordered, 0.8
         why = f"The field {name} is the hash of the content with its fields in another order than they are stored in"
-    elif twins >= 0.3 * len(sealed) and twins:
+    elif twins >= 0.3 * len(documents) and twins:
         confidence = 0.7
-        same = of(twins, len(sealed), "document")
+        same = of(twins, len(documents), "document")
         why = f"The field {name} looks like a hash and is the _id of {same}, but not that of the content as stored"
+        why += unproven
     elif name == HASH or wanted:
         confidence = 0.5
-        why = f"The field {name} looks like a hash, but is not that of the content as it is stored"
+        why = f"The field {name} looks like a hash, but is not that of the content as it is stored{unproven}"
     else:
         return None
-    token = next((n for n in tokens if n in kept), "") or free(TOKEN, sample.documents, c.OBJECT_ID)
-    if TOKEN in kept:
-        token = TOKEN
+    token, time = kept[0] or free(TOKEN, sample.documents, c.OBJECT_ID), kept[1]
+    roles = roles_of(name, proof)
     profile = CollectionProfile(
-        sample.ns, "hashed", hash=name, token=token, at=at, hash_exclude=(excluded,) if excluded else ()
+        sample.ns, "hashed", hash=name, token=token, at=time, hash_exclude=tuple(excluded), **roles
     )
     return Proposal(profile, round(confidence, 2), f"{why}.", ("plain",) if confidence < 0.75 else ())
+
+
+def _excluding(documents: Sequence[Document], name: str, proof: Proof) -> tuple[Proof, tuple[str, ...]]:
+    """The proof of a hash that leaves some of the content out, and the paths of that; else the proof as it is."""
+    first = [document for document in documents[:TRIED] if len(document.raw) <= TRIED_BYTES]
+    paths = list(dict.fromkeys(path for d in first for path in _paths(c.without(d.raw, {"_id", name}))))[:EXCLUDED]
+    noted = [path for path in paths if path.startswith("_") or bare(path) in (TIMES | AUTHORS | TOKENS)][:NOTED]
+    sets = [*((path,) for path in paths), *combinations(noted, 2), *([tuple(noted)] if len(noted) > 2 else [])]
+    for exclude in sets:
+        if any(proven([document], name, {"_id", name}, exclude).fits for document in first):
+            made = proven(documents, name, {"_id", name}, exclude)
+            if made.fits > proof.fits and 2 * made.fits >= made.of:
+                return made, exclude
+    return proof, ()
+
+
+def _paths(raw: bytes, prefix: str = "", depth: int = 3) -> Iterator[str]:
+    """The dotted paths of a document's fields, those at the top first."""
+    pairs = [(name, value) for name, value in c.fields(raw) if can_play_a_role(name)]
+    yield from (prefix + name for name, _ in pairs)
+    for name, value in pairs:
+        if value.type == c.OBJECT and depth > 1:
+            yield from _paths(value.data, f"{prefix}{name}.", depth - 1)

@@ -68,6 +68,7 @@ def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
         "version": fit.version,
         "token": found.token,
         "hash": found.hash,
+        **found.sealing,
         "at": found.at,
         "author": found.author,
         "numbering": "time" if fit.dated else "next",

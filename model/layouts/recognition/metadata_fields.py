@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, permutations
+from itertools import chain
 from typing import Any
 
+from model.collection_profile import CollectionProfile
+from model.hash_recipe import HashRecipe, shape_of
+from model.layouts.content_hashes import Proof, Sealed, doubt_of, fits, in_another_order, prove
 from model.layouts.recognition.field_names import (
     AUTHORS,
     CHANGE_TIMES,
@@ -31,7 +34,10 @@ from model.values.canonical import Value
 TOKEN, HASH = "_w", "_versioned_id"  # the default names, used where nothing else is found
 CHECKED = 12  # documents whose hash is computed
 CHECKED_BYTES = 1 << 20
-PERMUTED = 6  # fields of which every order is tried
+REORDERED = 4  # of these, documents whose fields are tried in every order
+
+
+NOTHING = Proof(None, (), 0, 0)
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Stamps:
     token: str = TOKEN
     token_seen: bool = False
     hash: str = HASH
-    verified: float = 0.0  # the share of the computed hashes that were right
+    proof: Proof = NOTHING  # of the hash
     at: str = ""
     author: str = ""
 
@@ -49,8 +55,15 @@ class Stamps:
     def said(self) -> str:
         """The evidence, as a clause; "" where there is none."""
         seen = [f"{self.token} is a write token"] if self.token_seen else []
-        seen += [f"{self.hash} is the hash of the content"] if self.verified else []
+        if self.proof.recipe is not None:
+            how = "" if self.proof.recipe == HashRecipe() else f" ({self.proof.recipe.said})"
+            seen.append(f"{self.hash} is the hash of the content{how}")
         return " and ".join(seen)
+
+    @property
+    def sealing(self) -> dict[str, Any]:
+        """The roles of a profile that say how the hash is made."""
+        return roles_of(self.hash, self.proof)
 
 
 def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
@@ -60,10 +73,17 @@ def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: C
     at = time_field(chains, everything, own, token)
     author = author_field(everything, own, at)
     taken = {"_id", *own, token, at} - {""}
-    name, verified, timed = hash_field(everything, taken, at)
-    if verified and not timed:
+    name, proof, timed = hash_field(everything, taken, at)
+    if proof.fits and not timed:
         at = ""
-    return Stamps(token or free(TOKEN, everything, c.OBJECT_ID), bool(token), name, verified, at, author)
+    return Stamps(token or free(TOKEN, everything, c.OBJECT_ID), bool(token), name, proof, at, author)
+
+
+def roles_of(name: str, proof: Proof) -> dict[str, Any]:
+    """The roles of a profile that say how the hash in a field is made; what is not proven is in doubt."""
+    if proof.holds:
+        return {"hash_recipe": proof.recipe, "hash_rivals": proof.rivals}
+    return {"hash_doubt": doubt_of(name, proof)} if proof.of else {}
 
 
 def _once(documents: Iterable[Document]) -> list[Document]:
@@ -145,21 +165,21 @@ def author_field(documents: Sequence[Document], own: Collection[str], at: str) -
 # --- hashes
 
 
-def hash_field(documents: Sequence[Document], own: Collection[str], at: str) -> tuple[str, float, bool]:
-    """The field with the hash of the content, the share of right hashes, and whether ``at`` is left out of it.
+def hash_field(documents: Sequence[Document], own: Collection[str], at: str) -> tuple[str, Proof, bool]:
+    """The field that holds the hash of the content, its proof, and whether ``at`` is left out of it.
 
     A field of the default name that holds something else gives "".
     """
-    candidates = [name for name in _names(documents, own, (c.STRING,), 0.0) if _holds_hashes(documents, name)]
+    candidates = [name for name in _names(documents, own, (c.STRING, c.BINARY), 0.0) if _holds_hashes(documents, name)]
     for name in sorted(candidates, key=lambda n: (n != HASH, bare(n) not in HASHES)):
         sealed = some(documents, name)
         for timed in (True, False) if at else (True,):
-            right = verified(sealed, name, [*own, name] if timed else [n for n in own if n != at] + [name])
-            if right >= 0.5:
-                return name, right, timed
+            proof = proven(sealed, name, [*own, name] if timed else [n for n in own if n != at] + [name])
+            if 2 * proof.fits >= proof.of:
+                return name, proof, timed
     if any(document.get(HASH) is not None for document in documents):
-        return "", 0.0, True
-    return HASH, 0.0, True
+        return "", NOTHING, True
+    return HASH, NOTHING, True
 
 
 def _holds_hashes(documents: Sequence[Document], name: str) -> bool:
@@ -179,33 +199,24 @@ def some(documents: Iterable[Document], name: str) -> list[Document]:
     return found
 
 
-def verified(documents: Sequence[Document], name: str, without: Collection[str]) -> float:
-    """The share of documents whose hash is that of their fields without some."""
-    if not documents:
-        return 0.0
-    return sum(_said(d, name) == _digest(c.without(d.raw, without), d, name) for d in documents) / len(documents)
+def proven(
+    documents: Sequence[Document], name: str, without: Collection[str], exclude: Sequence[str] = (), ids: bool = False
+) -> Proof:
+    """The recipe by which the field is the hash of what is left without some fields; ``ids``: it may cover ``_id``."""
+    profile = CollectionProfile("", hash=name, hash_exclude=tuple(exclude))
+    return prove([sealed(document, name, without, ids) for document in documents], profile)
 
 
-def reordered(documents: Sequence[Document], name: str, without: Collection[str]) -> float:
-    """The share of documents whose hash is that of their fields in any other order; only small ones are tried."""
-    tried = right = 0
-    for document in documents[:4]:
-        pairs = c.fields(c.without(document.raw, without))
-        if len(pairs) > PERMUTED:
-            continue
-        tried += 1
-        said = _said(document, name)
-        orders = islice(permutations(pairs), 720)
-        right += any(_digest(c.document(order), document, name) == said for order in orders)
-    return right / tried if tried else 0.0
+def reordered(documents: Sequence[Document], name: str) -> Proof:
+    """The proof of a hash over the fields in any other order; only few documents, and small ones, are tried."""
+    seals = [sealed(document, name, {"_id", name}) for document in documents[:REORDERED]]
+    shape = shape_of(seals[0].stored) if seals else None
+    profile = CollectionProfile("", hash=name, hash_recipe=shape)
+    right = sum(fits(seal, profile) or bool(in_another_order(seal, profile)) for seal in seals) if shape else 0
+    return Proof(shape, (), right, len(seals))
 
 
-def _said(document: Document, name: str) -> str:
+def sealed(document: Document, name: str, without: Collection[str], ids: bool = False) -> Sealed:
+    """A document's content without some fields, and its hash."""
     stored = document.get(name)
-    return "" if stored is None else stored.data[4:-1].decode("ascii", "replace")
-
-
-def _digest(content: bytes, document: Document, name: str) -> str:
-    stored: Value | None = document.get(name)
-    long = stored is not None and len(stored.data) == 4 + 64 + 1
-    return c.hash_of(content, "sha256" if long else "sha1")
+    return Sealed(c.without(document.raw, without), stored or Value.of(""), document.get("_id") if ids else None)

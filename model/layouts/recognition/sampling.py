@@ -8,7 +8,6 @@ and left out.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
+from model.hash_recipe import shape_of
 from model.layouts.recognition.field_names import can_play_a_role
 from model.layouts.reserved_fields import WHOLE_NUMBERS, place_of, whole_number
 from model.server.retry import Port, Terms
@@ -37,7 +37,6 @@ WITHIN_MS = 1500  # for one look-up; one without an index may take as long as th
 
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
 NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
-_HEX = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,14 +167,14 @@ class Shape:
         return fits / self.total if self.total else 0.0
 
     @cached_property
-    def hexadecimal(self) -> float:
-        """The share of the sampled documents in which it is text that looks like a SHA-1 or SHA-256."""
+    def sealing(self) -> float:
+        """The share of the sampled documents in which it looks like a hash."""
         return sum(map(is_hash, self.values)) / self.total if self.total else 0.0
 
 
 def is_hash(value: Value | None) -> bool:
-    """Whether a value is text of 40 or 64 hexadecimal digits."""
-    return value is not None and value.type == c.STRING and _HEX.match(value.data[4:-1]) is not None
+    """Whether a value has the type and the length of a hash that a recipe makes."""
+    return shape_of(value) is not None
 
 
 # --- taking samples

@@ -11,6 +11,7 @@ import pytest
 from bson import Decimal128, Int64, ObjectId, Regex
 
 from model.errors import NotFound, Refused
+from model.hash_recipe import HashRecipe
 from model.layouts.gaps import newest_first, with_gaps
 from model.layouts.page_query import PageQuery
 from model.layouts.reserved_fields import number_of, place_of, unreadable
@@ -441,7 +442,7 @@ def test_a_history_inside_a_document_is_put_in_order(server: Server, database_na
 
 
 def test_a_hash_that_differs_is_seen_and_a_new_one_fits(server: Server, database_name: str) -> None:
-    layout = layout_of(server, database_name, "hashed")
+    layout = layout_of(server, database_name, "hashed", hash_recipe=HashRecipe())
     put(server, layout.ns, {"_id": 1, "a": 1, "_versioned_id": "0" * 40}, {"_id": 2, "a": 1})
     bad = layout.version(Value.of(1))
     assert (bad.state, bad.detail) == ("damaged", "hash differs")
