@@ -511,8 +511,10 @@ class Session:
     ) -> Scan:
         """Look for damage in some collections or databases, in all, or in some documents of one collection.
 
-        Iterate over it for each ``Finding`` and each ``Unchecked`` as it becomes known; its ``summary`` counts the
-        work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for production.
+        Iterate over it for each ``Finding`` and each ``Unchecked``: as it becomes known where a profile states the
+        layout, else at the end of its collection, when all of them tell whether the layout is in doubt. Its
+        ``summary`` counts the work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for
+        production.
         """
         return Scan(self._catalogue, self._opened.server, places, ids, pace, checkpoint, now, mark)
 

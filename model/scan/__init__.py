@@ -1,8 +1,9 @@
 """The scan of a source for states that should not be: one document, collections, a database or all of it.
 
-A scan is streaming and holds little of what it reads. It can be stopped between documents, and gone on with from its
-mark. A gentle one, for production, reads in small batches with rests between them, and from a secondary where there
-is one; a finding is always read again from the primary before it is told.
+A scan is streaming and holds little of what it reads; the findings of a collection whose layout was recognised wait, on
+disk where they are many, until it is known whether they speak against that layout. It can be stopped between documents,
+and gone on with from its mark. A gentle one, for production, reads in small batches with rests between them, and from a
+secondary where there is one; a finding is always read again from the primary before it is told.
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ class Scan:
                     waiting.add(each)
                     if isinstance(each, Finding):
                         tally.note(each)
-            except (Unreachable, Cancelled) as error:
+            except (Unreachable, Cancelled, KeyboardInterrupt) as error:
                 trouble = error
             if self._ids is None:
                 why = tally.speaks_against(info.layout, self._reading.histories)

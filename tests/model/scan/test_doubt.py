@@ -89,12 +89,15 @@ def test_one_damaged_document_among_sound_ones_is_repaired(server_uri: str, data
     assert (row.repair, row.doubt) == ("remove-phantom", "")
 
 
-def test_a_scan_that_is_stopped_tells_what_it_has_found_and_goes_on_behind_it(server_uri: str, database: Db) -> None:
+@pytest.mark.parametrize("stop", [Cancelled, KeyboardInterrupt])
+def test_a_scan_that_is_stopped_tells_what_it_has_found_and_goes_on_behind_it(
+    server_uri: str, database: Db, stop: type[BaseException]
+) -> None:
     planted(database, 70, 500)
 
     def stopping(done: int, _: int | None) -> None:
         if done >= 700:
-            raise Cancelled
+            raise stop
 
     told: list[Finding] = []
 
@@ -105,7 +108,7 @@ def test_a_scan_that_is_stopped_tells_what_it_has_found_and_goes_on_behind_it(se
 
     with Session.open(server_uri) as session:
         scan = session.scan([database.name], checkpoint=stopping)
-        with pytest.raises(Cancelled):
+        with pytest.raises(stop):
             listen(scan)
         first = len(told)
         listen(session.scan([database.name], mark=Mark.from_text(scan.mark.to_text())))
