@@ -135,8 +135,11 @@ TABLE: tuple[Item, ...] = (
     item("Compare", "take-database-all", "Use the database's, for all unresolved", "Ctrl+Shift+3", "merge"),
     _pages("Repair"),
     item("Repair", "create-index", "Create the unique index that writing needs…", "", "collection index-missing"),
+    item("Help", "help", "Help for this view", "F1", icon="question"),
+    item("Help", "manual", "The manual", icon="file-text"),
+    item("Help", "shortcuts", "Keyboard", "Ctrl+F1", icon="keyboard"),
+    line("Help"),
     item("Help", "welcome", "Five things to try"),
-    item("Help", "shortcuts", "Keyboard", "F1", icon="keyboard"),
     line("Help"),
     item("Help", "about", "About Palimpsest"),
 )

@@ -21,6 +21,7 @@ from model import text
 from model.errors import Refused
 from model.records import Draft
 from model.session import Conflict, Session
+from resources import manual
 
 # A place is all databases, one of them, a collection or a document.
 OnePer = Literal["connection", "place", "collection", "document"]
@@ -42,6 +43,7 @@ class PageKind:
     page: type[Page]
     make: Callable[[Session, PageRequest, bool], Page]
     one_per: OnePer
+    topic: str = manual.FIRST  # the page of the manual about it
     tab_of: str = ""  # the kind whose tab it shares
     restored: bool = False  # in the next run
     actions: tuple[Item, ...] = ()
@@ -71,14 +73,16 @@ _ROWS = (
         CollectionPage,
         lambda session, asked, production: CollectionPage(session, asked.ns, production),
         "collection",
+        "documents",
         restored=True,
     ),
-    PageKind(DocumentPage, _document, "document", restored=True),
-    PageKind(MergePage, _merge, "document", tab_of="document"),
+    PageKind(DocumentPage, _document, "document", "editing", restored=True),
+    PageKind(MergePage, _merge, "document", "merging", tab_of="document"),
     PageKind(
         ChangeMapPage,
         lambda session, asked, _: ChangeMapPage(session, asked.ns, asked.document),
         "document",
+        "blame",
         restored=True,
         actions=(item("Compare", "change-map", "Change map", "", "document", icon="grid-four", about="document"),),
     ),
@@ -86,6 +90,7 @@ _ROWS = (
         BlamePage,
         lambda session, asked, _: BlamePage(session, asked.ns, asked.document),
         "document",
+        "blame",
         restored=True,
         actions=(item("Compare", "blame", "Blame", "Ctrl+Shift+B", "document", icon="user-list", about="document"),),
     ),
@@ -93,6 +98,7 @@ _ROWS = (
         DraftsPage,
         lambda session, *_: DraftsPage(session),
         "connection",
+        "editing",
         restored=True,
         actions=(item("View", "drafts", "Drafts", "", "session", icon="note-pencil", about="connection"),),
         entry=SidebarEntry("Drafts", "acc", "accTint"),
@@ -101,6 +107,7 @@ _ROWS = (
         RepairPage,
         lambda session, asked, production: RepairPage(session, asked.ns, asked.id, production),
         "place",
+        "repairing",
         actions=(
             item("Repair", "repairs", "Look for damage", "Ctrl+Shift+R", "session", icon="wrench", about="database"),
             item("Repair", "repairs-collection", "Look for damage in this collection", "", "collection",
@@ -114,6 +121,7 @@ _ROWS = (
         HealthPage,
         lambda session, asked, production: HealthPage(session, asked.ns, asked.id, production),
         "place",
+        "scanning",
         actions=(
             item("Repair", "health", "Health: findings over time", "", "session", icon="chart-bar", about="database"),
         ),
@@ -123,6 +131,7 @@ _ROWS = (
         PendingPage,
         lambda session, asked, production: PendingPage(session, asked.ns, production),
         "place",
+        "pending",
         restored=True,
         actions=(item("Repair", "pending", "Pending tokens", "", "session", icon="hourglass", about="connection"),),
         entry=SidebarEntry("Pending tokens", "warn", "warnT"),
@@ -131,6 +140,7 @@ _ROWS = (
         MigratePage,
         lambda session, asked, _: MigratePage(session, asked.ns),
         "collection",
+        "migrating",
         actions=(
             item("Repair", "migrate", "Move to another layout…", "", "collection", icon="swap", about="collection"),
         ),
@@ -139,6 +149,7 @@ _ROWS = (
         JournalPage,
         lambda session, *_: JournalPage(session),
         "connection",
+        "journal",
         restored=True,
         actions=(item("View", "journal", "Journal", "", "session", icon="notebook", about="connection"),),
         entry=SidebarEntry("Journal", "typ", "typT"),
@@ -147,6 +158,7 @@ _ROWS = (
         CheckPage,
         lambda session, *_: CheckPage(session),
         "connection",
+        "servers",
         actions=(item("File", "check", "Check this server…", "", "session", icon="hard-drives", about="connection"),),
     ),
 )  # fmt: skip
@@ -154,6 +166,11 @@ _ROWS = (
 PAGES = {row.kind: row for row in _ROWS}
 ACTIONS = with_pages(action for row in _ROWS for action in row.actions)
 _OPENED_BY = {action.id: row.kind for row in _ROWS for action in row.actions if action.id}
+
+
+def topic_of(page: Page | None) -> str:
+    """The page of the manual about a page of the window; the first one where none is in front."""
+    return manual.FIRST if page is None else PAGES[page.kind].topic
 
 
 def is_about(page: Page, asked: PageRequest) -> bool:

@@ -124,6 +124,13 @@ class TourViews:
         window.commands.do_palette()
         yield "palette", self._still()
         self._close_sheets()
+        window.actions_.trigger("help")
+        help = window.commands.help
+        assert help is not None
+        help.resize(*self._size)
+        settle()
+        yield "help", help
+        help.hide()
         self._gallery = Gallery()
         self._gallery.resize(*self._size)
         self._gallery.show()

@@ -191,6 +191,7 @@ class Window(QMainWindow):
         self.workspace.tab_area.leave()
         preferences.keep_shape("window", self.saveGeometry())
         self.connecting.close_all()
+        self.commands.close_help()
         super().closeEvent(event)
 
     def _close_anyway(self) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import messages, tasks
 from gui.actions import Actions, Item, keys_text, resolve
+from gui.help.help_window import HelpWindow
 from gui.pages import page_registry
 from gui.style import preferences, theme
 from gui.window.activity_dialog import ActivityDialog
@@ -22,6 +23,7 @@ from gui.window.settings_dialog import SettingsDialog
 from gui.window.workspace import Workspace
 from model.records import ServerFacts
 from model.session import Session
+from resources import manual
 
 
 class WindowCommands(QObject):
@@ -33,6 +35,7 @@ class WindowCommands(QObject):
         super().__init__(workspace)
         self._workspace, self._sessions = workspace, sessions
         self._connecting, self._actions = connecting, actions
+        self.help: HelpWindow | None = None
 
     # --- what an action does
 
@@ -159,8 +162,9 @@ class WindowCommands(QObject):
             QApplication.sendEvent(here, QContextMenuEvent(by_key, where, here.mapToGlobal(where)))
 
     def do_palette(self) -> None:
-        """Find a command or a collection by its name."""
-        Palette(self._workspace, [*self._commands(), *self._collections()], "Find a command or collection").open()
+        """Find a command, a collection or a page of the manual by its name."""
+        hits = [*self._commands(), *self._collections(), *self._topics()]
+        Palette(self._workspace, hits, "Find a command or collection").open()
 
     def _commands(self) -> list[Hit]:
         trigger = self._actions.trigger
@@ -239,6 +243,33 @@ class WindowCommands(QObject):
         ActivityDialog(self._workspace).open()
 
     # --- help
+
+    def do_help(self) -> None:
+        """Open the page of the manual about the page in front."""
+        self._show_help(page_registry.topic_of(self._workspace.page))
+
+    def do_manual(self) -> None:
+        """Open the manual where it was left, at first on its first page."""
+        self._show_help("" if self.help is not None else manual.FIRST)
+
+    def _topics(self) -> list[Hit]:
+        return [Hit(topic.title, partial(self._show_help, topic.name), "question", "Help") for topic in manual.topics()]
+
+    def _show_help(self, topic: str) -> None:
+        if self.help is None:
+            self.help = HelpWindow()
+        if topic:
+            self.help.open_topic(topic)
+        self.help.show()
+        self.help.raise_()
+        self.help.activateWindow()
+
+    def close_help(self) -> None:
+        """Close the manual: it does not outlive the window that it explains."""
+        if self.help is not None:
+            self.help.close()
+            self.help.deleteLater()
+            self.help = None
 
     def do_welcome(self) -> None:
         self._connecting.refresh_saved()

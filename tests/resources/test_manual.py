@@ -153,7 +153,7 @@ def test_the_layouts_and_patterns_listed_are_those_that_there_are() -> None:
 
 
 def test_the_ways_of_numbering_are_those_that_there_are() -> None:
-    listed = rows(manual.page("layouts"), "`numbering`", "what a number promises, and what it cannot")
+    listed = rows(manual.page("layouts"), "numbering", "what a number promises, and what it cannot")
     assert {name.removesuffix(":…") for name, _ in listed} == set(WAYS)
 
 

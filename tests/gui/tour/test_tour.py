@@ -14,7 +14,7 @@ from model.session import Connections
 VIEWS = {
     "welcome", "connect", "main", "history", "diff-inline", "diff-hidden", "editor-last-set", "json",
     "empty", "bad-filter", "editor", "editor-json", "drafts",
-    "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "states",
+    "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
 }  # fmt: skip
 
 

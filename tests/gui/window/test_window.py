@@ -381,7 +381,7 @@ def test_at_1024_by_640_nothing_is_wider_than_the_window(window: Window, qtbot: 
 @pytest.mark.parametrize("size", [(1024, 640), (1440, 900)])
 def test_every_key_can_be_read_whole_and_by_key(own: Window, qtbot: QtBot, size: tuple[int, int]) -> None:
     own.resize(*size)
-    press(own, "F1")
+    press(own, "Ctrl+F1")
     sheet = own.findChildren(KeySheet)[0]
     labels = sheet.area.widget().findChildren(QLabel)
     assert {"Ctrl+Shift+PgDown", "Ctrl+R, F5", "Space"} <= {one.text() for one in labels}
