@@ -36,6 +36,6 @@ def test_the_readme_begins_with_the_two_commands_of_which_one_is_what_ci_runs() 
 
 
 def test_the_readme_counts_layouts_and_kinds_of_damage_as_they_are() -> None:
-    assert len(LAYOUTS) == 9
-    assert "Nine [layouts]" in README
+    assert len(LAYOUTS) == 11
+    assert "Eleven [layouts]" in README
     assert f"{len(CLASSES)} kinds of [damage]" in README

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
 from gui.__main__ import is_command
 from model.commands import command_line, grammar
+from model.hash_recipe import HashRecipe
 from model.layouts.numbering import WAYS
 from model.layouts.recognition.patterns import PATTERNS
 from model.layouts.registry import LAYOUTS, declared
@@ -166,6 +169,18 @@ def test_the_keys_of_a_profile_are_those_that_it_takes_each_for_its_layouts() ->
     for key, of in listed.items():
         for layout in re.findall(r"`(\w+)`", of if not of.startswith("all") else ""):
             assert key in (*declared(layout).roles, "targets") or key in declared(layout).defaults, (key, layout)
+
+
+def test_the_parts_of_a_hash_recipe_and_their_values_are_those_that_there_are() -> None:
+    told = {part: re.findall(r"`([\w-]+)`", of) for part, of in rows(manual.page("profiles"), "part", "one of")}
+    kinds = get_type_hints(HashRecipe)
+    assert list(told) == [each.name for each in fields(HashRecipe)]
+    for each in fields(HashRecipe):
+        default = str(each.default).lower()
+        values = [default, str(not each.default).lower()] if each.type == "bool" else list(get_args(kinds[each.name]))
+        said = [value for value in told[each.name] if value != "_id"]
+        assert sorted(said) == sorted(values)
+        assert said[0] == default
 
 
 def test_the_classes_of_damage_are_those_of_the_table_under_their_groups() -> None:
