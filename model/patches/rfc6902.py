@@ -1,0 +1,117 @@
+"""JSON Patch, RFC 6902: a list of operations on JSON Pointers, ``test`` included. There is no way back.
+
+Members that a program adds to an operation are not read.
+"""
+
+from __future__ import annotations
+
+from model.patches.tree import DoesNotApply, Node, alike, copied, shown, text
+
+
+def apply(tree: Node, patch: Node) -> Node:
+    """The tree with all operations applied in order; raises ``DoesNotApply`` at the first that does not fit."""
+    if not isinstance(patch, list):
+        raise DoesNotApply("the patch is no list of operations")
+    for operation in patch:
+        tree = _applied(tree, operation)
+    return tree
+
+
+def _applied(tree: Node, operation: Node) -> Node:
+    name = text(operation.get("op")) if isinstance(operation, dict) else None
+    if not isinstance(operation, dict) or name is None:
+        raise DoesNotApply("an operation has no op")
+    at = text(operation.get("path"))
+    if at is None:
+        raise DoesNotApply(f"{name} has no path")
+    if name in ("add", "replace", "test"):
+        if "value" not in operation:
+            raise DoesNotApply(f"{name} at {at} has no value")
+        value = copied(operation["value"])
+        if name == "test":
+            _test(tree, at, value)
+            return tree
+        if name == "replace":
+            _value_at(tree, at)
+            return _set(tree, at, value)
+        return _add(tree, at, value)
+    if name == "remove":
+        return _removed(tree, at)
+    if name in ("move", "copy"):
+        origin = text(operation.get("from"))
+        if origin is None:
+            raise DoesNotApply(f"{name} to {at} has no from")
+        value = copied(_value_at(tree, origin))
+        return _add(_removed(tree, origin) if name == "move" else tree, at, value)
+    raise DoesNotApply(f"there is no operation {name}")
+
+
+def steps(pointer: str) -> list[str]:
+    """The names in a JSON Pointer, RFC 6901; raises ``DoesNotApply`` for a text that is none."""
+    if not pointer:
+        return []
+    if not pointer.startswith("/"):
+        raise DoesNotApply(f"{pointer} is no pointer")
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
+
+
+def _test(tree: Node, at: str, wanted: Node) -> None:
+    found = _value_at(tree, at)
+    if not alike(found, wanted):
+        raise DoesNotApply(f"{at} is {shown(found)} and should be {shown(wanted)}")
+
+
+def _value_at(tree: Node, at: str) -> Node:
+    for step in steps(at):
+        if isinstance(tree, dict) and step in tree:
+            tree = tree[step]
+        elif isinstance(tree, list) and step.isascii() and step.isdigit() and int(step) < len(tree):
+            tree = tree[int(step)]
+        else:
+            raise DoesNotApply(f"there is no {at}")
+    return tree
+
+
+def _parent(tree: Node, at: str) -> tuple[Node, str]:
+    head, _, _ = at.rpartition("/")
+    return _value_at(tree, head), steps(at)[-1]
+
+
+def _set(tree: Node, at: str, value: Node) -> Node:
+    """The tree with what is at a pointer replaced."""
+    if not at:
+        return value
+    parent, step = _parent(tree, at)
+    if isinstance(parent, dict):
+        parent[step] = value
+    elif isinstance(parent, list):
+        parent[int(step)] = value
+    return tree
+
+
+def _add(tree: Node, at: str, value: Node) -> Node:
+    if not at:
+        return value
+    parent, step = _parent(tree, at)
+    if isinstance(parent, dict):
+        parent[step] = value
+    elif isinstance(parent, list):
+        place = len(parent) if step == "-" else int(step) if step.isascii() and step.isdigit() else -1
+        if not 0 <= place <= len(parent):
+            raise DoesNotApply(f"there is no place {at}")
+        parent.insert(place, value)
+    else:
+        raise DoesNotApply(f"{at} is inside of {shown(parent)}")
+    return tree
+
+
+def _removed(tree: Node, at: str) -> Node:
+    _value_at(tree, at)
+    if not at:
+        return {}
+    parent, step = _parent(tree, at)
+    if isinstance(parent, dict):
+        del parent[step]
+    elif isinstance(parent, list):
+        del parent[int(step)]
+    return tree

@@ -1,0 +1,137 @@
+"""A document as a tree that can be changed: objects are dicts, arrays are lists, all else are BSON values.
+
+Histories that other programs write went through JSON, where dates and ObjectIds are text and all numbers are one kind.
+:func:`alike` compares with that in mind; what is taken over from a patch stays as the patch holds it.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import json
+import math
+from typing import TypeAlias
+
+from bson import Decimal128, ObjectId
+
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Node: TypeAlias = "dict[str, Node] | list[Node] | Value"
+
+_NUMBERS = (c.DOUBLE, c.INT32, c.INT64)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+class DoesNotApply(Exception):
+    """A patch does not fit the state that it is meant for: one clause that says where and why."""
+
+
+def tree_of(raw: bytes) -> dict[str, Node]:
+    """A document's tree; raises ``DoesNotApply`` where it holds a name twice, which a tree cannot say."""
+    pairs = c.fields(raw)
+    found = {name: _node(value) for name, value in pairs}
+    if len(found) != len(pairs):
+        raise DoesNotApply("the document holds a field twice")
+    return found
+
+
+def document_of(tree: Node) -> bytes:
+    """The document that a tree stands for."""
+    if not isinstance(tree, dict):
+        raise DoesNotApply("the state is no document")
+    return c.document((name, value_of(node)) for name, node in tree.items())
+
+
+def node_of(value: Value) -> Node:
+    """A value's tree."""
+    return _node(value)
+
+
+def _node(value: Value) -> Node:
+    if value.type == c.OBJECT:
+        return tree_of(value.data)
+    if value.type == c.ARRAY:
+        return [_node(each) for each in c.items(value)]
+    return value
+
+
+def value_of(node: Node) -> Value:
+    """The BSON value that a tree stands for."""
+    if isinstance(node, dict):
+        return Value.document(document_of(node))
+    if isinstance(node, list):
+        return c.array(value_of(each) for each in node)
+    return node
+
+
+def copied(node: Node) -> Node:
+    """A tree that shares nothing changeable with this one."""
+    if isinstance(node, dict):
+        return {name: copied(each) for name, each in node.items()}
+    if isinstance(node, list):
+        return [copied(each) for each in node]
+    return node
+
+
+def alike(a: Node, b: Node) -> bool:
+    """Whether both are one JSON value: 1 and 1.0, a date and its text, an ObjectId and its digits are."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(alike(each, b[name]) for name, each in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, Value) and isinstance(b, Value):
+        return a == b or _as_json(a) == _as_json(b)
+    return False
+
+
+def whole(node: Node | None) -> int | None:
+    """The whole number that a leaf holds, whatever its type; None where it is none."""
+    if isinstance(node, Value) and node.type in _NUMBERS:
+        number = node.python()
+        if number == int(number) if math.isfinite(number) else False:
+            return int(number)
+    return None
+
+
+def text(node: Node | None) -> str | None:
+    """The text that a leaf holds; None where it is none."""
+    return str(node.python()) if isinstance(node, Value) and node.type == c.STRING else None
+
+
+def _as_json(value: Value) -> object:
+    """The leaf as JSON holds it, in a form that can be compared."""
+    if value.type in _NUMBERS:
+        number = value.python()
+        return ("number", number) if math.isfinite(number) else ("null",)
+    if value.type == c.STRING:
+        return ("text", value.data)
+    if value.type in (c.NULL, c.UNDEFINED):
+        return ("null",)
+    if (written := written_as_text(value)) is not None:
+        return ("text", Value.of(written).data)
+    return (value.type, value.data)
+
+
+def written_as_text(value: Value) -> str | None:
+    """The text that a date, an ObjectId or bytes become in JSON; None for all that stays what it is."""
+    if value.type == c.OBJECT_ID:
+        return str(ObjectId(value.data))
+    if value.type == c.DATE:
+        moment = _EPOCH + dt.timedelta(milliseconds=int.from_bytes(value.data, "little", signed=True))
+        return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    if value.type == c.BINARY:
+        return base64.b64encode(value.data[5:]).decode()
+    if value.type == c.DECIMAL128:
+        return str(Decimal128.from_bid(value.data))
+    return None
+
+
+def shown(node: Node, limit: int = 40) -> str:
+    """A tree in few characters, for sentences."""
+    if isinstance(node, dict):
+        return f"an object of {len(node)} field{'' if len(node) == 1 else 's'}"
+    if isinstance(node, list):
+        return f"an array of {len(node)}"
+    said = written_as_text(node) or json.dumps(node.python(), default=str, ensure_ascii=False)
+    return said if len(said) <= limit else f"{said[:limit]}…"

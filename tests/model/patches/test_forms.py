@@ -1,0 +1,145 @@
+"""Each way to write changes down: what it does to a state, the way back, and what does not fit."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import bson
+import pytest
+from bson import Int64, ObjectId
+
+from model.patches import FORMS, DoesNotApply, document_of, tree_of
+from model.patches.tree import Node, alike, node_of
+from model.values.canonical import Value
+
+WHEN = dt.datetime(2024, 5, 6, 7, 8, 9, 120_000, dt.UTC)
+OWN = ObjectId("64f0a1c29b1e8a0012c4d7aa")
+
+
+def tree(**fields: Any) -> Node:
+    return tree_of(bson.encode(fields))
+
+
+def patch(python: Any) -> Node:
+    return node_of(Value.of(python))
+
+
+def plain(node: Node) -> Any:
+    return bson.decode(document_of(node))
+
+
+STATE: dict[str, Any] = {"n": 1, "t": "one two", "a": [1, 2, 3], "o": {"x": 1}, "l": [{"_id": OWN, "q": 1}]}
+
+BOTH_WAYS: list[tuple[str, Any, dict[str, Any]]] = [
+    ("jsondiffpatch", {"n": [1, 2]}, {**STATE, "n": 2}),
+    ("jsondiffpatch", {"k": ["new"]}, {**STATE, "k": "new"}),
+    ("jsondiffpatch", {"n": [1, 0, 0]}, {k: v for k, v in STATE.items() if k != "n"}),
+    ("jsondiffpatch", {"o": {"x": [1, 5], "y": [6]}}, {**STATE, "o": {"x": 5, "y": 6}}),
+    ("jsondiffpatch", {"a": {"_t": "a", "_0": [1, 0, 0], "2": [9]}}, {**STATE, "a": [2, 3, 9]}),
+    ("jsondiffpatch", {"a": {"_t": "a", "_0": ["", 2, 3]}}, {**STATE, "a": [2, 3, 1]}),
+    ("jsondiffpatch", {"a": {"_t": "a", "_2": ["", 0, 3], "_0": [1, 0, 0], "1": [7]}}, {**STATE, "a": [3, 7, 2]}),
+    ("jsondiffpatch", {"l": {"_t": "a", "0": {"q": [1, 2]}}}, {**STATE, "l": [{"_id": OWN, "q": 2}]}),
+    ("jsondiffpatch", {"t": ["@@ -1,7 +1,7 @@\n-one\n+ONE\n  two\n", 0, 2]}, {**STATE, "t": "ONE two"}),
+    ("json0", [{"p": ["n"], "na": 4}], {**STATE, "n": 5}),
+    ("json0", [{"p": ["t", 4], "sd": "two"}, {"p": ["t", 4], "si": "2"}], {**STATE, "t": "one 2"}),
+    ("json0", [{"p": ["t"], "t": "text0", "o": [{"p": 0, "d": "one"}, {"p": 0, "i": "1"}]}], {**STATE, "t": "1 two"}),
+    ("json0", [{"p": ["a", 1], "ld": 2, "li": 8}], {**STATE, "a": [1, 8, 3]}),
+    ("json0", [{"p": ["a", 0], "lm": 2}], {**STATE, "a": [2, 3, 1]}),
+    ("json0", [{"p": ["o", "x"], "od": 1}, {"p": ["o", "z"], "oi": True}], {**STATE, "o": {"z": True}}),
+    ("json0", [{"p": ["l", 0, "q"], "od": 1, "oi": 3}], {**STATE, "l": [{"_id": OWN, "q": 3}]}),
+    ("fields", {"original": {"n": 1}, "modified": {"n": 2, "k": 3}}, {**STATE, "n": 2, "k": 3}),
+    ("fields", {"original": {"o.x": 1}, "modified": {}}, {**STATE, "o": {}}),
+]
+
+
+@pytest.mark.parametrize(("form", "change", "after"), BOTH_WAYS)
+def test_a_change_is_made_and_taken_back(form: str, change: Any, after: dict[str, Any]) -> None:
+    way = FORMS[form]
+    assert way.unapply is not None
+    assert plain(way.apply(tree(**STATE), patch(change))) == after
+    assert plain(way.unapply(tree(**after), patch(change))) == STATE
+
+
+@pytest.mark.parametrize(
+    ("operations", "after"),
+    [
+        ([{"op": "add", "path": "/k", "value": [1]}], {**STATE, "k": [1]}),
+        ([{"op": "add", "path": "/a/1", "value": 9}], {**STATE, "a": [1, 9, 2, 3]}),
+        ([{"op": "add", "path": "/a/-", "value": 9}], {**STATE, "a": [1, 2, 3, 9]}),
+        ([{"op": "remove", "path": "/o/x"}], {**STATE, "o": {}}),
+        ([{"op": "replace", "path": "/l/0/q", "value": 4}], {**STATE, "l": [{"_id": OWN, "q": 4}]}),
+        ([{"op": "move", "from": "/a/0", "path": "/a/2"}], {**STATE, "a": [2, 3, 1]}),
+        ([{"op": "copy", "from": "/n", "path": "/o/n"}], {**STATE, "o": {"x": 1, "n": 1}}),
+        ([{"op": "test", "path": "/n", "value": 1.0}, {"op": "replace", "path": "/n", "value": 2}], {**STATE, "n": 2}),
+        ([{"op": "test", "path": "/l/0/_id", "value": str(OWN)}], STATE),
+        ([{"op": "add", "path": "/a~1b~0c", "value": 1}], {**STATE, "a/b~c": 1}),
+        ([{"op": "replace", "path": "", "value": {"all": "new"}}], {"all": "new"}),
+    ],
+)
+def test_a_json_patch_is_applied(operations: Any, after: dict[str, Any]) -> None:
+    assert plain(FORMS["rfc6902"].apply(tree(**STATE), patch(operations))) == after
+
+
+@pytest.mark.parametrize(
+    ("form", "change", "said"),
+    [
+        ("rfc6902", [{"op": "test", "path": "/n", "value": 2}], "/n is 1 and should be 2"),
+        ("rfc6902", [{"op": "remove", "path": "/none"}], "there is no /none"),
+        ("rfc6902", [{"op": "add", "path": "/a/9", "value": 1}], "there is no place /a/9"),
+        ("rfc6902", [{"op": "add", "path": "/n/x", "value": 1}], "/n/x is inside of 1"),
+        ("rfc6902", [{"op": "frob", "path": "/n"}], "no operation frob"),
+        ("rfc6902", [{"path": "/n"}], "no op"),
+        ("rfc6902", {"op": "add"}, "no list"),
+        ("rfc6902", [{"op": "add", "path": "n", "value": 1}], "n is no pointer"),
+        ("jsondiffpatch", {"n": [7, 2]}, "n is 1 and should be 7"),
+        ("jsondiffpatch", {"n": [2]}, "there is already a n"),
+        ("jsondiffpatch", {"k": [1, 0, 0]}, "there is no k"),
+        ("jsondiffpatch", {"a": {"_t": "a", "_9": [1, 0, 0]}}, "a has no element 9"),
+        ("jsondiffpatch", {"a": {"_t": "a", "x": [1]}}, "a has no place x"),
+        ("jsondiffpatch", {"n": {"x": [1]}}, "n is no object"),
+        ("jsondiffpatch", {"t": ["@@ -1,3 +1,3 @@\n-uno\n+one\n", 0, 2]}, "t: the text at 0"),
+        ("jsondiffpatch", {"t": ["nonsense", 0, 2]}, "written in an unknown way"),
+        ("jsondiffpatch", {"n": [1, 2, 3, 4]}, "unknown way"),
+        ("json0", [{"p": ["a", 5], "ld": 1}], "there is no element 5"),
+        ("json0", [{"p": ["a", 0], "ld": 7}], "should be 7"),
+        ("json0", [{"p": ["t", 0], "sd": "two"}], "does not hold"),
+        ("json0", [{"p": ["n"], "t": "rich", "o": []}], "is not known"),
+        ("json0", [{"p": ["n", "x"], "oi": 1}], "n is no object"),
+        ("json0", {"p": []}, "not one of the type json0"),
+        ("fields", {"original": {"n": 5}, "modified": {}}, "n is 1 and should be 5"),
+        ("fields", {"original": {}, "modified": {"n": 1}}, "there is already a n"),
+        ("fields", [], "no original and modified"),
+    ],
+)
+def test_what_does_not_fit_says_where_and_why(form: str, change: Any, said: str) -> None:
+    with pytest.raises(DoesNotApply) as reason:
+        FORMS[form].apply(tree(**STATE), patch(change))
+    assert said in str(reason.value)
+
+
+def test_types_that_a_patch_does_not_touch_survive() -> None:
+    before = {"i": Int64(5), "d": bson.Decimal128("1.10"), "when": WHEN, "b": bson.Binary(b"x", 4), "n": 1}
+    after = FORMS["rfc6902"].apply(tree(**before), patch([{"op": "replace", "path": "/n", "value": 2}]))
+    assert document_of(after) == bson.encode({**before, "n": 2})
+
+
+def test_offsets_in_texts_count_as_javascript_counts() -> None:
+    before, after = {"t": "😀😀ab"}, {"t": "😀😀aXb"}
+    json0 = [{"p": ["t", 5], "si": "X"}]
+    delta = {"t": ["@@ -1,6 +1,7 @@\n %F0%9F%98%80%F0%9F%98%80a\n+X\n b\n", 0, 2]}
+    assert plain(FORMS["json0"].apply(tree(**before), patch(json0))) == after
+    assert plain(FORMS["jsondiffpatch"].apply(tree(**before), patch(delta))) == after
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1, 1.0, True), (1, Int64(1), True), (1, True, False), ("1", 1, False), (None, 0, False),
+        (WHEN, "2024-05-06T07:08:09.120Z", True), (WHEN, "2024-05-06T07:08:09.121Z", False),
+        (OWN, str(OWN), True), ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True), ([1, 2], [2, 1], False),
+        (float("nan"), None, True), ({"a": 1}, {"a": 1, "b": None}, False),
+    ],
+)  # fmt: skip
+def test_what_json_cannot_tell_apart_is_alike(one: Any, other: Any, same: bool) -> None:
+    assert alike(patch(one), patch(other)) is same
