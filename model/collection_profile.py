@@ -10,6 +10,15 @@ from model.hash_recipe import HashRecipe
 
 
 @dataclass(frozen=True)
+class Operation:
+    """The field of a row that says what was done to the document, and the words that it uses for that."""
+
+    field: str
+    insert: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class CollectionProfile:
     """The layout of one collection, and the names of its fields."""
 
@@ -40,3 +49,18 @@ class CollectionProfile:
     applied: str = "applied"
     processed: str = "processed"
     keys: tuple[str, ...] = ("_id",)  # elements of arrays are recognised by the first of these that they have
+    # Rows that another program writes; shadow, patches and log. All names of fields in them are paths.
+    writer: str = ""  # the preset of resources/writers that the rest is from
+    content: str = ""  # where the state stands in a row; "" at its root
+    order: str = ""  # what orders the rows; "" their _id
+    kept: str = "all"  # or "earlier"
+    operation: Operation | None = None
+    where: Mapping[str, str] = field(default_factory=dict)  # the rows of this collection among those of several
+    elements: str = ""  # the array of one document that holds the rows
+    parts: str = ""  # the key of the rows of which each holds one part of a state
+    patch: str = ""  # a form of model.patches; "" where rows hold states
+    changes: str = "patch"  # where the patch stands in a row; "" the whole row
+    direction: str = "forward"  # or "backward": from the current document
+    current_where: Mapping[str, str] = field(default_factory=dict)  # the rows that can be current; all where empty
+    ignored: tuple[str, ...] = ()  # names at the top of documents and states that are no content
+    edit: str = "no"

@@ -19,6 +19,7 @@ from model.layouts.embedded import Embedded
 from model.layouts.plain import Plain
 from model.layouts.recognition import find_embedded, find_logs, find_version_documents
 from model.layouts.recognition.find_archives import is_past_of, pair
+from model.layouts.recognition.find_writers import written
 from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
@@ -145,8 +146,13 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
     """Current collections with their archives; no collection is the archive of two, or of itself by a detour."""
     samples = [each.sample for each in found.values() if each.sample is not None]
     archives: set[str] = set()
+    mains: set[str] = set()
+    for known in written(server, samples):
+        archives.add(known.profile.archive)
+        mains.add(known.profile.ns)
+        yield known.profile.ns, known
     for sample in sorted(samples, key=lambda s: not any(is_past_of(o.name, s.name) for o in samples)):
-        if sample.ns in archives or not sample.documents:
+        if sample.ns in archives or sample.ns in mains or not sample.documents:
             continue
         others = [other for other in samples if other.ns not in (sample.ns, *archives)]
         try:

@@ -19,6 +19,7 @@ from model.layouts.hashed import Hashed
 from model.layouts.log import Log
 from model.layouts.nested import Nested
 from model.layouts.numbering import promise
+from model.layouts.patches import Patches
 from model.layouts.plain import Plain
 from model.layouts.recognition.patterns import PATTERNS, Pattern
 from model.layouts.shadow import Shadow
@@ -38,6 +39,7 @@ LAYOUTS: dict[str, type[Layout]] = {
         Archive,
         Stream,
         Shadow,
+        Patches,
         Hashed,
         Log,
         Plain,

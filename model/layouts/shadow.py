@@ -1,7 +1,8 @@
 """``shadow``: the current version in one collection; snapshots in a second one, which the application writes itself.
 
-Stored: as in ``stream``, but no feeder copies what is written: the application writes the document and its snapshot, so
-the newest snapshot is the current state. Who wrote only one of the two would leave the application's history false.
+Stored: the current document, and a row for each version, with the state at its root or below a field: of all versions,
+the current one too, or of the earlier ones. No feeder copies what is written; the application writes both, and who
+wrote only one of the two would leave its history false. Indexes: the application's.
 
 The swap, step by step: there is none. Nothing writes both yet, so edits, creations and deletes are refused.
 
@@ -15,17 +16,17 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
-from model.layouts.archive_reader import ArchiveReader
 from model.layouts.base import Layout
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.single_documents import SingleDocuments
+from model.layouts.checks.written_histories import WrittenHistories
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import own_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
+from model.layouts.writers import why_no_edit
+from model.layouts.written_history import WrittenHistory, own_of_documents
+from model.layouts.written_rows import WrittenRows
 from model.records import Version
 from model.server.retry import Port
 from model.values.canonical import Value
@@ -46,14 +47,13 @@ class Shadow(Layout):
         "snapshots behind; edit with that application, or state another layout in a profile."
     )
 
-    archive: ArchiveReader
-
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         super().__init__(server, profile)
-        self.own = own_of(profile)
-        current = CurrentDocuments(server, profile, self.own)
-        self.reader = self.archive = ArchiveReader(current, self.holds_current, compared=False)
-        self.writer = self._writer = ReadOnlyWriter(self.ns, self.read_only, current.version)
+        rows = WrittenRows(server, profile)
+        self.own = own_of_documents(rows)
+        self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
+        reason = why_no_edit(profile.writer) or self.read_only
+        self.writer = self._writer = ReadOnlyWriter(self.ns, reason, self.reader.version)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
@@ -61,9 +61,13 @@ class Shadow(Layout):
         return find_archives.picked(server, sample, others, cls.name)
 
     @property
-    def check(self) -> SingleDocuments:
-        """Each document by itself, whether it can be read: what its snapshots should be is the application's matter."""
-        return SingleDocuments(self.server, self.profile, FactReader(self.own, self.profile, self.profile.id))
+    def check(self) -> WrittenHistories:
+        """Each history: whether rows are missing, and whether the newest one is the document."""
+        return WrittenHistories(self.server, self.profile, self.written)
+
+    def writable(self, version: Version) -> str:
+        """Why nothing is written, in the words of the program where it is known."""
+        return self._writer.reason
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """Refused."""
@@ -71,7 +75,7 @@ class Shadow(Layout):
 
     def explain(self, base: Version) -> str:
         """Why nothing is written."""
-        return self.read_only
+        return self._writer.reason
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """Refused."""

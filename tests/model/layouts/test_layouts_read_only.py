@@ -21,7 +21,11 @@ from tests.model.layouts.recognition_scenes import Db
 
 DAY = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 IDS = [Value.of(name) for name in ("K-1", "K-2")]
-FIELDS: dict[str, dict[str, Any]] = {"shadow": {}, "log": {"at": "changedAt"}}
+FIELDS: dict[str, dict[str, Any]] = {
+    "shadow": {},
+    "patches": {"archive_id": "docId", "order": "n", "patch": "rfc6902", "changes": "ops"},
+    "log": {"at": "changedAt"},
+}
 LENGTHS = {"K-1": 3, "K-2": 1}
 Row = dict[str, Any]
 
@@ -43,7 +47,15 @@ def log(database: Db) -> None:
     database["things"].insert_many([*rows, {"n": 9}])
 
 
-PLANTED = {"shadow": shadow, "log": log}
+def patches(database: Db) -> None:
+    """Each document with what every save did to it."""
+    for id, most in LENGTHS.items():
+        database["things"].insert_one({"_id": id, "n": most})
+        rows = [{"docId": id, "n": n, "ops": [{"op": "add", "path": "/n", "value": n}]} for n in range(1, most + 1)]
+        database["things_past"].insert_many(rows)
+
+
+PLANTED = {"shadow": shadow, "patches": patches, "log": log}
 
 
 @pytest.fixture(params=[name for name in LAYOUTS if name not in WRITABLE])

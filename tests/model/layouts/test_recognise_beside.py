@@ -157,7 +157,7 @@ LOGS: dict[str, Callable[[int, int], Row]] = {
     "one field from and to": lambda n, v: {"contract": f"K-{n}", "field": "status", "from": "a", "to": "b", "at": DAY},
     "an operation on a path": lambda n, v: {"id": f"K-{n}", "op": "set", "path": "notes", "value": f"note {v}"},
     "an event with what it set": lambda n, v: {"of": f"K-{n}", "seq": v, "type": "Changed", "payload": content(n, v)},
-    "a state in one field": lambda n, v: {"t": day(v), "o": "u", "d": {"_id": f"K-{n}", **content(n, v)}},
+    "a state in one field": lambda n, v: {"t": day(v), "kind": "u", "d": {"_id": f"K-{n}", **content(n, v)}},
     "a state and no number": lambda n, v: {"refId": f"K-{n}", "savedAt": day(v), **content(n, v)},
 }  # fmt: skip
 NAMED = {"a state in one field": "d._id"}

@@ -1,0 +1,89 @@
+"""The check of histories that another program writes: what is missing, what does not apply, what differs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from model.collection_profile import CollectionProfile
+from model.errors import NotFound, Refused
+from model.findings import Evidence, Finding, Unchecked
+from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, physical_of
+from model.names import version_name
+from model.records import Version
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+DIFFERS = "differs from its newest row"
+
+
+class Histories(Protocol):
+    """What the check reads."""
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The versions newest first."""
+
+
+@dataclass
+class WrittenHistories:
+    """Looks at each document's history as it is shown."""
+
+    server: Port
+    profile: CollectionProfile
+    reader: Histories
+
+    def findings(
+        self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
+    ) -> Iterator[Finding | Unchecked]:
+        """V2 for a row that is not there, D1 for a patch that does not apply, A2 for a document that its newest row is
+        not.
+        """
+        if ids is not None:
+            for id in ids:
+                yield from self._of(id)
+            return
+        try:
+            for raw in all_of(reading, self.profile.ns, last=reading.after):
+                if (found := c.get(raw, (self.profile.id,))) is not None:
+                    yield from self._of(found)
+                reading.last = physical_of(raw) if reading.in_order else None
+        except BrokenOff as error:
+            yield Unchecked(self.profile.ns, str(error))
+
+    def _of(self, id: Value) -> Iterator[Finding | Unchecked]:
+        ns = self.profile.ns
+        try:
+            versions = list(self.reader.history(id, contents=True))
+        except NotFound:
+            return
+        except Refused as error:
+            yield Unchecked(ns, str(error), id)
+            return
+        gone = tuple(each.v for each in versions if each.state == "missing" and each.v is not None)
+        if gone:
+            said = f"{len(gone)} row{'s are' if len(gone) > 1 else ' is'} missing"
+            yield Finding("V2", ns, id, gone[::-1], said, None, self._evidence(versions))
+        unproven = [each for each in versions if each.state == "unproven" and each.v is not None]
+        if unproven:
+            first = min(unproven, key=lambda each: abs(versions.index(each) - self._known(versions)))
+            numbers = tuple(each.v for each in unproven if each.v is not None)
+            said = f"{version_name(first.v)}: {first.detail}"
+            yield Finding("D1", ns, id, numbers[::-1], said, None, self._evidence(versions))
+        for each in versions:
+            if each.current and each.detail == DIFFERS and each.v is not None:
+                yield Finding("A2", ns, id, (each.v,), f"the document {DIFFERS}", None, self._evidence([each]), each.at)
+
+    @staticmethod
+    def _known(versions: Sequence[Version]) -> int:
+        """Where the states are that could be told: the unproven one next to them names the patch that is wrong."""
+        return next((at for at, each in enumerate(versions) if each.content is not None and not each.current), 0)
+
+    def _evidence(self, versions: Sequence[Version]) -> tuple[Evidence, ...]:
+        found = next((each for each in versions if each.raw is not None), None)
+        if found is None or found.raw is None:
+            return ()
+        ns = self.profile.ns if found.current else self.profile.archive
+        return (Evidence(ns, "in the document" if found.current else "in the history", found.raw, found.v),)

@@ -1,0 +1,76 @@
+"""``patches``: the current version in one collection; in a second, what each change did, as another program wrote it.
+
+Stored: the current document, and a row for each change: RFC 6902, deltas of jsondiffpatch, operations of json0, or
+lists of fields (:mod:`model.patches`). Indexes: theirs.
+
+Read: patches are applied from the first one up, or from the current document down, as the profile says; each is held
+against the state that it is applied to, and the states behind one that does not fit are unproven.
+
+The swap, step by step: there is none. A change that the program did not make itself has no row, and every state told
+from the rows beside it would be false.
+
+Crash points: none here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from model.collection_profile import CollectionProfile
+from model.layouts.base import Layout
+from model.layouts.checks.written_histories import WrittenHistories
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.read_only_writer import ReadOnlyWriter
+from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
+from model.layouts.writers import why_no_edit
+from model.layouts.written_history import WrittenHistory, own_of_documents
+from model.layouts.written_rows import WrittenRows
+from model.records import Version
+from model.server.retry import Port
+from model.values.canonical import Value
+
+
+class Patches(Layout):
+    """Current documents whose changes another program writes down."""
+
+    name = "patches"
+    about = "what each change did, written down by another program"
+    where = "what each change did, in {archive}"
+    roles = ("id", "version", "archive", "archive_id")
+    defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_patches", "version": "", "token": "", "hash": ""}
+    lacks = "its rows can be written in many ways."
+    read_only = (
+        "The program that writes this history would not know of an edit from here, and its patches would not lead to "
+        "it; edit with that program."
+    )
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        super().__init__(server, profile)
+        rows = WrittenRows(server, profile)
+        self.own = own_of_documents(rows)
+        self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
+        reason = why_no_edit(profile.writer) or self.read_only
+        self.writer = self._writer = ReadOnlyWriter(self.ns, reason, self.reader.version)
+
+    @property
+    def check(self) -> WrittenHistories:
+        """Each history: whether its patches apply, and lead to the document."""
+        return WrittenHistories(self.server, self.profile, self.written)
+
+    def writable(self, version: Version) -> str:
+        """Why nothing is written, in the words of the program where it is known."""
+        return self._writer.reason
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
+        """Refused."""
+        self._writer.refuse()
+
+    def explain(self, base: Version) -> str:
+        """Why nothing is written."""
+        return self._writer.reason
+
+    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
+        """Refused."""
+        self._writer.refuse()

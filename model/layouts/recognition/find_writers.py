@@ -1,0 +1,128 @@
+"""Recognising histories that known programs write: by the fields of their rows, and by what the rows say.
+
+A program is named only where every row that was sampled has its fields, rows name documents of a collection, and of the
+documents looked at each is what its rows lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from model.collection_profile import CollectionProfile
+from model.errors import Refused
+from model.layouts.recognition.sampling import Document, Proposal, Sample, matching
+from model.layouts.registry import bind
+from model.layouts.row_keys import profile_of
+from model.layouts.row_paths import value_at
+from model.layouts.writers import WriterPreset, presets
+from model.layouts.written_history import DIFFERS
+from model.records import Version
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+LOOKED_AT = 6  # documents whose history is read
+LONGEST = 400  # rows of a document that is looked at
+ASKED = 24  # ids of rows that are looked for among documents
+CLAIM = 0.8  # the least part of the documents looked at that are what their rows say
+
+
+def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
+    """A proposal for each collection whose history a known program writes."""
+    taken: set[str] = set()
+    for rows in samples:
+        for known in presets().values():
+            if not _signed(rows, known):
+                continue
+            for where, documents in _groups(rows, known):
+                others = [each for each in samples if each.ns != rows.ns and each.ns not in taken]
+                made = _proposal(server, known, rows, where, documents, others)
+                if made is not None:
+                    taken.add(made.profile.ns)
+                    yield made
+
+
+def _signed(rows: Sample, known: WriterPreset) -> bool:
+    """Whether every row that was sampled has the fields of the program's rows."""
+    return bool(rows.documents) and all(
+        value_at(row.raw, path) is not None for row in rows.documents for path in known.fields
+    )
+
+
+def _groups(rows: Sample, known: WriterPreset) -> Iterator[tuple[Mapping[str, str], Sequence[Document]]]:
+    """The rows by the collection that they belong to, where one collection has the rows of several."""
+    path = next((path for path, wanted in known.keys.get("where", {}).items() if wanted == "*"), "")
+    if not path:
+        yield {}, rows.documents
+        return
+    groups: dict[str, list[Document]] = {}
+    for row in rows.documents:
+        value = value_at(row.raw, path)
+        if value is not None and value.type == c.STRING:
+            groups.setdefault(str(value.python()), []).append(row)
+    for name, documents in groups.items():
+        yield {path: name}, documents
+
+
+def _proposal(
+    server: Port,
+    known: WriterPreset,
+    rows: Sample,
+    where: Mapping[str, str],
+    documents: Sequence[Document],
+    others: Sequence[Sample],
+) -> Proposal | None:
+    profile = profile_of(known.name, "", rows.ns, where)
+    named = [value_at(row.raw, profile.archive_id) for row in documents]
+    ids = list(dict.fromkeys(id for id in named if id is not None))[:ASKED]
+    best: tuple[int, Sample, list[Value]] | None = None
+    for other in others:
+        found, _ = matching(server, other.ns, {"_id": {"$in": ids}}, limit=ASKED, projection={"_id": 1})
+        there = [id for each in found if (id := each.get("_id")) in ids and id is not None]
+        rank = len(there) * 2 + (known.archive.format(name=other.name) == rows.name)
+        if there and (best is None or rank > best[0]):
+            best = (rank, other, there)
+    if best is None:
+        return None
+    _, other, there = best
+    profile = profile_of(known.name, other.ns, rows.ns, where)
+    right, looked, wrong = _tried(server, profile, there)
+    if not looked or right < CLAIM * looked or right < looked - 1:
+        return None
+    history = rows.name
+    what = "each is" if right == looked else f"{right} are"
+    why = (
+        f"{known.title} writes {history}: every row sampled has {_listed(known.fields)}, and of {looked} document"
+        f"{'s' if looked > 1 else ''} looked at {what} what the rows say"
+    )
+    return Proposal(profile, 0.95 if not wrong else 0.85, f"{why}{f', but {wrong}' if wrong else ''}.")
+
+
+def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tuple[int, int, str]:
+    """How many documents are what their rows lead to, of how many, and what speaks against it."""
+    layout = bind(server, profile)
+    right = looked = 0
+    wrong = ""
+    for id in ids[:LOOKED_AT]:
+        try:
+            versions = list(layout.history(id, contents=True))
+        except Refused as error:
+            looked, wrong = looked + 1, str(error)
+            continue
+        if len(versions) > LONGEST:
+            continue
+        looked += 1
+        against = next(
+            (v.detail for v in versions if v.state in ("unproven", "damaged") or (v.current and v.detail == DIFFERS)),
+            "",
+        )
+        right, wrong = right + (not against), against or wrong
+    return right, looked, wrong
+
+
+def _speaks_against(version: Version) -> bool:
+    return version.state in ("unproven", "damaged") or (version.current and version.detail == DIFFERS)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

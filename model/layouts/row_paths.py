@@ -1,0 +1,21 @@
+"""Paths into rows that other programs write: names joined by dots; a number picks an element of an array."""
+
+from __future__ import annotations
+
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+def value_at(raw: bytes, path: str) -> Value | None:
+    """What stands at a path; "" is the whole document."""
+    here: Value | None = Value.document(raw)
+    for step in path.split(".") if path else ():
+        if here is None:
+            return None
+        if here.type == c.ARRAY and step.isdigit():
+            here = c.get(c.document([("", here)]), ("", int(step)))
+        elif here.type == c.OBJECT:
+            here = c.get(here.data, (step,))
+        else:
+            return None
+    return here

@@ -1,0 +1,60 @@
+"""The programs whose histories are known: one preset a program, a file in ``resources/writers``.
+
+A preset holds the keys of a profile, a title, why its documents are not edited from here, and a signature: how the
+collection with the rows is called after the one of the documents (``{name}``), and the fields that every row has.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from model.errors import Refused
+
+OWN_KEYS = ("title", "why_no_edit", "signature")
+
+
+@dataclass(frozen=True)
+class WriterPreset:
+    """One program that writes histories."""
+
+    name: str  # as a profile names it
+    title: str  # as people know it
+    why_no_edit: str  # one clause and what to do instead
+    archive: str  # the name of the collection with the rows, with {name} for the documents'
+    fields: tuple[str, ...]  # paths that every row has
+    keys: Mapping[str, Any]  # the keys of a profile, as TOML gives them
+
+
+@cache
+def presets() -> Mapping[str, WriterPreset]:
+    """All presets by name."""
+    found = {}
+    for file in sorted(files("resources").joinpath("writers").iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".toml"):
+            data = tomllib.loads(file.read_text(encoding="utf-8"))
+            name, signature = file.name.removesuffix(".toml"), data["signature"]
+            keys = {key: value for key, value in data.items() if key not in OWN_KEYS}
+            found[name] = WriterPreset(
+                name, data["title"], data["why_no_edit"], signature["archive"], tuple(signature["fields"]), keys
+            )
+    return found
+
+
+def preset(name: str) -> WriterPreset:
+    """One preset; raises ``Refused`` for a program that there is none of."""
+    found = presets().get(name)
+    if found is None:
+        raise Refused(f"There is no writer {name!r}; the writers are {', '.join(presets())}.")
+    return found
+
+
+def why_no_edit(writer: str) -> str:
+    """Why the documents of a known program are not edited from here, one sentence; "" for none."""
+    return (
+        f"{presets()[writer].title} keeps this history: {presets()[writer].why_no_edit}." if writer in presets() else ""
+    )

@@ -1,0 +1,284 @@
+"""Documents whose history another program writes, in rows of a second collection: how they are listed and read.
+
+Versions are numbered as the rows are where these carry numbers, else by their place from the oldest row on, 1, 2, 3 ….
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Literal
+
+from model.errors import NotFound
+from model.layouts.current_documents import CurrentDocuments
+from model.layouts.filter_rewriting import renamed
+from model.layouts.gaps import marks_of, outlined, with_gaps
+from model.layouts.page_query import PageQuery
+from model.layouts.reserved_fields import Own, same_version
+from model.layouts.row_paths import value_at
+from model.layouts.written_rows import WrittenRow, WrittenRows
+from model.layouts.written_states import WrittenState, states_of, stripped
+from model.mql.filters import predicate
+from model.names import id_name, version_name
+from model.patches import tree_of
+from model.patches.tree import DoesNotApply, alike
+from model.records import Outline, Row, State, Stored, Version
+from model.server import guards
+from model.server.retry import Terms, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+DIFFERS = "differs from its newest row"
+DELETED = "deleted"
+AT_ONCE = 500  # ids that are asked for together
+LOOKED_THROUGH = 20_000  # rows in which documents are looked for that are not there any more
+
+
+class WrittenHistory:
+    """The versions of one collection's documents: ``current`` reads the documents themselves, ``rows`` the others."""
+
+    def __init__(self, current: CurrentDocuments, rows: WrittenRows) -> None:
+        self.current, self.rows, self.profile = current, rows, rows.profile
+
+    # --- one document
+
+    def exists(self, id: Value) -> bool:
+        """Whether there is a document, or a row about one that is gone."""
+        return self.current.exists(id) or self.rows.any(id)
+
+    def identity(self, version: Version) -> bytes:
+        """The whole stored document."""
+        return version.raw or c.EMPTY
+
+    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+        """The versions newest first, each number that is not there among them."""
+        found = False
+        for version in with_gaps(self._versions(id)):
+            found = True
+            yield version if contents else replace(version, content=None, raw=None)
+        if not found:
+            raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """One version; without ``v`` the current one, or the newest where the document is gone."""
+        newest: Version | None = None
+        for version in self.history(id, contents=True):
+            newest = newest or version
+            if version.current if v is None else same_version(v, version.v):
+                return version
+        if v is None and newest is not None:
+            return newest
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.current.ns}.")
+
+    def _versions(self, id: Value) -> Iterator[Version]:
+        """What the rows and the document stand for, the newest first."""
+        try:
+            document: Version | None = self._document(id)
+        except NotFound:
+            document = None
+        rows = self.rows.of(id)
+        if self.profile.kept == "earlier" and document is not None:
+            yield document
+            document = None
+        taken = document is None
+        content = document.content if document is not None else None
+        before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
+        place = len(rows) + before
+        if content is None and self.profile.parts:  # all documents of a kind have the same fields
+            content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
+        for state in states_of(rows, self.profile, content):
+            version = self._made(state, place)
+            if not taken and document is not None and (state.row is None or state.row.can_be_current):
+                version, taken = self._joined(document, version), True
+            yield version
+            place -= 1
+        if not taken and document is not None:
+            yield document
+
+    def _document(self, id: Value) -> Version:
+        """The current document as a version, its content without what is ignored in states too."""
+        made = self.current.made(self.current.raw(id))
+        if made.content is None:
+            return made
+        content = stripped(made.content, self.profile)
+        return replace(made, content=content, hash=c.hash_of(content), bytes=len(content))
+
+    def _any_document(self) -> Iterator[bytes]:
+        return self.current.server.find(self.current.ns, limit=1)
+
+    def _made(self, state: WrittenState, place: int) -> Version:
+        """A state as a version."""
+        row, content = state.row or _NO_ROW, state.content
+        said: State = "present" if content is not None else "unproven" if self.profile.patch else "damaged"
+        return Version(
+            v=row.v if row.v is not None else Value.of(place),
+            at=row.at,
+            author=row.author,
+            reason=row.reason,
+            stored="delta" if self.profile.patch else "archive",
+            state=said,
+            current=False,
+            hash=c.hash_of(content) if content is not None else None,
+            bytes=len(content) if content is not None else None,
+            detail=state.unproven or (DELETED if row.removes else "" if row.can_be_current else _aside(row, self)),
+            content=content,
+            raw=row.raw or None,
+        )
+
+    def _joined(self, document: Version, row: Version) -> Version:
+        """The current document as the version that its newest row tells of."""
+        detail = document.detail
+        if row.detail == DELETED:  # the document stays, as one that says so itself
+            return replace(document, v=row.v, at=row.at, author=row.author, reason=row.reason, detail=DELETED)
+        if document.state == "present" and row.content is not None and document.content is not None:
+            detail = "" if self._is_same(document.content, row.content) else DIFFERS
+        elif row.content is None:
+            detail = row.detail
+        return replace(document, v=row.v, at=row.at, author=row.author, reason=row.reason, detail=detail)
+
+    def _is_same(self, document: bytes, state: bytes) -> bool:
+        """Whether both hold the same values under the same names; as JSON where rows are patches or parts."""
+        try:
+            mine, theirs = tree_of(document), tree_of(state)
+        except DoesNotApply:
+            return document == state
+        if not self.profile.writer and not self.profile.patch:  # rows of an unknown program may leave fields out
+            mine = {name: node for name, node in mine.items() if name in theirs}
+        return alike(mine, theirs) if self.profile.patch or self.profile.parts else mine == theirs
+
+    # --- lists
+
+    def page(self, query: PageQuery) -> Iterator[Row]:
+        """The documents that match; with ``any_version`` behind them those of which another version does.
+
+        Without a filter and an order, those come last of which only the history is left.
+        """
+        listed = 0
+        for row in self.current.page(query):
+            listed += 1
+            yield row
+        filter = query.filter if query.any_version else None
+        if listed >= query.limit or (query.filter and not filter) or (query.sort and not filter):
+            return
+        skip = 0 if listed else max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0))
+        for row in islice(self._once(filter) if filter else self._gone(), skip, skip + query.limit - listed):
+            yield row
+
+    def _once(self, filter: Terms) -> Iterator[Row]:
+        """The documents that do not match now, but of which an earlier version does."""
+        if self.profile.patch or self.profile.parts or self.profile.elements:
+            yield from self._folded(filter)  # no server can look for states that are not stored
+            return
+        seen: set[Value] = set()
+        path = self.profile.archive_id
+        where = self.rows.where() | dict(renamed(filter, self._row_name))
+        for raw in self.rows.server.find(self.rows.ns, where, projection={path: 1}):
+            id = value_at(raw, path)
+            if id is None or id in seen:
+                continue
+            seen.add(id)
+            here = guards.exact(self.profile.id, id)
+            if not self.current.any({"$and": [here, filter]}):
+                yield from self.current.rows(here, PageQuery(limit=1), None)
+
+    def _folded(self, filter: Terms) -> Iterator[Row]:
+        """The documents of which an earlier state matches, where states are put together here."""
+        matches = predicate(bson_of(filter), "This filter cannot be used on states that are put together here")
+        key = self.profile.id
+        for raw in self.current.server.find(self.current.ns, sort={key: 1}):
+            id = c.get(raw, (key,))
+            if id is None or self.current.any({"$and": [guards.exact(key, id), filter]}):
+                continue
+            if any(each.content is not None and matches(each.content) for each in self.history(id, contents=True)):
+                yield self.current.row(raw)
+
+    def _row_name(self, name: str) -> str:
+        """What a field of a document is called in the rows."""
+        first, dot, rest = name.partition(".")
+        if first == self.profile.id:
+            return f"{self.profile.archive_id}{dot}{rest}"
+        return f"{self.profile.content}.{name}" if self.profile.content else name
+
+    def _gone(self) -> Iterator[Row]:
+        """The documents that rows tell of and that are not there."""
+        waiting: list[Value] = []
+        for id in self.rows.ids(LOOKED_THROUGH):
+            waiting.append(id)
+            if len(waiting) == AT_ONCE:
+                yield from map(_gone_row, self._missing(waiting))
+                waiting = []
+        yield from map(_gone_row, self._missing(waiting))
+
+    def _missing(self, ids: Sequence[Value]) -> Iterator[Value]:
+        key = self.profile.id
+        found = self.current.server.find(self.current.ns, {key: {"$in": list(ids)}}, projection={key: 1}) if ids else ()
+        there = {c.get(raw, (key,)) for raw in found}
+        yield from (id for id in ids if id not in there)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match; with ``any_version`` the rows are read, None where that takes too long."""
+        total = self.current.count(filter, max_ms=max_ms)
+        if total is None or not filter or not any_version:
+            return total
+        until = time.monotonic() + max_ms / 1000
+        for _ in self._once(filter):
+            total += 1
+            if time.monotonic() > until:
+                return None
+        return total
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The history of each document in miniature, without the states."""
+        for id in ids:
+            try:
+                versions = list(with_gaps(self._marks(id)))
+            except NotFound:
+                versions = []
+            made = outlined(id, versions)
+            if versions and not any(version.current for version in versions):
+                severity: Literal["sound"] = "sound"
+                made = Outline(id, marks_of(versions), "Deleted", severity)
+            yield made
+
+    def _marks(self, id: Value) -> Iterator[Version]:
+        rows = self.rows.of(id)
+        exists = self.current.exists(id)
+        stored: Stored = "delta" if self.profile.patch else "archive"
+        if exists and (self.profile.kept == "earlier" or not rows):
+            v = None
+            if self.profile.kept == "earlier" and self.profile.version:
+                v = value_at(self.current.raw(id), self.profile.version)
+            yield Version(v, None, None, "document", "present", True, None, None)
+            exists = False
+        before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
+        for place, row in zip(range(len(rows) + before, before, -1), reversed(rows), strict=True):
+            current = exists and row.can_be_current
+            exists = exists and not current
+            v = row.v if row.v is not None else Value.of(place)
+            yield Version(v, None, None, "document" if current else stored, "present", current, None, None)
+        if before:
+            yield Version(Value.of(1), None, None, stored, "present", exists, None, None)
+
+
+def _gone_row(id: Value) -> Row:
+    return Row(id, None, None, 0, c.document([("_id", id)]))
+
+
+def _aside(row: WrittenRow, history: WrittenHistory) -> str:
+    """What keeps a row from being current, as it says itself."""
+    for name in history.profile.current_where:
+        said = value_at(row.raw, name)
+        if said is not None and said.type == c.STRING:
+            return str(said.python())
+    return ""
+
+
+_NO_ROW = WrittenRow(b"", None, None, None, None, False, True)
+
+
+def own_of_documents(rows: WrittenRows) -> Own:
+    """What a current document keeps for others than its users."""
+    p = rows.profile
+    return Own(p.id, "" if "." in p.version else p.version, others=tuple(n for n in p.ignored if "." not in n))

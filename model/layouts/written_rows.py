@@ -1,0 +1,152 @@
+"""The rows that another program wrote about a document: found, put in order, and read by the paths of a profile.
+
+A row is a stored document, or an element of an array in one. Paths are names joined by dots; a number picks an element
+of an array.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from model import text
+from model.collection_profile import CollectionProfile
+from model.layouts.object_parts import assembled
+from model.layouts.reserved_fields import place_of, time_of
+from model.layouts.row_paths import value_at
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+@dataclass(frozen=True)
+class WrittenRow:
+    """One row of a document's history."""
+
+    raw: bytes  # the row itself
+    v: Value | None  # its version, where rows carry one
+    at: dt.datetime | None
+    author: str | None
+    reason: str | None
+    removes: bool  # it says that the document was removed
+    can_be_current: bool
+
+
+def order_of(raw: bytes, profile: CollectionProfile) -> float:
+    """A number by which rows stand in order: a version, a commit's number, or a time."""
+    path = profile.order or profile.version
+    found = value_at(raw, path) if path else None
+    if found is None:
+        return 0.0
+    if found.type in (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128):
+        return float(str(found.python()))
+    at = moment(found)
+    return at.timestamp() if at is not None else float(place_of(found) or 0)
+
+
+def moment(value: Value | None) -> dt.datetime | None:
+    """The time in a Date, in an ObjectId, or in a text after ISO 8601; one without a zone is taken for UTC."""
+    if value is None or value.type != c.STRING:
+        return time_of(value)
+    try:
+        found = dt.datetime.fromisoformat(str(value.python()))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+
+
+class WrittenRows:
+    """The rows about the documents of one collection."""
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        self.server, self.profile = server, profile
+        self.ns = profile.archive
+
+    def where(self, id: Value | None = None) -> dict[str, Any]:
+        """The filter for the rows of a document, or of all that this collection's documents have."""
+        p = self.profile
+        found: dict[str, Any] = {name: {"$eq": Value.of(said)} for name, said in p.where.items()}
+        if id is not None:
+            found[p.archive_id] = {"$eq": id}
+        return found
+
+    def any(self, id: Value) -> bool:
+        """Whether there is a row about this document."""
+        return next(self._stored(id), None) is not None
+
+    def of(self, id: Value) -> list[WrittenRow]:
+        """The rows of a document from the oldest to the newest."""
+        p = self.profile
+        if p.elements:
+            return [self.row(element) for raw in self._stored(id) for element in self._elements(raw)]
+        if p.parts:
+            return [self.row(raw) for raw in assembled(self._parts(id), p)]
+        return [self.row(raw) for raw in sorted(self._stored(id), key=self._place)]
+
+    def _stored(self, id: Value) -> Iterator[bytes]:
+        """The stored documents about exactly this document, as the server gives them."""
+        for raw in self.server.find(self.ns, self.where(id)):
+            if value_at(raw, self.profile.archive_id) == id:
+                yield raw
+
+    def _elements(self, raw: bytes) -> Iterator[bytes]:
+        """The rows inside of a stored document."""
+        array = value_at(raw, self.profile.elements)
+        if array is not None and array.type == c.ARRAY:
+            yield from (each.data for each in c.items(array) if each.type == c.OBJECT)
+
+    def _parts(self, id: Value) -> list[bytes]:
+        """The rows of a document and of the parts below it, in order; a part's key begins with the document's."""
+        p = self.profile
+        own = next((value_at(raw, p.parts) for raw in self._stored(id)), None)
+        if own is None or own.type != c.STRING:
+            return []
+        below = {"$regex": f"^{re.escape(str(own.python()))}#"}
+        found = self.server.find(self.ns, {"$or": [{p.parts: {"$eq": own}}, {p.parts: below}]})
+        return sorted(found, key=self._place)
+
+    def _place(self, raw: bytes) -> tuple[float, bytes]:
+        """Where a row stands: by the field that orders them, then by its own ``_id``."""
+        physical = c.get(raw, ("_id",))
+        return order_of(raw, self.profile), physical.data if physical is not None else b""
+
+    def row(self, raw: bytes) -> WrittenRow:
+        """What a row says of itself."""
+        p = self.profile
+        said = _words(value_at(raw, p.operation.field)) if p.operation is not None else None
+        own = c.get(raw, ("_id",))
+        return WrittenRow(
+            raw,
+            value_at(raw, p.version) if p.version else None,
+            (moment(value_at(raw, p.at)) if p.at else None) or time_of(own),
+            _words(value_at(raw, p.author)) if p.author else None,
+            _words(value_at(raw, p.reason)) if p.reason else None,
+            p.operation is not None and said in p.operation.remove,
+            all(_words(value_at(raw, name)) in (None, wanted) for name, wanted in p.current_where.items()),
+        )
+
+    def ids(self, most: int) -> Iterator[Value]:
+        """The documents that the first ``most`` rows are about, each once."""
+        seen: set[Value] = set()
+        wanted = {self.profile.archive_id: 1}
+        for raw in self.server.find(self.ns, self.where(), projection=wanted, limit=most):
+            id = value_at(raw, self.profile.archive_id)
+            if id is not None and id not in seen:
+                seen.add(id)
+                yield id
+
+
+def _words(value: Value | None) -> str | None:
+    """A value as people read it."""
+    if value is None or value.type in (c.NULL, c.UNDEFINED):
+        return None
+    if value.type == c.STRING:
+        return str(value.python())
+    if value.type == c.OBJECT:
+        for name in ("name", "username", "email", "_id", "id"):
+            if (found := c.get(value.data, (name,))) is not None and not found.is_container:
+                return _words(found)
+    return text.shown(value, limit=60)

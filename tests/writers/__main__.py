@@ -1,0 +1,43 @@
+"""Install the programs whose histories are known, let them write with a fresh seed, and judge how they are shown.
+
+``python -m tests.writers [--only NAME] [--seed N] [--documents 100] [--states 30] [--keep FOLDER]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.writers.judging import judged
+from tests.writers.libraries import HERE, NAMES, write
+
+
+def main() -> int:
+    """Print a line a program; 1 where one is shown wrongly."""
+    asked = argparse.ArgumentParser(prog="python -m tests.writers")
+    asked.add_argument("--only", action="append", choices=sorted(p.name for p in HERE.iterdir() if p.is_dir()))
+    asked.add_argument("--seed", type=int, default=random.randrange(2**31))
+    asked.add_argument("--documents", type=int, default=100)
+    asked.add_argument("--states", type=int, default=30)
+    asked.add_argument("--keep", type=Path, help="keep dumps and states here")
+    args = asked.parse_args()
+    print(f"seed {args.seed}")
+    wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.keep or Path(scratch)
+        for name in args.only or NAMES:
+            write(name, folder, args.seed, args.documents, args.states)
+            verdict = judged(name, folder)
+            said = f"{verdict.states:,} states right ({verdict.exact:,} to the type), {len(verdict.wrong)} wrong"
+            print(f"{name:28} {said}, {verdict.findings} findings", flush=True)
+            for each in verdict.wrong[:5]:
+                print(f"    {each}")
+            wrong += len(verdict.wrong) + verdict.findings
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

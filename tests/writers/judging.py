@@ -1,0 +1,98 @@
+"""Whether the product shows the history that a program wrote as it was: each state, in order, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bson
+
+from model.layouts.writers import preset
+from model.patches.tree import Node, alike, tree_of
+from model.records import Version
+from model.session import Session
+from model.values.canonical import Value
+from tests.writers.libraries import Told, told
+
+
+@dataclass
+class Verdict:
+    """What a look through one dump found."""
+
+    exact: int = 0  # states equal to the byte's type
+    alike: int = 0  # equal as JSON, in which the program kept them: dates are text
+    wrong: list[str] = field(default_factory=list)
+    findings: int = 0
+
+    @property
+    def states(self) -> int:
+        """How many were right."""
+        return self.exact + self.alike
+
+
+def judged(name: str, folder: Path) -> Verdict:
+    """Open the dump of a program and hold every history against what its script said."""
+    verdict = Verdict()
+    with Session.open(str(folder / name)) as session:
+        known = {info.ns: info for info in session.collections()}
+        lives: dict[tuple[str, bytes], list[Told]] = {}
+        for each in told(name, folder):
+            lives.setdefault((each.ns, bson.encode({"": each.id})), []).append(each)
+        for (ns, _), life in lives.items():
+            if name.partition("-")[0] not in known[ns].why.lower().replace("::", "-"):
+                verdict.wrong.append(f"{ns} is taken for {known[ns].layout}: {known[ns].why}")
+                return verdict
+            if life[-1].kind == "purged":
+                continue
+            id = Value.of(life[0].id)
+            versions = [session.version(ns, id, each.v) for each in session.history(ns, id)][::-1]
+            _compare(name, f"{ns} {life[0].id}", versions, life, verdict)
+        verdict.findings = sum(1 for _ in session.scan([]))
+    return verdict
+
+
+def _compare(name: str, where: str, versions: list[Version], life: list[Told], verdict: Verdict) -> None:
+    states = [each for each in life if each.kind != "removed"]
+    gone = life[-1].kind == "removed"
+    tail = versions[len(states) :]
+    if len(versions) not in (len(states), len(states) + gone) or any(each.detail != "deleted" for each in tail):
+        verdict.wrong.append(f"{where}: {len(versions)} versions for {len(life)} saves")
+        return
+    for version, save in zip(versions, states, strict=False):
+        if save.kind == "draft":
+            verdict.alike += version.detail == "draft"
+            continue
+        if version.content is None or save.state is None:
+            verdict.wrong.append(f"{where}: {version.detail}")
+            continue
+        shown, wanted = tree_of(version.content), _stripped(name, save.state)
+        if shown == wanted:
+            verdict.exact += 1
+        elif alike(shown, wanted):
+            verdict.alike += 1
+        else:
+            verdict.wrong.append(f"{where} {version.v}: {_difference(shown, wanted)}")
+
+
+def _stripped(name: str, state: dict[str, Any]) -> Node:
+    """The stored document without what the preset calls no content."""
+    ignored = preset(name).keys["ignored"]
+    tree: Node = tree_of(bson.encode({key: value for key, value in state.items() if key not in ("_id", *ignored)}))
+    for deep in (each.removeprefix("**.") for each in ignored if each.startswith("**.")):
+        tree = _without(tree, deep)
+    return tree
+
+
+def _without(node: Node, name: str) -> Node:
+    if isinstance(node, dict):
+        return {key: _without(each, name) for key, each in node.items() if key != name}
+    return [_without(each, name) for each in node] if isinstance(node, list) else node
+
+
+def _difference(shown: Node, wanted: Node) -> str:
+    assert isinstance(shown, dict)
+    assert isinstance(wanted, dict)
+    both = shown.keys() & wanted.keys()
+    names = {*shown, *wanted} - {name for name in both if alike(shown[name], wanted[name])}
+    return f"{', '.join(sorted(names))} differ"

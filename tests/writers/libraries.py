@@ -1,0 +1,153 @@
+"""The programs that write histories: installed from their registries, run against a server of ours, and dumped."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import platformdirs
+import pymongo
+from bson import json_util
+from bson.raw_bson import RawBSONDocument
+
+from model.localserver import LocalServer
+
+HERE = Path(__file__).parent
+NAMES = tuple(sorted(each.name for each in HERE.iterdir() if (each / "states.jsonl.gz").exists()))
+MANIFESTS = ("package.json", "pom.xml", "requirements.txt")
+WITHIN = 600.0  # seconds, to install one or to let it write
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a program's script said of one save."""
+
+    ns: str
+    id: Any
+    kind: str  # created, saved, draft, removed, purged (with all that was known of it)
+    state: dict[str, Any] | None  # the stored document behind it
+
+
+def told(name: str, folder: Path = HERE) -> list[Told]:
+    """What the script of a program said, save by save."""
+    with gzip.open(folder / name / "states.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json_util.loads(line, json_options=json_util.CANONICAL_JSON_OPTIONS) for line in lines]
+    return [Told(row["ns"], row["id"], row["kind"], row["state"]) for row in rows]
+
+
+def write(name: str, folder: Path, seed: int, documents: int, states: int) -> None:
+    """Let a program write, and keep a dump and what its script said in a folder."""
+    home = HERE / name
+    modules = _installed(name)
+    if (home / "pom.xml").exists():
+        command = ["java", "-cp", str(modules / "*"), str(home / "Write.java")]
+    elif (home / "requirements.txt").exists():
+        command = [str(modules / "bin" / "python"), str(home / "write.py")]
+    else:
+        command = ["node", str(next(home.glob("write.*js")))]
+    with LocalServer() as server, _relayed(server.uri) as port:
+        env = {
+            **os.environ,
+            "MONGO": f"mongodb://127.0.0.1:{port}/shop?directConnection=true",
+            "MODULES": str(modules),
+            "SEED": str(seed),
+            "COUNT": str(documents),
+            "STATES": str(states),
+        }
+        done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=WITHIN)
+        if done.returncode:
+            raise RuntimeError(f"{name} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}")
+        said = [line for line in done.stdout.decode().splitlines() if line.startswith('{"ns"')]
+        target = folder / name
+        shutil.rmtree(target / "shop", ignore_errors=True)
+        (target / "shop").mkdir(parents=True)
+        _packed(target / "states.jsonl.gz", ("\n".join(said) + "\n").encode())
+        with pymongo.MongoClient(server.uri, document_class=RawBSONDocument) as client:
+            for collection in client["shop"].list_collection_names():
+                raws = [document.raw for document in client["shop"][collection].find()]
+                if raws:
+                    _packed(target / "shop" / f"{collection}.bson.gz", b"".join(raws))
+
+
+def _packed(path: Path, data: bytes) -> None:
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(data)
+
+
+def _installed(name: str) -> Path:
+    """The folder with a program's modules, installed the first time."""
+    home = HERE / name
+    manifest = next(
+        each for each in (home / "package.json", home / "pom.xml", home / "requirements.txt") if each.exists()
+    )
+    wanted = hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]
+    folder = Path(platformdirs.user_cache_dir("palimpsest-tests")) / "writers" / f"{name}-{wanted}"
+    if (folder / "done").exists():
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if manifest.name == "package.json":
+        shutil.copy(manifest, folder)
+        command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    elif manifest.name == "pom.xml":
+        command = [
+            "mvn",
+            "-q",
+            "-B",
+            "-f",
+            str(manifest),
+            "dependency:copy-dependencies",
+            f"-DoutputDirectory={folder}",
+        ]
+    else:
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=WITHIN)
+        command = [str(folder / "bin" / "pip"), "install", "-q", "-r", str(manifest)]
+    subprocess.run(command, cwd=folder, check=True, timeout=WITHIN)
+    (folder / "done").write_text(json.dumps(command))
+    return folder
+
+
+@contextmanager
+def _relayed(uri: str) -> Iterator[int]:
+    """A port of the loopback interface behind which the server listens, for programs that know no other sockets."""
+    path = unquote(urlsplit(uri).netloc)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+        for each in (source, target):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                outer, _ = listener.accept()
+                inner = socket.socket(socket.AF_UNIX)
+                inner.connect(path)
+                for pair in ((outer, inner), (inner, outer)):
+                    threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(5)

@@ -1,0 +1,68 @@
+// Saves items through a mongoose plugin and prints the stored document behind every save.
+"use strict";
+
+const { createRequire } = require("module");
+const { Scenario, COUNT, STATES, SEED } = require("./scenario.cjs");
+
+const FIELDS = ["title", "price", "stock", "active", "due", "tags", "address", "lines", "text"];
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+// plug(schema, mongoose, require) adds the library to the schema; options: before(document, scenario), remove, schema.
+module.exports = function run(folder, plug, options = {}) {
+  write(folder, plug, options).then(
+    () => process.exit(0),
+    (error) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+};
+
+async function write(folder, plug, options) {
+  const load = createRequire(`${process.env.MODULES}/package.json`);
+  const mongoose = load("mongoose");
+  const { EJSON } = load("told");
+  const major = parseInt(mongoose.version, 10);
+  const line = new mongoose.Schema({ sku: String, qty: Number, note: String });
+  const schema = new mongoose.Schema(
+    {
+      title: String, price: Number, stock: Number, active: Boolean, due: Date, tags: [String],
+      address: { street: String, city: String }, lines: [line], text: String,
+    },
+    options.schema || {},
+  );
+  plug(schema, mongoose, load);
+  const Item = mongoose.model("Item", schema, "items");
+  await mongoose.connect(process.env.MONGO, major < 6 ? { useNewUrlParser: true, useUnifiedTopology: true } : {});
+  const stored = mongoose.connection.db.collection("items");
+  const tell = async (id, kind) => {
+    const state = await stored.findOne({ _id: id });
+    console.log(EJSON.stringify({ ns: "shop.items", id, kind, state }, { relaxed: false }));
+  };
+  const scenario = new Scenario(SEED);
+  const before = options.before || (() => {});
+  for (let number = 0; number < COUNT; number++) {
+    const item = new Item(scenario.first());
+    before(item, scenario);
+    await item.save();
+    await tell(item._id, "created");
+    for (let left = 1 + scenario.int(STATES); left > 0; left--) {
+      const document = await Item.findById(item._id);
+      const was = JSON.parse(JSON.stringify(document.toObject()));
+      const now = scenario.change({ ...was, due: new Date(was.due) });
+      FIELDS.filter((name) => !same(was[name], now[name])).forEach((name) => document.set(name, now[name]));
+      if (!document.isModified()) continue;
+      before(document, scenario);
+      await document.save();
+      await tell(item._id, "saved");
+      await new Promise((done) => setTimeout(done, 2)); // their clocks count milliseconds
+    }
+    if (options.remove && number % 5 === 4) {
+      const document = await Item.findById(item._id);
+      before(document, scenario);
+      await (document.remove ? document.remove() : document.deleteOne());
+      await tell(item._id, "removed");
+    }
+  }
+  await new Promise((done) => setTimeout(done, 300)); // what a library writes behind a save
+}

@@ -1,0 +1,108 @@
+"""The dumps that other programs wrote: every state as it was, nothing found where nothing is wrong, damage told."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+
+from model.layouts.writers import presets
+from model.session import Session
+from model.values.canonical import Value
+from tests.writers.judging import judged
+from tests.writers.libraries import HERE, NAMES, told
+
+NOT_INSTALLED = {"mongoid-history"}  # a Ruby gem; its rows are made by hand in tests/model/layouts
+
+
+def test_there_is_a_dump_of_every_known_writer() -> None:
+    assert {*NAMES} | NOT_INSTALLED == {*presets()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_state_is_shown_as_it_was_and_nothing_is_found(name: str) -> None:
+    verdict = judged(name, HERE)
+    assert not verdict.wrong
+    assert verdict.findings == 0
+    assert verdict.states == sum(each.kind != "removed" for each in told(name) if each.id not in _purged(name))
+
+
+def _purged(name: str) -> list[Any]:
+    return [each.id for each in told(name) if each.kind == "purged"]
+
+
+@pytest.fixture
+def dump(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A dump of one program to write in."""
+    shutil.copytree(HERE / request.param / "shop", tmp_path / "shop")
+    return tmp_path
+
+
+def changed(path: Path, change: Any) -> None:
+    """Write a collection of a dump anew, its documents changed."""
+    rows = bson.decode_all(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(b"".join(map(bson.encode, change(rows)))))
+
+
+def found(dump: Path, ns: str, id: Any) -> list[str]:
+    with Session.open(str(dump)) as session:
+        assert {info.ns: info.layout for info in session.collections()}[ns] in ("shadow", "patches")
+        return [each.code for each in session.scan([ns], [Value.of(id)]) if hasattr(each, "code")]
+
+
+def longest(name: str) -> tuple[str, Any]:
+    """The document with the most saves among those that are still there."""
+    lives: dict[tuple[str, str], list[Any]] = {}
+    for each in told(name):
+        lives.setdefault((each.ns, str(each.id)), []).append(each)
+    still = [life for life in lives.values() if life[-1].kind not in ("removed", "purged")]
+    life = max(still, key=len)
+    return life[0].ns, life[0].id
+
+
+HOLD_CURRENT = sorted(n for n, each in presets().items() if n in NAMES and each.keys.get("kept", "all") == "all")
+
+
+@pytest.mark.parametrize(("dump", "name"), [(n, n) for n in HOLD_CURRENT], indirect=["dump"])
+def test_a_document_that_somebody_changed_beside_its_history_is_told(dump: Path, name: str) -> None:
+    ns, id = longest(name)
+
+    def change(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "title": "changed in a shell"} if row["_id"] == id else row for row in rows]
+
+    changed(dump / "shop" / f"{ns.partition('.')[2]}.bson.gz", change)
+    assert found(dump, ns, id) in (["A2"], ["D1"])
+
+
+SILENT = {"mongoose-patch-history"}  # its patches say nothing of what they replace, so one less may fit as well
+NOTICED = [
+    name
+    for name in NAMES
+    if name not in SILENT and (presets()[name].keys.get("version") or presets()[name].keys["layout"] == "patches")
+]
+
+
+@pytest.mark.parametrize(("dump", "name"), [(n, n) for n in NOTICED], indirect=["dump"])
+def test_a_row_that_somebody_took_out_of_a_history_is_told(dump: Path, name: str) -> None:
+    ns, id = longest(name)
+    known = presets()[name]
+    path = known.keys["archive_id"].split(".")
+
+    def names(row: Any) -> Any:
+        for step in path:
+            row = row.get(step) if isinstance(row, dict) else row[int(step)]
+        return row
+
+    def change(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        mine = [at for at, row in enumerate(rows) if names(row) == id]
+        rows.pop(mine[len(mine) // 2])
+        return rows
+
+    with Session.open(str(dump)) as session:
+        archive = next(info.fields["archive"] for info in session.collections() if info.ns == ns)
+    changed(dump / "shop" / f"{archive.partition('.')[2]}.bson.gz", change)
+    assert set(found(dump, ns, id)) & {"V2", "D1", "A2"}
