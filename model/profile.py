@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -15,9 +15,11 @@ from model.errors import NotFound, Refused
 from model.hash_recipe import HashRecipe
 from model.layouts.log import Log
 from model.layouts.registry import NAMES, declared, fields_of, has_archive, stated
+from model.profile_keys import ProfileKey, keys_of
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
 
+_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -90,12 +92,47 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     if (recipe := as_stated(profile).hash_recipe) is not None:
         found["hash_recipe"] = recipe.table
     if profile.grace != default.grace:
-        found["grace"] = f"{int(profile.grace.total_seconds())}s"
+        found["grace"] = span(profile.grace)
     if profile.keys != default.keys:
         found["keys"] = list(profile.keys[1:])
     if profile.targets:
         found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
     return found
+
+
+def keys(layout: str) -> tuple[ProfileKey, ...]:
+    """The keys that a layout or a pattern uses and that a profile can state."""
+    return tuple(key for key in keys_of(layout) if key.name in _READERS)
+
+
+def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, Any]:
+    """As :func:`table`, without the keys that only repeat the layout's defaults, unless they are among ``told``."""
+    default, found = whole(stated(profile.ns, profile.layout)), whole(profile)
+    wanted = {"layout", *told, *(name for name, value in found.items() if value != default.get(name))}
+    used = ("layout", *(key.name for key in keys(profile.layout)))
+    return {name: found[name] for name in used if name in wanted and name in found}
+
+
+def whole(profile: CollectionProfile) -> dict[str, Any]:
+    """As :func:`table`, with what the layout's defaults say too."""
+    return {"numbering": profile.numbering, "grace": span(profile.grace), **table(profile)}
+
+
+def state(ns: str, entry: Mapping[str, Any]) -> CollectionProfile:
+    """The profile of one collection from its table, without ``ns``; raises ``Refused`` as :meth:`Profile.read`."""
+    return _collection({**entry, "ns": ns}, "Stated")
+
+
+def trouble_with(key: str, value: Any) -> str:
+    """Why a key cannot have a value, a few words such as "must not be empty"; "" where it can."""
+    reader = _READERS.get(key)
+    if reader is None:
+        return "is no key"
+    try:
+        reader(key, value)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
@@ -185,6 +222,14 @@ def duration(value: Any) -> dt.timedelta:
         return dt.timedelta(**{_UNITS[found[2]]: int(found[1])})
     except OverflowError:
         raise ValueError(f"is too long: {value}") from None
+
+
+def span(value: dt.timedelta) -> str:
+    """A span as :func:`duration` reads it, in the largest unit that says it whole."""
+    seconds = int(value.total_seconds())
+    whole = {unit: seconds // size for unit, size in _SECONDS.items() if seconds % size == 0}
+    unit = next(iter(whole))
+    return f"{whole[unit]}{unit}"
 
 
 def _numbering(key: str, value: Any) -> dict[str, Any]:

@@ -1,0 +1,173 @@
+"""One collection stated in a profile's file: merged into what stands there, shown first, and written only as shown.
+
+Comments and the order of what is there stay. A file that was changed meanwhile is not written over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import tomlkit
+from tomlkit.items import AoT
+
+from model.collection_profile import CollectionProfile
+from model.errors import Refused
+from model.profile import Profile, keys, minimal, whole
+
+
+@dataclass(frozen=True)
+class ProfileEdit:
+    """A file as it will be, with what that changes of what it says of the collection now."""
+
+    path: FilePath
+    before: bytes | None
+    """Its bytes as they were read; None where there is no such file."""
+    after: bytes
+    changed: tuple[tuple[str, str, str], ...] = ()
+    """Key, old and new value as TOML, of what the file says otherwise now; a new value of "" takes the key out."""
+    kept: tuple[tuple[str, str], ...] = ()
+    """Key and value as TOML of what it says besides, otherwise than what is stated here; that stays."""
+
+    def write(self) -> None:
+        """Write the file; raises ``Refused`` where it is not as it was, or cannot be written."""
+        if _read(self.path) != self.before:
+            raise Refused(f"{self.path} was changed meanwhile, so it was not written; save once more.")
+        if self.after == self.before:
+            return
+        try:
+            _put(self.path, self.after, new=self.before is None)
+        except FileExistsError:
+            raise Refused(f"{self.path} came up meanwhile, so it was not written over; save once more.") from None
+        except OSError as error:
+            raise Refused(f"{self.path} cannot be written: {error.strerror or error}; choose another place.") from None
+
+
+def stated_in(path: FilePath, profile: CollectionProfile, told: Iterable[str] = ()) -> ProfileEdit:
+    """The file with this collection stated in it; ``told`` are keys to write although they are the layout's defaults.
+
+    Raises ``Refused`` where the file is there and is no profile.
+    """
+    path = FilePath(os.path.realpath(path))  # a link stays one
+    wanted = {"ns": profile.ns, **minimal(profile, told)}
+    before = _read(path)
+    if before is None:
+        return ProfileEdit(path, None, _block(wanted).encode())
+    there = Profile.load(path)
+    text = before.decode()
+    changed: tuple[tuple[str, str, str], ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+    if there.get(profile.ns) is None:
+        after = _added(text, wanted)
+    else:
+        after, changed, kept = _merged(text, wanted, whole(profile))
+    if text.count("\r\n") == text.count("\n") > 0:
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    _verify(after, wanted, there, path)
+    return ProfileEdit(path, before, after.encode(), changed, kept)
+
+
+def block(profile: CollectionProfile, told: Iterable[str] = ()) -> str:
+    """The collection as it stands in a file of its own."""
+    return _block({"ns": profile.ns, **minimal(profile, told)})
+
+
+def _block(wanted: Mapping[str, Any]) -> str:
+    return "[[collection]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in wanted.items())
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{tomlkit.key(name).as_string()} = {_toml(v)}" for name, v in value.items()) + " }"
+    return str(tomlkit.item(value).as_string())
+
+
+def _added(text: str, wanted: Mapping[str, Any]) -> str:
+    """Behind all that is there; in an array of inline tables as one more of them."""
+    data: Any = tomlkit.parse(text)
+    if not isinstance(data.get("collection", tomlkit.aot()), AoT):
+        data["collection"].append(tomlkit.parse(f"x = {_toml(wanted)}")["x"])
+        return tomlkit.dumps(data)
+    return f"{text.rstrip()}\n\n{_block(wanted)}" if text.strip() else _block(wanted)
+
+
+def _merged(
+    text: str, wanted: Mapping[str, Any], whole: Mapping[str, Any]
+) -> tuple[str, tuple[tuple[str, str, str], ...], tuple[tuple[str, str], ...]]:
+    """The text with the entry changed, what that changes, and what else the entry says."""
+    data: Any = tomlkit.parse(text)
+    entry = next(each for each in data["collection"] if each["ns"] == wanted["ns"])
+    usable = {key.name for key in keys(wanted["layout"])} | {"ns", "layout"}
+    changed = []
+    # Blank lines and comments at its end lead to what follows it: new keys come before them.
+    body: list[Any] = entry.value.body
+    tail: list[Any] = []
+    while body and body[-1][0] is None:
+        tail.insert(0, body.pop())
+    for key, value in wanted.items():
+        old = entry.unwrap().get(key)
+        if old != value:
+            if old is not None or key == "layout":
+                changed.append((key, "" if old is None else _toml(old), _toml(value)))
+            entry[key] = tomlkit.parse(f"x = {_toml(value)}\n")["x"]
+    body.extend(tail)
+    for key, old in entry.unwrap().items():
+        if key not in usable:
+            changed.append((key, _toml(old), ""))
+            del entry[key]
+    others = ((key, old) for key, old in entry.unwrap().items() if key not in wanted)
+    kept = tuple((key, _toml(old)) for key, old in others if old != whole.get(key))
+    return tomlkit.dumps(data), tuple(changed), kept
+
+
+def _verify(after: str, wanted: Mapping[str, Any], before: Profile, path: FilePath) -> None:
+    """Raise ``Refused`` where the new text would not say what it is meant to: there are many ways to write TOML."""
+    with contextlib.suppress(tomllib.TOMLDecodeError, Refused):
+        found = Profile.read(tomllib.loads(after), str(path))
+        raw = next(each for each in tomllib.loads(after)["collection"] if each["ns"] == wanted["ns"])
+        others = [each for each in before.collections if each.ns != wanted["ns"]]
+        if all(raw.get(key) == value for key, value in wanted.items()) and others == [
+            each for each in found.collections if each.ns != wanted["ns"]
+        ]:
+            return
+    raise Refused(f"{wanted['ns']} stands in {path} in a way that nothing can be merged into; change it there by hand.")
+
+
+def _read(path: FilePath) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror or error}; choose another file.") from None
+
+
+def _put(path: FilePath, content: bytes, new: bool) -> None:
+    """Write a file whole or not at all."""
+    if new:
+        with path.open("xb") as file:  # does not write over a file that came up meanwhile
+            try:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, path.stat().st_mode & 0o777)
+        os.replace(name, path)
+    except BaseException:
+        FilePath(name).unlink(missing_ok=True)
+        raise

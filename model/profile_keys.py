@@ -1,0 +1,67 @@
+"""The keys of a profile, one a row: what each means, what is typed for it, and which layouts use it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from model.layouts.registry import LAYOUTS, declared
+
+KeyKind = Literal["field", "collection", "numbering", "span", "names", "value"]
+KeyPlace = Literal["collection", "archive", "current"]
+
+
+@dataclass(frozen=True)
+class ProfileKey:
+    """One key, as a person meets it."""
+
+    name: str
+    about: str
+    """What it names, in a few words."""
+    kind: KeyKind = "field"
+    """A field's name, a collection's, a way of numbering, a span such as ``24h``, several names, or any TOML value."""
+    place: KeyPlace = "collection"
+    """Where the names are found that it can take."""
+    empty: str = ""
+    """The meaning of an empty text, in a few words; "" where the key needs a name."""
+    example: str = ""
+
+
+_ROWS = (
+    ProfileKey("id", "the field with the id of the document"),
+    ProfileKey("archive", "the collection with the earlier versions", "collection"),
+    ProfileKey("archive_id", "the field with the document's id in the archive", place="archive"),
+    ProfileKey("current", "the flag of the newest version, or the sub-document with the current state"),
+    ProfileKey("prev", "the array of earlier states"),
+    ProfileKey("version", "the field with the number or date of the version", place="current"),
+    ProfileKey("token", "the field with the write token", place="current", empty="none: nothing is added"),
+    ProfileKey("removed", "the field that lists the paths which a version removed", empty="none: nothing is removed"),
+    ProfileKey("counter", "the field with the number"),
+    ProfileKey("pending", "the list of tokens between step one and step two"),
+    ProfileKey("applied", "the list of tokens that were counted"),
+    ProfileKey("processed", "the list of entries that were counted"),
+    ProfileKey("targets", "what each counter numbers", "value", example='{ invoices = "shop.invoices:number" }'),
+    ProfileKey("at", "the field with the time of the version", place="current", empty="none"),
+    ProfileKey("author", "the field with who made the version", place="current", empty="none"),
+    ProfileKey("reason", "the field with why the version was made", place="current", empty="none"),
+    ProfileKey("hash", "the field with the hash of the content", place="current", empty="none"),
+    ProfileKey("hash_fields", "the fields that the hash is made of", "value", example='{ exclude = ["views"] }'),
+    ProfileKey("hash_recipe", "how the hash is made", "value", example='{ algorithm = "sha256", over = "json" }'),
+    ProfileKey("numbering", "where the number of the next version comes from", "numbering"),
+    ProfileKey("guard", "another program's lock field", "value", example='{ field = "__v", how = "inc" }'),
+    ProfileKey("grace", "how long a writer may still be at work", "span", example="24h"),
+    ProfileKey("keys", "fields that tell array elements without an _id apart", "names", example="sku, name"),
+)
+ROWS = {row.name: row for row in _ROWS}
+
+
+def keys_of(layout: str) -> tuple[ProfileKey, ...]:
+    """The keys that a layout or a pattern uses, in the order in which people are asked for them."""
+    used = {*declared(layout).roles, "keys"}
+    if layout in LAYOUTS:
+        kind = LAYOUTS[layout]
+        used |= {"at", "author", "reason"}
+        used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe", "guard"}
+        used |= {"numbering", "grace"} if kind.numbered and not kind.read_only else set()
+    used |= {"sequence": {"targets"}, "pending": {"grace"}, "processed": {"counter"}}.get(layout, set())
+    return tuple(row for row in _ROWS if row.name in used)
