@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal
 
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.filter_rewriting import renamed
@@ -90,7 +91,7 @@ class WrittenHistory:
             content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
         for state in states_of(rows, self.profile, content):
             version = self._made(state, place)
-            if not taken and document is not None and (state.row is None or state.row.can_be_current):
+            if not taken and document is not None and (state.row is None or not state.row.aside):
                 version, taken = self._joined(document, version), True
             yield version
             place -= 1
@@ -110,7 +111,7 @@ class WrittenHistory:
 
     def _made(self, state: WrittenState, place: int) -> Version:
         """A state as a version."""
-        row, content = state.row or _NO_ROW, state.content
+        row, content = state.row or WrittenRow(c.EMPTY, _NOTHING), state.content
         said: State = "present" if content is not None else "unproven" if self.profile.patch else "damaged"
         return Version(
             v=row.v if row.v is not None else Value.of(place),
@@ -122,9 +123,9 @@ class WrittenHistory:
             current=False,
             hash=c.hash_of(content) if content is not None else None,
             bytes=len(content) if content is not None else None,
-            detail=state.unproven or (DELETED if row.removes else "" if row.can_be_current else _aside(row, self)),
+            detail=state.unproven or (DELETED if row.removes else row.aside),
             content=content,
-            raw=row.raw or None,
+            raw=row.raw if state.row else None,
         )
 
     def _joined(self, document: Version, row: Version) -> Version:
@@ -254,7 +255,7 @@ class WrittenHistory:
             exists = False
         before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
         for place, row in zip(range(len(rows) + before, before, -1), reversed(rows), strict=True):
-            current = exists and row.can_be_current
+            current = exists and not row.aside
             exists = exists and not current
             v = row.v if row.v is not None else Value.of(place)
             yield Version(v, None, None, "document" if current else stored, "present", current, None, None)
@@ -266,16 +267,7 @@ def _gone_row(id: Value) -> Row:
     return Row(id, None, None, 0, c.document([("_id", id)]))
 
 
-def _aside(row: WrittenRow, history: WrittenHistory) -> str:
-    """What keeps a row from being current, as it says itself."""
-    for name in history.profile.current_where:
-        said = value_at(row.raw, name)
-        if said is not None and said.type == c.STRING:
-            return str(said.python())
-    return ""
-
-
-_NO_ROW = WrittenRow(b"", None, None, None, None, False, True)
+_NOTHING = CollectionProfile("")
 
 
 def own_of_documents(rows: WrittenRows) -> Own:

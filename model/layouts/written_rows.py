@@ -10,6 +10,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from model import text
@@ -24,15 +25,46 @@ from model.values.canonical import Value
 
 @dataclass(frozen=True)
 class WrittenRow:
-    """One row of a document's history."""
+    """One row of a document's history; what it says of itself is read when it is asked for."""
 
-    raw: bytes  # the row itself
-    v: Value | None  # its version, where rows carry one
-    at: dt.datetime | None
-    author: str | None
-    reason: str | None
-    removes: bool  # it says that the document was removed
-    can_be_current: bool
+    raw: bytes
+    profile: CollectionProfile
+
+    @property
+    def v(self) -> Value | None:
+        """Its version, where rows carry one."""
+        return value_at(self.raw, self.profile.version) if self.profile.version else None
+
+    @property
+    def at(self) -> dt.datetime | None:
+        """When it was written."""
+        at = moment(value_at(self.raw, self.profile.at)) if self.profile.at else None
+        return at or time_of(c.get(self.raw, ("_id",)))
+
+    @property
+    def author(self) -> str | None:
+        """Who made the change."""
+        return _words(value_at(self.raw, self.profile.author)) if self.profile.author else None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was made."""
+        return _words(value_at(self.raw, self.profile.reason)) if self.profile.reason else None
+
+    @cached_property
+    def removes(self) -> bool:
+        """Whether it says that the document was removed."""
+        operation = self.profile.operation
+        return operation is not None and _words(value_at(self.raw, operation.field)) in operation.remove
+
+    @property
+    def aside(self) -> str:
+        """What keeps it from being the current state, in its own word; "" where nothing does."""
+        for name, wanted in self.profile.current_where.items():
+            said = _words(value_at(self.raw, name))
+            if said not in (None, wanted):
+                return said or name
+        return ""
 
 
 def order_of(raw: bytes, profile: CollectionProfile) -> float:
@@ -81,10 +113,10 @@ class WrittenRows:
         """The rows of a document from the oldest to the newest."""
         p = self.profile
         if p.elements:
-            return [self.row(element) for raw in self._stored(id) for element in self._elements(raw)]
+            return [WrittenRow(element, p) for raw in self._stored(id) for element in self._elements(raw)]
         if p.parts:
-            return [self.row(raw) for raw in assembled(self._parts(id), p)]
-        return [self.row(raw) for raw in sorted(self._stored(id), key=self._place)]
+            return [WrittenRow(raw, p) for raw in assembled(self._parts(id), p)]
+        return [WrittenRow(raw, p) for raw in sorted(self._stored(id), key=self._place)]
 
     def _stored(self, id: Value) -> Iterator[bytes]:
         """The stored documents about exactly this document, as the server gives them."""
@@ -112,21 +144,6 @@ class WrittenRows:
         """Where a row stands: by the field that orders them, then by its own ``_id``."""
         physical = c.get(raw, ("_id",))
         return order_of(raw, self.profile), physical.data if physical is not None else b""
-
-    def row(self, raw: bytes) -> WrittenRow:
-        """What a row says of itself."""
-        p = self.profile
-        said = _words(value_at(raw, p.operation.field)) if p.operation is not None else None
-        own = c.get(raw, ("_id",))
-        return WrittenRow(
-            raw,
-            value_at(raw, p.version) if p.version else None,
-            (moment(value_at(raw, p.at)) if p.at else None) or time_of(own),
-            _words(value_at(raw, p.author)) if p.author else None,
-            _words(value_at(raw, p.reason)) if p.reason else None,
-            p.operation is not None and said in p.operation.remove,
-            all(_words(value_at(raw, name)) in (None, wanted) for name, wanted in p.current_where.items()),
-        )
 
     def ids(self, most: int) -> Iterator[Value]:
         """The documents that the first ``most`` rows are about, each once."""

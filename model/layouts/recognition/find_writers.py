@@ -7,22 +7,24 @@ documents looked at each is what its rows lead to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
-from model.layouts.recognition.sampling import Document, Proposal, Sample, matching
+from model.layouts.recognition.sampling import WITHIN_MS, Document, Proposal, Sample, gently, matching
 from model.layouts.registry import bind
 from model.layouts.row_keys import profile_of
 from model.layouts.row_paths import value_at
 from model.layouts.writers import WriterPreset, presets
 from model.layouts.written_history import DIFFERS
+from model.layouts.written_rows import WrittenRows
 from model.records import Version
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
 LOOKED_AT = 6  # documents whose history is read
-LONGEST = 400  # rows of a document that is looked at
+LONGEST = 400  # rows of a document that is looked at, unless all have more
 ASKED = 24  # ids of rows that are looked for among documents
 CLAIM = 0.8  # the least part of the documents looked at that are what their rows say
 
@@ -100,22 +102,18 @@ def _proposal(
 
 def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tuple[int, int, str]:
     """How many documents are what their rows lead to, of how many, and what speaks against it."""
-    layout = bind(server, profile)
+    layout, rows = bind(server, profile), WrittenRows(server, profile)
     right = looked = 0
     wrong = ""
-    for id in ids[:LOOKED_AT]:
-        try:
-            versions = list(layout.history(id, contents=True))
-        except Refused as error:
-            looked, wrong = looked + 1, str(error)
-            continue
-        if len(versions) > LONGEST:
-            continue
+    lengths = [(gently(partial(server.count, rows.ns, rows.where(id), WITHIN_MS), None) or 0, id) for id in ids]
+    for length, id in sorted(lengths, key=lambda each: each[0])[:LOOKED_AT]:
+        if looked and length > LONGEST:
+            break
         looked += 1
-        against = next(
-            (v.detail for v in versions if v.state in ("unproven", "damaged") or (v.current and v.detail == DIFFERS)),
-            "",
-        )
+        try:
+            against = next((v.detail for v in layout.history(id, contents=True) if _speaks_against(v)), "")
+        except Refused as error:
+            against = str(error)
         right, wrong = right + (not against), against or wrong
     return right, looked, wrong
 
