@@ -42,12 +42,14 @@ class CollectionInfo:
     about: str = ""  # the layout, in a few words
     where: str = ""  # the place of this collection's versions, in a few words
     numbering: str = ""  # how versions get their numbers, with the promises of that; "" where they have none
+    writer: str = ""  # the program that writes the history, as people know it; "" where it is the users' own
+    read_only: bool = False  # nothing is written to it from here, whatever the connection allows
     hashing: str = ""  # how the hash that is the version is made, or why nobody knows; "" where there is none
 
     @property
     def keeps_history(self) -> bool:
-        """Whether its documents have numbered versions."""
-        return "version" in self.fields and self.belongs_to is None
+        """Whether its documents have versions that can be told apart."""
+        return ("version" in self.fields or bool(self.writer)) and self.belongs_to is None
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from model.records import CollectionInfo
 
 
-def _name(ns: str) -> str:
-    return ns.partition(".")[2] or ns
-
-
 def layout_sentence(info: CollectionInfo) -> str:
     """A sentence on the place of the versions of a collection's documents."""
     if info.belongs_to is not None:
-        return f"Earlier versions of {_name(info.belongs_to)}"
+        return info.why.rstrip(".")
     if info.layout == "plain":
         return "No versions recognised"
-    return f"{info.layout.capitalize()} layout: {info.where}"
+    by = f", written by {info.writer}" if info.writer else ""
+    return f"{info.layout.capitalize()} layout: {info.where}{by}"
 
 
 def guard_sentence(info: CollectionInfo, read_only: bool) -> str:
@@ -23,7 +20,9 @@ def guard_sentence(info: CollectionInfo, read_only: bool) -> str:
     if read_only:
         return "Read-only: nothing is written"
     if info.belongs_to is not None:
-        return "Written by saving the current document only"
+        return f"Written by {info.writer}" if info.writer else "Written by saving the current document only"
+    if info.read_only:
+        return f"Written by {info.writer or 'an application'}: read-only here"
     version, token, digest = (info.fields.get(role, "") for role in ("version", "token", "hash"))
     if not version and not digest:
         return "Every write is guarded by the whole content"

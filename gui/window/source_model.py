@@ -177,19 +177,20 @@ class SourceModel(CellModel):
         if info.belongs_to:
             owner = info.belongs_to.partition(".")[2]
             return Cell(spans=(Span(node.name, "text" if here else "text2"),), icon="arrow-bend-down-right",
-                        tip=f"Earlier versions of {owner}", accessible=f"{node.name}, archive of {owner}")  # fmt: skip
+                        tip=info.why, accessible=f"{node.name}, archive of {owner}")  # fmt: skip
         counted = "" if info.documents is None else f"\n{wording.many(info.documents, 'document')}"
         also = f"\nFits as well: {', '.join(info.alternatives)}" if info.alternatives else ""
         numbered = f"\nNumbers: {info.numbering}" if info.numbering else ""
         numbered += f"\nHash: {info.hashing}" if info.hashing else ""
+        by = f", written by {info.writer}" if info.writer else ""
         return Cell(
             spans=(Span(node.name),),
             icon="table",
             icon_token="acc" if here else "text2",
-            badges=(Badge(info.layout),),
+            badges=(Badge(info.writer or info.layout),),
             badges_right=True,
             tip=f"{info.layout}: {info.about}\n{info.why}{counted}{also}{numbered}".strip(),
-            accessible=f"collection {node.name}, layout {info.layout}",
+            accessible=f"collection {node.name}, layout {info.layout}{by}",
         )
 
 

@@ -29,7 +29,8 @@ def collections(args: argparse.Namespace) -> int:
             for info in found:
                 progress.make_way()
                 row = {"ns": info.ns, "layout": info.layout, "fields": dict(info.fields), "documents": info.documents}
-                print(json_row(**row, confidence=info.confidence, why=_grounds(info)))
+                by = {"writer": info.writer} if info.writer else {}
+                print(json_row(**row, confidence=info.confidence, why=_grounds(info), **by))
             return 0
         rows = (
             (

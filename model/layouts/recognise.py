@@ -25,6 +25,7 @@ from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, matching, share, take
 from model.layouts.registry import LAYOUTS, bind, declared, has_archive, info_of, stated
+from model.layouts.writers import title
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.server.retry import Port
 from model.values import canonical as c
@@ -189,9 +190,11 @@ def _second_half(
 ) -> tuple[CollectionInfo, CollectionProfile]:
     count = found.sample.count if found and found.sample else _count(server, ns)
     proposal = proposals.get(of.ns)
-    what = "every version" if LAYOUTS[of.layout].holds_current else "the earlier versions"
+    what = "every version" if LAYOUTS[of.layout].holds_current and of.kept == "all" else "the earlier versions"
+    what = "the changes" if of.patch else what
     sure = proposal.confidence if proposal else 1.0
-    info = info_of(of, count, sure, f"Holds {what} of {of.ns.partition('.')[2]}.")
+    by = f", written by {title(of.writer)}" if of.writer else ""
+    info = info_of(of, count, sure, f"Holds {what} of {of.ns.partition('.')[2]}{by}.")
     return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="")
 
 

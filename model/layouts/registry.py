@@ -25,6 +25,7 @@ from model.layouts.recognition.patterns import PATTERNS, Pattern
 from model.layouts.shadow import Shadow
 from model.layouts.stream import Stream
 from model.layouts.versions import Versions
+from model.layouts.writers import title
 from model.records import CollectionInfo
 from model.server.retry import Port
 
@@ -97,6 +98,8 @@ def info_of(
         kind.about,
         where,
         numbers,
+        title(profile.writer),
+        not isinstance(kind, Pattern) and bool(kind.read_only),
         hashing,
     )
 

@@ -58,3 +58,9 @@ def why_no_edit(writer: str) -> str:
     return (
         f"{presets()[writer].title} keeps this history: {presets()[writer].why_no_edit}." if writer in presets() else ""
     )
+
+
+def title(writer: str) -> str:
+    """The name by which people know a program; "" for none."""
+    known = presets().get(writer)
+    return known.title if known is not None else writer
