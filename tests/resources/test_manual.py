@@ -97,23 +97,28 @@ def test_every_command_on_a_page_is_one_that_the_grammar_knows(name: str) -> Non
             known.parse_args(_without_redirection(words)[0])  # exits where it is wrong
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "sample:" in manual.page(name)])
+@pytest.mark.parametrize("name", [name for name in NAMES if "sample:" in manual.page(name) and name != "commands"])
 def test_every_command_on_a_page_that_can_run_on_the_sample_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ran = 0
-    for words in commands(manual.page(name)):
+    page = manual.page(name)
+    assert run_examples(page, capsys) or not any("sample:" in argv and is_command(argv) for argv in commands(page))
+
+
+def run_examples(text: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[list[str], str]]:
+    """Run the commands of a text that can run here, in order; what each was, and what it printed."""
+    ran = []
+    for words in commands(text):
         argv, into = _without_redirection(words)
-        if not is_command(argv) or not _can_run(argv):
-            continue
-        status = command_line.main(argv)
-        out, err = capsys.readouterr()
-        assert status in (0, 1), (argv, err)
-        if into:
-            Path(into).write_text(out, encoding="utf-8")
-        ran += 1
-    assert ran or not any("sample:" in argv and is_command(argv) for argv in commands(manual.page(name)))
+        if is_command(argv) and _can_run(argv):
+            status = command_line.main(argv)
+            out, err = capsys.readouterr()
+            assert status in (0, 1), (argv, err)
+            if into:
+                Path(into).write_text(out, encoding="utf-8")
+            ran.append((argv, out))
+    return ran
 
 
 def _without_redirection(words: list[str]) -> tuple[list[str], str]:
@@ -234,34 +239,21 @@ def test_the_section_of_a_command_names_all_its_options_and_no_other(name: str) 
     assert told <= there | common
 
 
-ROWS = {  # commands whose rows the sample shows, by the arguments behind it
-    "collections": (),
-    "history": ("insurance.contracts", "K-204117"),
-    "diff": ("insurance.contracts", "K-204117", "11", "14"),
-    "blame": ("insurance.contracts", "K-204117"),
-    "bisect": ("insurance.contracts", "K-204117", '{"billing.interval": "monthly"}'),
-    "edit": ("insurance.contracts", "K-204117", "--set", "notes=1"),
-    "next": ("insurance.counters", "invoices"),
-    "scan": ("insurance.tariffs",),
-    "feed": ("insurance.policy_feed", "--layout", "stream", "--once"),
-    "check": ("--quick",),
-    "journal": (),
-}
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_the_row_of_a_command_has_the_keys_that_its_section_names(
-    name: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", [name for name in grammar.names() if "sample:" in section(COMMANDS, f"### {name}")])
+def test_the_examples_of_a_command_run_and_its_rows_have_the_keys_that_its_section_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command_line.main(["edit", "sample:", "insurance.contracts", "K-204117", "--set", "notes=1"])  # for the journal
+    monkeypatch.chdir(tmp_path)
+    for argv, out in run_examples(section(COMMANDS, f"### {name}"), capsys):
+        if "--json" in argv:
+            assert list(rows_of(out)[0]) == keys_told(name)
+
+
+def test_the_journals_rows_have_the_keys_that_its_section_names(capsys: pytest.CaptureFixture[str]) -> None:
+    command_line.main(["edit", "sample:", "insurance.contracts", "K-204117", "--set", "notes=1"])
     capsys.readouterr()
-    source = () if name == "journal" else ("sample:",)
-    assert command_line.main([name, *source, *ROWS[name], "--json"]) in (0, 1)
-    (row, *_) = rows_of(capsys.readouterr().out)
-    said = _row(section(COMMANDS, f"### {name}") if name != "edit" else section(COMMANDS, "## Writing"))
-    if name == "next":
-        said = [*_row(section(COMMANDS, "## Writing")), *said]
-    assert list(row) == said
+    ((_, out),) = run_examples(section(COMMANDS, "### journal"), capsys)
+    assert list(rows_of(out)[0]) == keys_told("journal")
 
 
 def test_a_scan_over_time_has_the_keys_that_its_section_names(
@@ -273,14 +265,20 @@ def test_a_scan_over_time_has_the_keys_that_its_section_names(
     capsys.readouterr()
     assert command_line.main(["health", str(dump), "--json"]) == 0
     (row,) = rows_of(capsys.readouterr().out)
-    assert list(row) == _row(section(COMMANDS, "### health"))
+    assert list(row) == keys_told("health")
 
 
-def _row(text: str) -> list[str]:
-    """The keys behind the first ``Row:``, up to the end of its sentence."""
-    told = re.search(r"Row:\s([^.;]*)", prose(text))
-    assert told is not None
-    return re.findall(r"`(\w+)`", told[1])
+def keys_told(name: str) -> list[str]:
+    """The keys of a command's row as its section names them: one by one, or as those of another command."""
+    said = " ".join(prose(section(COMMANDS, f"### {name}")).split())
+    told = re.search(r"Row: ([^.;]*)", said)
+    if told is None:
+        (other,) = re.findall(r"and the row are those of `(\w+)`", said)
+        return keys_told(other)
+    if other := re.fullmatch(r"as in `(\w+)`", told[1]):
+        return keys_told(other[1])
+    written = re.findall(r"`(\w+)`", section(COMMANDS, "## Writing").partition("Row:")[2].partition(";")[0])
+    return [*(written if told[1].startswith("that of an edit") else []), *re.findall(r"`(\w+)`", told[1])]
 
 
 def test_the_help_command_lists_the_pages_and_prints_each(capsys: pytest.CaptureFixture[str]) -> None:
