@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from model.layouts.registry import LAYOUTS
-from model.repair.damage_classes import CLASSES
 from tests import support
 from tests.resources.manual_text import blocks, leads_nowhere
 
@@ -33,9 +31,3 @@ def test_the_readme_begins_with_the_two_commands_of_which_one_is_what_ci_runs() 
     window, tests, *_ = blocks(README, "sh")
     assert window.rstrip().endswith("-e . && .venv/bin/palimpsest sample:")
     assert re.fullmatch(r"python3 .*-m pytest\n", tests)
-
-
-def test_the_readme_counts_layouts_and_kinds_of_damage_as_they_are() -> None:
-    assert len(LAYOUTS) == 11
-    assert "Eleven [layouts]" in README
-    assert f"{len(CLASSES)} kinds of [damage]" in README

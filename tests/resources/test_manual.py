@@ -16,6 +16,7 @@ from model.hash_recipe import HashRecipe
 from model.layouts.numbering import WAYS
 from model.layouts.recognition.patterns import PATTERNS
 from model.layouts.registry import LAYOUTS, declared
+from model.layouts.writers import presets
 from model.profile import Profile
 from model.repair.damage_classes import CLASSES, GROUPS
 from model.session import Session
@@ -156,8 +157,11 @@ def test_the_layouts_and_patterns_listed_are_those_that_there_are() -> None:
     page = manual.page("layouts")
     assert {name for name, _ in rows(page, "layout", "where the versions are")} == set(LAYOUTS)
     assert {name for name, _ in rows(page, "pattern", "what its documents are")} == set(PATTERNS)
-    heading = f"## The {_number(len(LAYOUTS))} layouts"
-    assert heading.removeprefix("## ") in manual.headings("layouts")
+
+
+def test_the_programs_whose_histories_are_read_are_those_that_there_is_a_preset_of() -> None:
+    listed = rows(manual.page("layouts"), "program", "what it keeps")
+    assert {(each.title, each.keys["layout"]) for each in presets().values()} == set(listed)
 
 
 def test_the_ways_of_numbering_are_those_that_there_are() -> None:
@@ -190,9 +194,6 @@ def test_the_parts_of_a_hash_recipe_and_their_values_are_those_that_there_are() 
 
 def test_the_classes_of_damage_are_those_of_the_table_under_their_groups() -> None:
     page = manual.page("damage")
-    assert f"the {len(CLASSES)} kinds" in page
-    assert f"{len(CLASSES)} kinds" in manual.page("scanning")
-    assert f"the {len(CLASSES)} kinds" in next(t.about for t in manual.topics() if t.name == "damage")
     for group in GROUPS:
         told = re.split(r"^- ", section(page, f"## {group}"), flags=re.MULTILINE)[1:]
         there = [each for each in CLASSES.values() if each.group == group]
