@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
 
 from bson import Binary
 
@@ -31,6 +32,7 @@ from model.server.retry import Port, Server, Terms
 from model.values import canonical
 from model.values.canonical import Value
 
+BY_HAND = "a layout that was stated by hand"
 _COUNT_MS = 500  # a page does not wait longer than this for its total
 _ALL = 2**31 - 1
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
@@ -57,6 +59,7 @@ class Catalogue:
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._by_hand: frozenset[str] = frozenset()  # what the profile states although its file does not
         self._picked_names: dict[str, str] = {}  # the layouts that were asked for by their names
         self._bound: dict[str, Layout] = {}
 
@@ -71,14 +74,21 @@ class Catalogue:
             # Its collections are asked for and not the list of databases, which many a user may not read.
             raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
         for name in names:
-            for info, profile in recognise.recognise(self._port, name, self._profile, checkpoint):
+            by = self._profile
+            for found_info, profile in recognise.recognise(self._port, name, by, checkpoint):
+                info = self._with_grounds(found_info)
                 with self._lock:
-                    if self._known.get(info.ns) != (info, profile):
+                    # Another thread may have stated a layout meanwhile, by which this was not recognised.
+                    if by is self._profile and self._known.get(info.ns) != (info, profile):
                         self._known[info.ns] = (info, profile)
                         self._bound.pop(info.ns, None)
                     picked = self._picked.get(info.ns)
                 found = info if picked is None else replace(picked[0], documents=info.documents)
                 yield replace(found, why=" ".join(filter(None, (found.why, self._standing(found)))))
+
+    def _with_grounds(self, info: CollectionInfo) -> CollectionInfo:
+        is_by_hand = info.ns in self._by_hand and info.belongs_to is None
+        return replace(info, why="Stated by hand, and in no profile yet.") if is_by_hand else info
 
     def _standing(self, info: CollectionInfo) -> str:
         """The layout's words on how far its archive or feed has come; "" for a collection that is itself an archive."""
@@ -109,13 +119,16 @@ class Catalogue:
         db, _ = split(ns)
         stated = self._profile.get(ns) if self._profile else None
         if stated is not None:
-            info = info_of(stated, None, 1.0, recognise.STATED)
+            info = self._with_grounds(info_of(stated, None, 1.0, recognise.STATED))
             with self._lock:
                 return self._known.setdefault(ns, (info, stated))
+        by = self._profile
         for _ in self.collections(db):
             pass
         with self._lock:
             found = self._known.get(ns)
+        if found is None and by is not self._profile:
+            return self.known(ns)  # a layout was stated meanwhile, and all is recognised anew
         if found is None:
             raise NotFound(
                 f"There is no collection {ns} in {self._source}; `palimpsest collections` lists what is there."
@@ -148,17 +161,47 @@ class Catalogue:
             self._picked_names.pop(profile.ns, None)
             self._bound.pop(profile.ns, None)
 
+    @property
+    def profile_file(self) -> FilePath | None:
+        """The file of the profile in use; None where there is none."""
+        return self._profile.file if self._profile is not None else None
+
+    def state(self, profile: CollectionProfile) -> CollectionInfo:
+        """Read a collection by this profile from now on, as if the session's profile stated it."""
+        with self._lock:
+            before = self._profile or Profile()
+            others = tuple(each for each in before.collections if each.ns != profile.ns)
+            self._use(replace(before, collections=(*others, profile), recorded=False), self._by_hand | {profile.ns})
+        return self.info(profile.ns)
+
+    def adopt(self, profile: Profile, ns: str) -> None:
+        """Use this profile, in which ``ns`` was kept just now; what else was stated by hand goes on before it."""
+        with self._lock:
+            by_hand = self._by_hand - {ns}
+            kept = [each for each in self._profile.collections if each.ns in by_hand] if self._profile else []
+            others = (each for each in profile.collections if each.ns not in by_hand)
+            self._use(replace(profile, collections=(*kept, *others)), by_hand)
+
+    def _use(self, profile: Profile, by_hand: frozenset[str]) -> None:
+        self._profile, self._by_hand = profile, by_hand
+        self._known.clear()  # what was recognised may be an archive that belongs to something now
+        self._bound.clear()
+        for each in profile.collections:
+            self._picked.pop(each.ns, None)
+            self._picked_names.pop(each.ns, None)
+
     def asked_for(self, ns: str) -> str:
-        """The option of a command that has a collection read as it is: ``--layout NAME``, ``--profile FILE`` or ""."""
+        """The option of a command that has a collection read as it is, ``--layout NAME`` or ``--profile FILE``.
+
+        :data:`BY_HAND` where no option does; "" where it is read as it was recognised.
+        """
         with self._lock:
             if ns in self._picked:
                 return f"--layout {self._picked_names[ns]}" if ns in self._picked_names else ""
+            if ns in self._by_hand:
+                return BY_HAND
             stated = self._profile is not None and self._profile.get(ns) is not None
-            return (
-                f"--profile {shlex.quote(str(self._profile.file))}"
-                if stated and self._profile and self._profile.file
-                else ""
-            )
+            return f"--profile {shlex.quote(str(self.profile_file))}" if stated and self.profile_file else ""
 
     def layout(self, ns: str) -> Layout:
         """The layout of a collection, bound to the server."""

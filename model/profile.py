@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -46,7 +47,7 @@ class Profile:
             raise Refused(f"The profile {path} is no UTF-8 text; save it as UTF-8.") from None
         except tomllib.TOMLDecodeError as error:
             raise Refused(f"The profile {path} is no valid TOML: {error}.") from None
-        return replace(cls.read(data, str(path)), file=FilePath(path).absolute())
+        return replace(cls.read(data, str(path)), file=FilePath(os.path.realpath(path)))
 
     @classmethod
     def read(cls, data: Mapping[str, Any], name: str) -> Profile:

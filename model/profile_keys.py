@@ -7,7 +7,7 @@ from typing import Literal
 
 from model.layouts.registry import LAYOUTS, declared
 
-KeyKind = Literal["field", "collection", "numbering", "span", "names", "value"]
+KeyKind = Literal["field", "collection", "choice", "numbering", "span", "names", "value"]
 KeyPlace = Literal["collection", "archive", "current"]
 
 
@@ -19,18 +19,30 @@ class ProfileKey:
     about: str
     """What it names, in a few words."""
     kind: KeyKind = "field"
-    """A field's name, a collection's, a way of numbering, a span such as ``24h``, several names, or any TOML value."""
+    """What is typed: a field's name, a collection's, a choice, a numbering, a span as ``24h``, names, a TOML value."""
     place: KeyPlace = "collection"
     """Where the names are found that it can take."""
     empty: str = ""
     """The meaning of an empty text, in a few words; "" where the key needs a name."""
     example: str = ""
+    choices: tuple[str, ...] = ()
 
 
 _ROWS = (
     ProfileKey("id", "the field with the id of the document"),
     ProfileKey("archive", "the collection with the earlier versions", "collection"),
     ProfileKey("archive_id", "the field with the document's id in the archive", place="archive"),
+    ProfileKey("content", "where the state stands in a row", place="archive", empty="at its root"),
+    ProfileKey("order", "what orders the rows", place="archive", empty="their _id"),
+    ProfileKey("kept", "which versions have a row", "choice", choices=("all", "earlier")),
+    ProfileKey("operation", "what a row did", "value", example='{ field = "o", insert = "i", remove = "r" }'),
+    ProfileKey("where", "the rows of this collection", "value", example='{ collectionName = "items" }'),
+    ProfileKey("elements", "the array of one document that holds the rows", place="archive", empty="rows of their own"),
+    ProfileKey("parts", "the key of rows that each hold a part of a state", place="archive", empty="whole states"),
+    ProfileKey("patch", "the form of the patches", "choice", choices=("rfc6902", "jsondiffpatch", "fields")),
+    ProfileKey("changes", "where the patch stands in a row", place="archive", empty="the whole row"),
+    ProfileKey("direction", "from where the patches lead", "choice", choices=("forward", "backward")),
+    ProfileKey("current_where", "the rows that can be current", "value", example="{ latest = true }"),
     ProfileKey("current", "the flag of the newest version, or the sub-document with the current state"),
     ProfileKey("prev", "the array of earlier states"),
     ProfileKey("version", "the field with the number or date of the version", place="current"),
@@ -48,6 +60,8 @@ _ROWS = (
     ProfileKey("hash_fields", "the fields that the hash is made of", "value", example='{ exclude = ["views"] }'),
     ProfileKey("hash_recipe", "how the hash is made", "value", example='{ algorithm = "sha256", over = "json" }'),
     ProfileKey("numbering", "where the number of the next version comes from", "numbering"),
+    ProfileKey("ignored", "fields that are no content", "names", example="__v, updatedAt"),
+    ProfileKey("edit", "what an edit may write", "choice", choices=("no", "current", "both")),
     ProfileKey("guard", "another program's lock field", "value", example='{ field = "__v", how = "inc" }'),
     ProfileKey("grace", "how long a writer may still be at work", "span", example="24h"),
     ProfileKey("keys", "fields that tell array elements without an _id apart", "names", example="sku, name"),
@@ -55,13 +69,23 @@ _ROWS = (
 ROWS = {row.name: row for row in _ROWS}
 
 
+_OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored"}
+_MORE = {
+    "sequence": {"targets"},
+    "pending": {"grace"},
+    "processed": {"counter"},
+    "log": _OF_OTHER_PROGRAMS,
+    "shadow": _OF_OTHER_PROGRAMS | {"content", "kept", "elements", "parts", "current_where", "edit"},
+    "patches": _OF_OTHER_PROGRAMS | {"kept", "patch", "changes", "direction", "edit"},
+}
+
+
 def keys_of(layout: str) -> tuple[ProfileKey, ...]:
     """The keys that a layout or a pattern uses, in the order in which people are asked for them."""
-    used = {*declared(layout).roles, "keys"}
+    used = {*declared(layout).roles, "keys", *_MORE.get(layout, ())}
     if layout in LAYOUTS:
         kind = LAYOUTS[layout]
         used |= {"at", "author", "reason"}
         used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe", "guard"}
         used |= {"numbering", "grace"} if kind.numbered and not kind.read_only else set()
-    used |= {"sequence": {"targets"}, "pending": {"grace"}, "processed": {"counter"}}.get(layout, set())
     return tuple(row for row in _ROWS if row.name in used)

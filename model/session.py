@@ -30,6 +30,7 @@ from model.guarantees.server_verdicts import Measured, ServerVerdicts
 from model.health import Health
 from model.history import following
 from model.history.chain import Bisection, Blame, Chain, bisect
+from model.layout_statements import LayoutStatements
 from model.layouts import registry
 from model.layouts.stamp import Stamp
 from model.migration import Migration
@@ -76,6 +77,7 @@ from model.writing.writer import Writer
 
 if TYPE_CHECKING:
     from model.localserver.sample.things_to_try import Thing
+    from model.profile_file import ProfileEdit
 
 __all__ = [
     "Comparison",
@@ -119,8 +121,6 @@ class Session:
     journal: Journal
     drafts: Drafts
     health: Health
-    profile_file: FilePath | None
-    """The file whose profile is in use, by its whole path; None where there is none or it came as a value."""
     named_database: str
     """The database that the URI names, ``mongodb://host/shop``; "" where it names none."""
     is_sample: bool
@@ -154,7 +154,6 @@ class Session:
     def __init__(self, opened: sources.Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
         """Hold a source that is open; callers use :meth:`open`."""
         self._opened = opened
-        self.profile_file = profile.file if profile is not None else None
         self.source, self.name = opened.text, opened.name
         self.is_local, self.is_sample = opened.is_local, opened.text == sources.SAMPLE
         self.facts = opened.server.facts()
@@ -214,6 +213,32 @@ class Session:
     def info(self, ns: str) -> CollectionInfo:
         """One collection, as it was recognised before where possible; raises ``NotFound``."""
         return self._catalogue.info(ns)
+
+    @property
+    def profile_file(self) -> FilePath | None:
+        """The file whose profile is in use, by its whole path; None where there is none or it came as a value."""
+        return self._catalogue.profile_file
+
+    @property
+    def statements(self) -> LayoutStatements:
+        """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
+        return LayoutStatements(self._catalogue, self._opened.server)
+
+    def keep_profile(self, edit: ProfileEdit, ns: str) -> bool:
+        """Write a profile in which ``ns`` was stated; whether it is the one in use now.
+
+        It is where none was in use, or this one; with another in use the collection alone is read by it. Raises
+        ``Refused``.
+        """
+        edit.write()
+        written = Profile.load(edit.path)
+        if self.profile_file in (None, edit.path):
+            self._catalogue.adopt(written, ns)
+            return True
+        stated = written.get(ns)
+        if stated is not None:
+            self._catalogue.state(stated)
+        return False
 
     @property
     def layouts(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from bson import ObjectId
 
-from model.catalogue import Catalogue
+from model.catalogue import BY_HAND, Catalogue
 from model.counting import pending, processed
 from model.diff import Reorder, diff
 from model.errors import InDoubt, NotFound, Refused
@@ -201,10 +201,10 @@ class Writer:
         option, ns = record.extra.get("option"), record.entry.ns
         if not option or option == self.catalogue.asked_for(ns) or record.extra.get("stated") == self._stated(ns):
             return ""
-        return (
-            f"Entry {record.entry.id} was written with {option}, and {ns} is read otherwise without it; open the "
-            f"source with it, as in `palimpsest undo {record.entry.id} {option}`."
-        )
+        said = f"Entry {record.entry.id} was written with {option}, and {ns} is read otherwise without it; "
+        if option == BY_HAND:
+            return f"{said}state it again in the window."
+        return f"{said}open the source with it, as in `palimpsest undo {record.entry.id} {option}`."
 
     # --- the way back
 

@@ -1,0 +1,220 @@
+"""Layouts that a person states: what a collection says for them, how it would be read, and the file to keep them in.
+
+Nothing here writes to the server. What is stated is read by at once, and until the session ends; a profile keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from model import profile as profiles
+from model.catalogue import Catalogue, Comparison
+from model.collection_profile import CollectionProfile
+from model.diff import diff
+from model.errors import Refused, Unreadable
+from model.layouts import recognise
+from model.layouts.base import Layout
+from model.layouts.numbering import WAYS
+from model.layouts.page_query import PageQuery
+from model.layouts.recognition.contradictions import contradictions
+from model.layouts.recognition.sampling import take
+from model.layouts.registry import info_of
+from model.profile_keys import ProfileKey
+from model.records import Checkpoint, CollectionInfo, Outline, Version, no_checkpoint
+from model.server.retry import Port
+from model.values import canonical
+from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.profile_file import ProfileEdit  # imported late: what it writes TOML with takes longer than a command
+
+TRIED = 3
+"""Documents that a statement is tried on."""
+LOOKED_AT = 24
+"""Documents among which those are chosen: the ones with the longest histories."""
+DEEPEST = 3
+"""Names in a path that is proposed for a field."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a collection is taken for before a person states its layout."""
+
+    info: CollectionInfo
+    entry: Mapping[str, Any]
+    """Its table in a profile, with what the layout's defaults say too."""
+    stated: bool
+    """Whether a person states it already, in a profile or here."""
+    names: tuple[str, ...]
+    """The fields found in it, the commonest first."""
+    collections: tuple[str, ...]
+    """The other collections of its database."""
+
+
+@dataclass(frozen=True)
+class TriedDocument:
+    """One document as the statement has it read."""
+
+    id: Value
+    outline: Outline | None
+    versions: int = 0
+    missing: int = 0
+    first: Comparison | None = None
+    """The difference from the oldest version that is there to the one after it."""
+    last: Comparison | None = None
+    """The difference to the newest version; None where :attr:`first` is that one."""
+    trouble: str = ""
+    """Why it could not be read, one sentence."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a collection would be read."""
+
+    info: CollectionInfo
+    documents: tuple[TriedDocument, ...]
+    against: tuple[str, ...]
+    """What its data say against it, one sentence each."""
+    toml: str
+    """The statement as a profile keeps it."""
+
+
+@dataclass(frozen=True)
+class LayoutStatements:
+    """The statements on the collections of one session. Safe to call from several threads."""
+
+    catalogue: Catalogue
+    port: Port
+    _found: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def numberings(self) -> Mapping[str, str]:
+        """Each way of numbering with what it promises."""
+        return WAYS
+
+    def keys(self, layout: str) -> tuple[ProfileKey, ...]:
+        """The keys that a layout can be stated with."""
+        return profiles.keys(layout)
+
+    def begin(self, ns: str) -> Statement:
+        """What is known of a collection now; of an archive, of the collection that it belongs to."""
+        info, _ = self.catalogue.known(ns)
+        if info.belongs_to is not None:
+            info, _ = self.catalogue.known(info.belongs_to)
+        db, _, name = info.ns.partition(".")
+        others = tuple(
+            f"{db}.{each}"
+            for each, kind, _ in self.port.collections(db)
+            if each != name and kind == "collection" and not each.startswith("system.")
+        )
+        _, found = self.catalogue.known(info.ns)
+        stated = self.catalogue.is_stated(info.ns)
+        return Statement(info, self._entry(found), stated, self.names(info.ns), others)
+
+    def filled(self, ns: str, layout: str) -> tuple[Mapping[str, Any], str]:
+        """The table for another layout, with what was recognised filled in, and why something was not; "" else."""
+        info, now = self.catalogue.known(ns)
+        if info.layout == layout:
+            return self._entry(now), ""
+        try:
+            return self._entry(recognise.profile_for(self.port, info, layout)), ""
+        except Refused as refusal:
+            return self._entry(profiles.stated(ns, layout)), str(refusal)
+
+    def _entry(self, profile: CollectionProfile) -> dict[str, Any]:
+        used = {key.name for key in self.keys(profile.layout)} | {"layout"}
+        empty = {key.name: "" for key in self.keys(profile.layout) if key.empty}
+        return {**empty, **{name: value for name, value in profiles.whole(profile).items() if name in used}}
+
+    def names(self, ns: str, inside: str = "") -> tuple[str, ...]:
+        """The fields found in a collection's documents, or in a sub-document of them, the commonest first.
+
+        Those at the top come before the paths to those in sub-documents. A collection that is not there has none.
+        """
+        if (ns, inside) not in self._found:
+            counts: dict[str, int] = {}
+            for document in take(self.port, ns).documents:
+                at = canonical.get(document.raw, (inside,)) if inside else Value.document(document.raw)
+                if at is not None and at.type == canonical.OBJECT:
+                    for path in _paths(at.data, DEEPEST):
+                        counts[path] = counts.get(path, 0) + 1
+            in_order = sorted(counts, key=lambda path: (path.count("."), -counts[path]))
+            self._found[ns, inside] = tuple(in_order)
+        return self._found[ns, inside]
+
+    def trouble_with(self, key: str, value: Any) -> str:
+        """Why a key cannot have a value, a few words; "" where it can."""
+        return profiles.trouble_with(key, value)
+
+    def tried(
+        self, ns: str, entry: Mapping[str, Any], told: Iterable[str] = (), checkpoint: Checkpoint = no_checkpoint
+    ) -> Trial:
+        """Read three documents as the table states; raises ``Refused`` where it states nothing that can be."""
+        from model.profile_file import block
+
+        profile = profiles.state(ns, entry)
+        info = info_of(profile, None, 1.0, recognise.STATED)
+        layout = recognise.bind(self.port, profile)
+        against = list(contradictions(self.port, profile))
+        try:
+            documents = tuple(self._tried(layout, id, outline, checkpoint) for id, outline in self._chosen(layout))
+        except Refused as refusal:
+            documents, against = (), [*against, str(refusal)]
+        return Trial(info, documents, tuple(dict.fromkeys(against)), block(profile, told))
+
+    def _chosen(self, layout: Layout) -> list[tuple[Value, Outline | None]]:
+        """The documents with the longest histories among the first ones, in the order in which they are listed."""
+        ids = list(dict.fromkeys(row.id for row in layout.page(PageQuery(limit=LOOKED_AT)) if row.readable))
+        try:
+            outlines: Sequence[Outline | None] = list(layout.outline(ids))
+        except Refused:
+            outlines = [None] * len(ids)
+        pairs = list(zip(ids, outlines, strict=True))
+        longest = sorted(pairs, key=lambda pair: -(len(pair[1].marks) if pair[1] else 0))[:TRIED]
+        return [pair for pair in pairs if pair in longest]
+
+    def _tried(self, layout: Layout, id: Value, outline: Outline | None, step: Checkpoint) -> TriedDocument:
+        try:
+            versions = []
+            for done, version in enumerate(layout.history(id), 1):
+                step(done, None)
+                versions.append(version)
+            there = [version for version in versions if version.state != "missing"]
+            missing = len(versions) - len(there)
+            first = self._compared(layout, id, there[-1], there[-2]) if len(there) > 1 else None
+            last = self._compared(layout, id, there[1], there[0]) if len(there) > 2 else None
+        except Refused as refusal:
+            return TriedDocument(id, outline, trouble=str(refusal))
+        return TriedDocument(id, outline, len(versions), missing, first, last)
+
+    def _compared(self, layout: Layout, id: Value, older: Version, newer: Version) -> Comparison:
+        a, b = layout.version(id, older.v), layout.version(id, None if newer.current else newer.v)
+        if a.content is None or b.content is None:
+            raise Unreadable(next(each.detail or each.state for each in (a, b) if each.content is None))
+        return Comparison(a, b, diff(a.content, b.content, layout.profile.keys))
+
+    def use(self, ns: str, entry: Mapping[str, Any]) -> CollectionInfo:
+        """Read the collection as the table states from now on; raises ``Refused``."""
+        return self.catalogue.state(profiles.state(ns, entry))
+
+    def in_file(self, path: FilePath, ns: str, entry: Mapping[str, Any], told: Iterable[str] = ()) -> ProfileEdit:
+        """The profile's file with the collection stated in it, not yet written; raises ``Refused``."""
+        from model.profile_file import stated_in
+
+        return stated_in(path, profiles.state(ns, entry), told)
+
+
+def _paths(raw: bytes, deepest: int, above: str = "") -> Iterable[str]:
+    try:
+        fields = canonical.fields(raw)
+    except Unreadable:
+        return
+    for name, value in fields:
+        if not name or "." in name or name.startswith("$"):
+            continue
+        yield f"{above}{name}"
+        if value.type == canonical.OBJECT and deepest > 1:
+            yield from _paths(value.data, deepest - 1, f"{above}{name}.")

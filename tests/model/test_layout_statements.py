@@ -1,0 +1,196 @@
+"""Layouts that a person states: filled in from what is there, tried on three documents, used, and kept in a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+
+from model.errors import Refused
+from model.session import Session
+from model.values.canonical import Value
+
+Db = pymongo.database.Database[dict[str, Any]]
+
+
+@pytest.fixture
+def sheets(database: Db) -> str:
+    """Documents of versions under names that say nothing; five of them, the third with the longest history."""
+    for n, id in enumerate("ABCDE"):
+        for at in range(1, 3 + (n == 2) * 4 + (n % 2)):
+            database["sheets"].insert_one({"thing": id, "pos": at, "total": at * 10, "note": "n" * at})
+    return f"{database.name}.sheets"
+
+
+@pytest.fixture
+def session(server_uri: str, sheets: str) -> Iterator[Session]:
+    with Session.open(server_uri) as made:
+        yield made
+
+
+STATED = {"layout": "versions", "id": "thing", "version": "pos", "token": ""}
+
+
+def test_a_statement_begins_with_what_was_recognised_and_the_names_that_are_there(
+    session: Session, database: Db, sheets: str
+) -> None:
+    database["claims"].insert_many([{"claimId": id, "rev": v, "sum": v} for id in "ABC" for v in (1, 2, 3)])
+    begun = session.statements.begin(sheets)
+    assert begun.info.ns == sheets
+    assert not begun.stated
+    assert set(begun.names) == {"_id", "thing", "pos", "total", "note"}
+    assert begun.entry["layout"] == begun.info.layout
+    assert f"{database.name}.claims" in begun.collections
+    filled, why = session.statements.filled(f"{database.name}.claims", "versions")
+    assert {role: filled[role] for role in ("layout", "id", "version", "at", "author", "numbering", "grace")} == {
+        "layout": "versions", "id": "claimId", "version": "rev", "at": "", "author": "", "numbering": "next",
+        "grace": "1d",
+    }  # fmt: skip
+    assert not why
+
+
+def test_a_layout_that_cannot_be_recognised_is_filled_in_with_its_defaults_and_the_reason(
+    session: Session, sheets: str
+) -> None:
+    filled, why = session.statements.filled(sheets, "embedded")
+    assert (filled["layout"], filled["current"], filled["prev"]) == ("embedded", "current", "prev")
+    assert "cannot be read as embedded" in why
+
+
+def test_three_documents_are_tried_those_with_the_longest_histories(session: Session, sheets: str) -> None:
+    trial = session.statements.tried(sheets, STATED)
+    assert [(str(one.id.python()), one.versions, one.missing) for one in trial.documents] == [
+        ("B", 3, 0), ("C", 6, 0), ("D", 3, 0),
+    ]  # fmt: skip
+    longest = trial.documents[1]
+    assert longest.first is not None
+    assert longest.last is not None
+    assert (longest.first.a.v, longest.first.b.v) == (Value.of(1), Value.of(2))
+    assert (longest.last.a.v, longest.last.b.v) == (Value.of(5), Value.of(6))
+    assert {operation.path for operation in longest.first.diff} == {("total",), ("note",)}
+    assert trial.against == ()
+    assert trial.toml == (
+        f'[[collection]]\nns = "{sheets}"\nlayout = "versions"\nid = "thing"\nversion = "pos"\ntoken = ""\n'
+    )
+
+
+def test_trying_states_nothing(session: Session, sheets: str) -> None:
+    before = session.info(sheets)
+    session.statements.tried(sheets, {**STATED, "layout": "flagged", "current": "note"})
+    assert session.info(sheets) == before
+
+
+def test_what_contradicts_is_said_with_an_example(session: Session, database: Db, sheets: str) -> None:
+    def against(**more: Any) -> str:
+        return " ".join(session.statements.tried(sheets, {**STATED, **more}).against)
+
+    assert f"No document sampled in {sheets} has rev, which is stated as version." in against(version="rev")
+    assert "note is of the type String and no whole number or date" in against(version="note")
+    assert "documents sampled are v1 of" in against(id="total", version="pos") or not against(id="total", version="pos")
+    database["sheets"].insert_one({"_id": "odd", "thing": "F"})
+    assert "lacks pos, odd for one" in against()
+    database["sheets"].insert_many([{"thing": "G", "pos": 7}, {"thing": "G", "pos": 7}])
+    assert "2 documents sampled are v7 of G." in against()
+    assert f"There is no collection {database.name}.gone." in against(
+        layout="archive", id="_id", archive=f"{database.name}.gone"
+    )
+    database["other"].insert_many([{"docId": n, "pos": 1} for n in range(5)])
+    assert "names a document of" in against(layout="archive", id="_id", archive=f"{database.name}.other")
+
+
+def test_a_statement_that_says_nothing_possible_is_refused_in_one_sentence(session: Session, sheets: str) -> None:
+    with pytest.raises(Refused, match="cannot both be 'thing'"):
+        session.statements.tried(sheets, {**STATED, "version": "thing"})
+    assert session.statements.trouble_with("version", "") == "must not be empty"
+    assert session.statements.trouble_with("version", "rev") == ""
+    assert "24h" in session.statements.trouble_with("grace", "soon")
+
+
+def test_what_is_used_is_read_by_at_once_and_until_the_session_ends(
+    session: Session, server_uri: str, sheets: str
+) -> None:
+    info = session.statements.use(sheets, STATED)
+    assert (info.layout, info.why) == ("versions", "Stated by hand, and in no profile yet.")
+    assert [v.v for v in session.history(sheets, Value.of("A"))] == [Value.of(2), Value.of(1)]
+    (again,) = (each for each in session.collections(sheets.partition(".")[0]) if each.ns == sheets)
+    assert (again.layout, again.why) == ("versions", "Stated by hand, and in no profile yet.")
+    with Session.open(server_uri) as other:
+        assert other.info(sheets).why != again.why
+
+
+def test_a_stated_archive_belongs_to_its_collection(session: Session, database: Db) -> None:
+    database["now"].insert_many([{"_id": n, "pos": 2} for n in range(4)])
+    database["then"].insert_many([{"of": n, "pos": 1} for n in range(4)])
+    ns = f"{database.name}.now"
+    list(session.collections(database.name))
+    session.statements.use(
+        ns, {"layout": "archive", "archive": f"{database.name}.then", "archive_id": "of", "version": "pos"}
+    )
+    found = {each.ns: each for each in session.collections(database.name)}
+    assert found[f"{database.name}.then"].belongs_to == ns
+    assert session.statements.begin(f"{database.name}.then").info.ns == ns
+
+
+def test_what_is_kept_in_a_profile_is_used_by_whoever_opens_with_it(
+    session: Session, server_uri: str, sheets: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "layouts.toml"
+    edit = session.statements.in_file(file, sheets, STATED)
+    assert session.profile_file is None
+    assert session.keep_profile(edit, sheets)
+    assert session.profile_file == file
+    assert session.info(sheets).why == "The profile states it."
+    with Session.open(server_uri, profile=file) as other:
+        assert other.info(sheets).fields == session.info(sheets).fields
+        assert other.statements.begin(sheets).stated
+
+
+def test_with_another_profile_in_use_the_collection_alone_is_read_by_what_was_kept(
+    server_uri: str, database: Db, sheets: str, tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    database["logs"].insert_one({"_id": 1})
+    one.write_text(f'[[collection]]\nns = "{database.name}.logs"\nlayout = "hashed"\n')
+    two.write_text(f'[[collection]]\nns = "{database.name}.logs"\nlayout = "plain"\n')
+    with Session.open(server_uri, profile=one) as session:
+        assert not session.keep_profile(session.statements.in_file(two, sheets, STATED), sheets)
+        assert session.profile_file == one
+        assert session.info(f"{database.name}.logs").layout == "hashed"
+        assert session.info(sheets).layout == "versions"
+
+
+def test_what_else_was_stated_by_hand_goes_on_when_one_collection_is_kept(
+    session: Session, database: Db, sheets: str, tmp_path: Path
+) -> None:
+    database["logs"].insert_one({"_id": 1, "sum": "x"})
+    logs = f"{database.name}.logs"
+    session.statements.use(logs, {"layout": "hashed", "hash": "sum"})
+    session.keep_profile(session.statements.in_file(tmp_path / "layouts.toml", sheets, STATED), sheets)
+    assert session.info(logs).why.startswith("Stated by hand")
+    assert session.info(logs).fields["hash"] == "sum"
+
+
+def test_the_paths_of_sub_documents_come_after_the_names_at_the_top(session: Session, database: Db) -> None:
+    database["deep"].insert_one({"_id": 1, "meta": {"by": {"name": "ann"}}, "x": 1})
+    assert session.statements.names(f"{database.name}.deep") == ("_id", "meta", "x", "meta.by", "meta.by.name")
+    assert session.statements.names(f"{database.name}.deep", "meta") == ("by", "by.name")
+    assert session.statements.names(f"{database.name}.gone") == ()
+
+
+def test_an_undo_without_what_was_stated_by_hand_says_so(
+    session: Session, server_uri: str, database: Db, sheets: str
+) -> None:
+    database["sheets"].create_index([("thing", 1), ("pos", 1)], unique=True)
+    session.statements.use(sheets, STATED)
+    outcome = session.edit(sheets, Value.of("A"), set={"total": 1})
+    assert outcome.entry is not None
+    database["sheets"].drop_indexes()
+    database["sheets"].insert_many([{"thing": n, "pos": 7} for n in range(20)])
+    with Session.open(server_uri) as other, pytest.raises(Refused, match="stated by hand"):
+        other.undo(outcome.entry)
+    database["sheets"].delete_many({"pos": 7})
+    database["sheets"].create_index([("thing", 1), ("pos", 1)], unique=True)
+    assert session.undo(outcome.entry).kind == "applied"
