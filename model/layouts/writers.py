@@ -24,7 +24,7 @@ class WriterPreset:
 
     name: str  # as a profile names it
     title: str  # as people know it
-    why_no_edit: str  # one clause and what to do instead
+    why_no_edit: str  # what follows the title in a sentence: the reason, and what to do instead
     archive: str  # the name of the collection with the rows, with {name} for the documents'
     fields: tuple[str, ...]  # paths that every row has
     keys: Mapping[str, Any]  # the keys of a profile, as TOML gives them
@@ -55,9 +55,8 @@ def preset(name: str) -> WriterPreset:
 
 def why_no_edit(writer: str) -> str:
     """Why the documents of a known program are not edited from here, one sentence; "" for none."""
-    return (
-        f"{presets()[writer].title} keeps this history: {presets()[writer].why_no_edit}." if writer in presets() else ""
-    )
+    known = presets().get(writer)
+    return f"{known.title} {known.why_no_edit}." if known is not None else ""
 
 
 def title(writer: str) -> str:

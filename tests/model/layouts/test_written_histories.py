@@ -1,0 +1,175 @@
+"""Histories that other programs write: what the dumps of real programs do not show by themselves."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pymongo.database
+import pytest
+from bson import ObjectId
+
+from model.layouts.page_query import PageQuery
+from model.layouts.recognise import recognise
+from model.layouts.registry import bind
+from model.layouts.row_keys import fields_of_keys, profile_of
+from model.server.retry import Server
+from model.values import canonical
+from model.values.canonical import Value
+from tests.model.layouts.layout_support import doc
+
+Db = pymongo.database.Database[dict[str, Any]]
+DAY = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+
+
+def hour(n: int) -> dt.datetime:
+    return DAY + dt.timedelta(hours=n)
+
+
+def trackers(database: Db) -> list[ObjectId]:
+    """Items as Mongoid::History tracks them: each save with the fields that it found and left."""
+    ids = [ObjectId() for _ in range(6)]
+    for at, id in enumerate(ids):
+        lives = [
+            {"name": "a", "n": at},
+            {"name": "b", "n": at},
+            {"name": "b", "n": 7, "note": "x"},
+            {"name": "b", "n": 7},
+        ]
+        before: dict[str, Any] = {}
+        for number, state in enumerate(lives, 1):
+            names = [name for name in {**before, **state} if before.get(name) != state.get(name)]
+            database["history_trackers"].insert_one(
+                {
+                    "association_chain": [{"name": "Item", "id": id}],
+                    "scope": "item",
+                    "original": {name: before[name] for name in names if name in before},
+                    "modified": {name: state[name] for name in names if name in state},
+                    "version": number,
+                    "action": "create" if number == 1 else "update",
+                    "modifier_id": "ana",
+                    "created_at": hour(number),
+                }
+            )
+            before = state
+        database["items"].insert_one({"_id": id, **before, "version": len(lives)})
+    return ids
+
+
+def test_the_trackers_of_mongoid_history_are_read_field_by_field(server: Server, database: Db) -> None:
+    ids = trackers(database)
+    found = {info.ns.partition(".")[2]: (info, profile) for info, profile in recognise(server, database.name)}
+    info, profile = found["items"]
+    assert (info.layout, info.writer, info.read_only) == ("patches", "Mongoid::History", True)
+    layout = bind(server, profile)
+    told = [
+        (each.content, each.author, each.at, each.current) for each in layout.history(Value.of(ids[2]), contents=True)
+    ]
+    assert told == [
+        (doc(name="b", n=7), "ana", hour(4), True),
+        (doc(name="b", n=7, note="x"), "ana", hour(3), False),
+        (doc(name="b", n=2), "ana", hour(2), False),
+        (doc(name="a", n=2), "ana", hour(1), False),
+    ]
+    assert not list(layout.findings())
+
+
+def snapshots(database: Db, **more: Any) -> None:
+    """An item with three states in rows, the last of them a draft, and one of which only rows are left."""
+    rows = [("K-1", 1, "published"), ("K-1", 2, "published"), ("K-1", 3, "draft"), ("K-2", 1, "published")]
+    for id, n, status in rows:
+        state = {"n": n, "_status": status}
+        database["_items_versions"].insert_one(
+            {"parent": id, "version": state, "createdAt": hour(n), "updatedAt": hour(n)}
+        )
+    database["items"].insert_one({"_id": "K-1", "n": 2, "_status": "published", **more})
+
+
+def test_a_draft_stands_above_the_current_version_and_says_so(server: Server, database: Db) -> None:
+    snapshots(database)
+    layout = bind(server, profile_of("payload", f"{database.name}.items", f"{database.name}._items_versions"))
+    told = [(each.v and each.v.python(), each.current, each.detail) for each in layout.history(Value.of("K-1"))]
+    assert told == [(3, False, "draft"), (2, True, ""), (1, False, "")]
+    assert layout.version(Value.of("K-1")).content == doc(n=2, _status="published")
+
+
+def test_a_document_of_which_only_rows_are_left_is_listed_last_as_deleted(server: Server, database: Db) -> None:
+    snapshots(database)
+    layout = bind(server, profile_of("payload", f"{database.name}.items", f"{database.name}._items_versions"))
+    assert [row.id.python() for row in layout.page()] == ["K-1", "K-2"]
+    assert [row.id.python() for row in layout.page(PageQuery(skip=1))] == ["K-2"]
+    assert [outline.health for outline in layout.outline([Value.of("K-1"), Value.of("K-2")])] == ["Sound", "Deleted"]
+    assert layout.version(Value.of("K-2")).content == doc(n=1, _status="published")
+
+
+def test_a_refusal_names_the_program_and_what_to_do(server: Server, database: Db) -> None:
+    snapshots(database)
+    layout = bind(server, profile_of("payload", f"{database.name}.items", f"{database.name}._items_versions"))
+    base = layout.version(Value.of("K-1"))
+    outcome = layout.swap(Value.of("K-1"), base, doc(n=9))
+    assert (outcome.kind, outcome.detail) == ("refused", "Payload keeps its own versions; edit there.")
+    assert database["items"].find_one({"_id": "K-1"})["n"] == 2  # type: ignore[index]
+
+
+def test_behind_a_patch_that_does_not_apply_states_are_unproven_and_the_rest_is_readable(
+    server: Server, database: Db
+) -> None:
+    id = ObjectId()
+    database["items"].insert_one({"_id": id, "n": 5})
+    for n in range(5):
+        patch = [{"op": "test", "path": "/n", "value": n}, {"op": "replace", "path": "/n", "value": n + 1}]
+        row: dict[str, Any] = {"collectionId": id, "collectionName": "items", "op": "update", "patch": patch}
+        if n == 0:
+            row |= {"op": "create", "patch": [], "doc": {"_id": id, "n": 1}}
+        if n == 3:
+            row["patch"] = [{"op": "test", "path": "/n", "value": 99}, {"op": "replace", "path": "/n", "value": 4}]
+        database["history"].insert_one({**row, "createdAt": hour(n)})
+    profile = profile_of(
+        "ts-patch-mongoose", f"{database.name}.items", f"{database.name}.history", {"collectionName": "items"}
+    )
+    layout = bind(server, profile)
+    versions = list(layout.history(Value.of(id), contents=True))
+    assert [each.state for each in versions] == ["present", "unproven", "present", "present", "present"]
+    assert "/n is 3 and should be 99" in versions[1].detail
+    assert [each.content for each in versions[2:]] == [doc(n=3), doc(n=2), doc(n=1)]
+    [finding] = [each for each in layout.findings() if hasattr(each, "code")]
+    assert finding.code == "D1"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("kept", "some", "kept must be 'all' or 'earlier'"),
+        ("patch", "xml", "patch must be"),
+        ("operation", {"insert": "i"}, "operation must be written"),
+        ("where", {"a": 1}, "where must be written"),
+        ("ignored", "__v", "ignored must list"),
+        ("archive_id", "a..b", "archive_id must be a path"),
+        ("direction", "up", "direction must be"),
+    ],
+)
+def test_a_key_that_says_nothing_sensible_is_named(key: str, value: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        fields_of_keys({key: value})
+
+
+def test_types_that_a_program_lost_come_back_only_where_the_document_proves_them(server: Server, database: Db) -> None:
+    id = ObjectId()
+    database["items"].insert_one({"_id": id, "due": hour(5), "n": 2})
+    base = {"collectionId": id, "collectionName": "Item", "version": "0.0.0"}
+    first = {"_id": [str(id)], "due": ["2024-05-01T05:00:00.000Z"], "n": [1]}
+    database["__histories"].insert_many(
+        [
+            {**base, "diff": {**first, "due": ["2024-05-01T01:00:00.000Z"]}, "timestamp": hour(1)},
+            {**base, "diff": {"due": ["2024-05-01T01:00:00.000Z", "2024-05-01T05:00:00.000Z"]}, "timestamp": hour(2)},
+            {**base, "diff": {"n": [1, 2]}, "timestamp": hour(3)},
+        ]
+    )
+    names = (f"{database.name}.items", f"{database.name}.__histories")
+    layout = bind(server, profile_of("mongoose-history-plugin", *names, {"collectionName": "Item"}))
+    kinds = []
+    for each in layout.history(Value.of(id), contents=True):
+        assert each.content is not None
+        due = canonical.get(each.content, ("due",))
+        kinds.append(due and due.kind)
+    assert kinds == ["Date", "Date", "String"]
