@@ -235,6 +235,9 @@ class _Places:
     def layout(self, ns: str) -> Layout:
         return bind(self.port, self.profile)
 
+    def asked_for(self, ns: str) -> str:
+        return ""
+
 
 def plan_of(machine: Machine, damage: Damage, profile: CollectionProfile) -> Plan:
     """The plan for what a scan finds."""
