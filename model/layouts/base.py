@@ -112,7 +112,9 @@ class LayoutWriter(Protocol):
     ) -> Outcome:
         """Delete the document if ``base`` is still its current version, by the rules of :meth:`Layout.delete`."""
 
-    def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+    def asks(
+        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+    ) -> Callable[[], bool | None] | None:
         """The question of a write in doubt, whether it landed; None where no token could tell."""
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
@@ -357,7 +359,7 @@ class Layout(ABC):
                 return stopped
         except Refused as error:
             return self.writer.outcomes.refused(id, str(error))
-        end = run(self.server, steps.decides, self.writer.asks(id, stamp, base))
+        end = run(self.server, steps.decides, self.writer.asks(id, stamp, steps.makes, base), steps.repeatable)
         outcome = self.writer.outcomes.swapped(end, id, base, content, stamp, v)
         return self._swapped(outcome, content, stamp)
 
@@ -378,7 +380,7 @@ class Layout(ABC):
         except Refused as error:
             return self.writer.outcomes.refused(id, str(error))
         write = Write(self.ns, "insert", {}, raw, "the new document", self.writer.unique)
-        end = run(self.server, write, self.writer.asks(id, stamp))
+        end = run(self.server, write, self.writer.asks(id, stamp, raw))
         return self._created(self.writer.outcomes.created(end, id, v, stamp), content, stamp)
 
     def _held(self, id: Value, made: bytes, before: bytes | None = None) -> str:

@@ -295,7 +295,9 @@ class CurrentWriter:
 
     # --- did mine land?
 
-    def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+    def asks(
+        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+    ) -> Callable[[], bool | None] | None:
         """The question of a write in doubt, whether it landed; None where no token could tell."""
         if not self._profile.token:
             return None

@@ -5,10 +5,13 @@ the recipe that the profile states, else by the one that the collection's own ha
 contradict what is stated, nothing is written. The profile may leave fields out of the hash.
 
 The swap, one write: an update whose filter holds ``_id`` (the hash alone would confuse documents with equal content),
-the old hash, the old token, which tells a content that has come back from one that never left, and every field that the
-hash covers; it sets changed fields, unsets removed ones, and sets the new hash. Then the stored bytes are read
-and hashed again. Where this server stored the fields in another order, the hash is set once more to that of the bytes
-that are there, guarded by our own token.
+the old hash, the old token, and every field that the hash covers; it sets changed fields, unsets removed ones, and sets
+the new hash. Then the stored bytes are read and hashed again. Where this server stored the fields in another order, the
+hash is set once more to that of the bytes that are there, guarded by all of them.
+
+A token would be content to every program that hashes all fields, so there is none unless the profile names it, or
+documents have one that their hash leaves out. Without it nobody can tell a content that has come back from one that
+never left: a swap in doubt is not sent twice, and is found by the hash, where the content that it wanted is there.
 
 Crash points: before the write nothing has happened; after it everything has. A writer that dies before the second hash
 on a server that reorders leaves a hash that differs in field order only; the next edit sets it right.
@@ -16,16 +19,17 @@ on a server that reorders leaves a hash that differs in field order only; the ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
-from model.errors import Refused, Unreadable
+from model.errors import NotFound, Refused, Unreadable
 from model.layouts import update_operators
 from model.layouts.base import Layout
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.content_hashes import Sealed, content_hash, next_hash, settled
+from model.layouts.content_hashes import Sealed, content_hash, hashed_part, next_hash, settled
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.current_writer import CurrentWriter, HashGuard
 from model.layouts.recognition import find_embedded
@@ -44,6 +48,39 @@ from model.values.canonical import Value
 SEALED, SEALED_BYTES = 12, 1 << 20  # documents, and bytes of them, that are asked for their recipe at either end
 
 
+class HashWriter(CurrentWriter):
+    """The writes of documents with a hash. Without a token one in doubt is found by its hash: the content that it
+    wanted is there, or not.
+    """
+
+    def asks(
+        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+    ) -> Callable[[], bool | None] | None:
+        """The question of a write in doubt, whether the document has come to the content and the hash of ``makes``.
+
+        False where it is as it was read, or not there; None where it is another one, which may have followed ours.
+        """
+        if self._profile.token:
+            return super().asks(id, stamp, makes, base)
+
+        def there() -> bool | None:
+            try:
+                raw = self._current.raw(id)
+            except NotFound:
+                return False if base is None else None
+            if self.is_made(raw, makes):
+                return True
+            return False if base is not None and raw == base.raw else None
+
+        return there
+
+    def is_made(self, raw: bytes, makes: bytes) -> bool:
+        """Whether a stored document has the content and the hash of another, whatever the order of its fields."""
+        name, content = (self._profile.hash,), self._current.content
+        parts = [hashed_part(content(each), self._profile) for each in (raw, makes)]
+        return c.get(raw, name) == c.get(makes, name) and (parts[0] == parts[1] or update_operators.reordered(*parts))
+
+
 class Hashed(Layout):
     """Documents that carry the hash of their content."""
 
@@ -51,6 +88,7 @@ class Hashed(Layout):
     about = "the version is a hash of the content"
     where = "the version is the hash in {hash}"
     roles = ("id", "hash", "token")
+    defaults: ClassVar[Mapping[str, str]] = {"token": ""}  # to other programs it would be content that they hash
     lacks = "no field looks like a hash."
     numbered = False
 
@@ -59,7 +97,8 @@ class Hashed(Layout):
         p = profile
         self.own = Own(p.id, version=p.hash, token=p.token, hash=p.hash, at=p.at)  # the hash is the version
         self.reader = self._current = CurrentDocuments(server, profile, self.own, numbered=False)
-        self.writer = self._writer = CurrentWriter(server, self._current, HashGuard(self._current))
+        self._guard = HashGuard(self._current)
+        self.writer = self._writer = HashWriter(server, self._current, self._guard)
         self._proven: CollectionProfile | None = None
 
     @classmethod
@@ -86,7 +125,7 @@ class Hashed(Layout):
         """The one guarded update."""
         raw, _ = self._check(base)
         values = self._writer.own_values(raw, content, stamp, v or self._number(id, base, content, stamp))
-        return self._writer.swap(base, content, values)
+        return replace(self._writer.swap(base, content, values), repeatable=bool(self.profile.token))
 
     def explain(self, base: Version) -> str:
         """The guard of the swap."""
@@ -104,13 +143,13 @@ class Hashed(Layout):
 
         Asked of the data once they settle it, and again as long as they do not. Raises ``Refused``.
         """
-        if self._proven is None:
-            seals = self.seals()
-            made = settled(self.profile, seals)
-            if not seals or made.hash_doubt:
-                return made
+        return self._proven or self._settled(self.seals())
+
+    def _settled(self, seals: Sequence[Sealed]) -> CollectionProfile:
+        made = settled(self.profile, seals)
+        if seals and not made.hash_doubt:
             self._proven = made
-        return self._proven
+        return made
 
     def seals(self) -> list[Sealed]:
         """Some contents with their hashes, of the first and the last documents by ``_id``."""
@@ -141,9 +180,13 @@ class Hashed(Layout):
         return ""
 
     def _next(self, base: Version, content: bytes) -> Value:
-        raw = base.raw or c.EMPTY
+        raw, old = base.raw or c.EMPTY, base.content or c.EMPTY
         stored, physical = c.get(raw, (self.profile.hash,)), c.get(raw, ("_id",))
-        return next_hash(content, self.sealing, base.content or c.EMPTY, stored, physical)
+        profile = self._proven
+        if profile is None:  # of this document what was read counts: a change since then is for the swap to meet
+            own = [Sealed(old, stored, physical)] if stored is not None else []
+            profile = self._settled([*(seal for seal in self.seals() if seal.id != physical), *own])
+        return next_hash(content, profile, old, stored, physical)
 
     def _number(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
         """The new content's hash."""
@@ -162,20 +205,20 @@ class Hashed(Layout):
     def _rehashed(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
         """The outcome, once the hash is set to that of the order in which the server stored the content."""
         id = outcome.id
-        if outcome.kind != "applied" or not self.profile.token or id is None:
+        if outcome.kind != "applied" or id is None:
             return outcome
         try:
             raw = self._current.raw(id)
             stored = c.get(raw, (self.profile.hash,))
+            ours = self._current.bears(raw, stamp.token) if self.profile.token else stored == outcome.version
+            # Any other difference is someone else's change, whose hash is not ours to set.
+            if not ours or not update_operators.reordered(content, self.content(raw)):
+                return outcome
             physical = guards.physical_id(raw)
             right = content_hash(self.content(raw), self.sealing, stored, physical)
-            # Any other difference is someone else's change, whose hash is not ours to set.
-            ours = self._current.bears(raw, stamp.token) and update_operators.reordered(content, self.content(raw))
-            if not ours or stored == right:
+            if stored == right:
                 return outcome
-            guard = guards.by_id(physical)
-            for name in (self.profile.token, self.profile.hash):
-                guard |= guards.exact(name, c.get(raw, (name,)))
+            guard = guards.by_id(physical) | self._guard.clauses(self._current.made(raw))
             write = Write(self.ns, "update", guard, {"$set": {self.profile.hash: right}}, "the hash as stored")
             end = run(self.server, write, lambda: c.get(self._current.raw(id), (self.profile.hash,)) == right)
         except Refused as error:

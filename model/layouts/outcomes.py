@@ -30,7 +30,7 @@ class Outcomes:
         """The outcome of the write that decides a swap from ``base`` to ``content``, the new version ``v``."""
         if end.kind == "applied":
             said = f"Saved as {version_name(v)}." if v is not None else "Saved."
-            back = self._read_back(id, base, content, stamp)
+            back = self._read_back(id, base, content, stamp, v)
             return Outcome("applied", self._ns, id, _joined(said, end.sentence, back), v)
         if end.kind == "conflict":
             met = self.conflict(id, base)
@@ -49,13 +49,15 @@ class Outcomes:
             return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
         return Outcome("refused", self._ns, id, end.sentence)
 
-    def _read_back(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> str:
+    def _read_back(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> str:
         """One sentence on how the server stored the content just written, or none."""
         try:
             now = self._read(id)
         except Refused:
             return ""
-        if now.raw is None or now.content is None or not self._bears(now.raw, stamp.token):
+        if now.raw is None or now.content is None:
+            return ""
+        if not self._bears(now.raw, stamp.token) and (v is None or now.v != v):
             return ""  # overtaken already, which is no matter of this write
         return update_operators.differences(content, now.content, base.content or c.EMPTY)
 

@@ -82,7 +82,9 @@ class ReadOnlyWriter:
         """Refused."""
         self.refuse()
 
-    def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+    def asks(
+        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+    ) -> Callable[[], bool | None] | None:
         """None: no write is ever in doubt."""
         return None
 

@@ -16,6 +16,9 @@ class SwapSteps:
     """The stored document that the deciding write makes."""
     before: tuple[Write, ...] = ()
     after: tuple[Write, ...] = ()
+    repeatable: bool = True
+    """Whether the deciding write may be sent again in doubt: its guard tells a base that has come back from one that
+    never left."""
 
     @property
     def all(self) -> list[Write]:

@@ -199,7 +199,9 @@ class VersionWriter:
 
     # --- did mine land?
 
-    def asks(self, id: Value, stamp: Stamp, base: Version | None = None) -> Callable[[], bool | None] | None:
+    def asks(
+        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+    ) -> Callable[[], bool | None] | None:
         """The question of an insert in doubt, whether it landed."""
         return lambda: self.landed(id, stamp.token)
 

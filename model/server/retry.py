@@ -19,15 +19,17 @@ from model.server.server import Server
 
 __all__ = ["End", "Port", "Reply", "Server", "Terms", "Write", "bson_of", "run"]
 
+FOUND = "The answer was lost, and just this content is there now, by this write or by an equal one."
 GRACE = 1.0  # seconds beyond the time-out for finding out how a write in doubt ended
 
 
-def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) -> End:
+def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, repeatable: bool = True) -> End:
     """Send a guarded write; in doubt ask ``landed``, and try the same write once more.
 
     ``landed`` looks for the write's token: True it is there, False it is not, None nobody can tell. Without
-    ``landed`` (no token) nothing is retried and doubt ends as unknown. A server that stops answering is given up
-    ``GRACE`` after its time-out, even with questions left.
+    ``landed`` (no token) nothing is retried and doubt ends as unknown; so does the doubt of a write that is not
+    ``repeatable``, unless it is found. A server that stops answering is given up ``GRACE`` after its time-out, even
+    with questions left.
     """
     began = time.monotonic()
     first = server.send(write)
@@ -44,9 +46,11 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None) ->
             return End("unknown", first.sentence, first)
         there = _asked(landed)
         if there is True:
-            return End("applied", reply=first)
+            return End("applied", "" if repeatable else FOUND, first)
         if there is False and not first.retry:  # the server answered, so nothing is on its way any more
             return End("refused", first.sentence, first)
+        if not repeatable:
+            return End("unknown", first.sentence, first)
         second = server.send(write)
         if second.applied == "yes":
             return replace(_clear(second, write), retried=True)

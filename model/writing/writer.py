@@ -374,7 +374,9 @@ class Writer:
                 return Outcome("unknown", ns, id, some)
             return self._waiting(record, id) if at_base else self._missed(record, id)
         landed = layout.landed(id, ObjectId(record.token), self._base(record)) if record.token else None
-        if landed or (record.before is None and current is not None and current.content == record.after):
+        # Without a token the content itself tells: one that is just what was sent is what the write wanted.
+        told = record.before is None or (landed is None and current is not None and current.v is not None)
+        if landed or (told and current is not None and current.content == record.after):
             return Outcome("applied", ns, id, "It arrived.", current.v if current else None)
         if at_base or (record.before is None and current is None):
             return self._waiting(record, id)

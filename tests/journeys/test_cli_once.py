@@ -115,7 +115,7 @@ def test_a_hashed_document_is_inserted_and_edited_by_its_hash(
     base = database["carts"].find_one()["_versioned_id"]
     edit = ("edit", source, f"{db}.carts", "cart", "--base", base, "--set", "a=2", "--unset", "gone", *stated)
     assert [rows(*edit)[0] for _ in range(2)] == [0, 1]
-    assert set(database["carts"].find_one()) == {"_id", "a", "_versioned_id", "_w"}
+    assert set(database["carts"].find_one()) == {"_id", "a", "_versioned_id"}
 
 
 # --- the nightly job

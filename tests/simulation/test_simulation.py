@@ -81,7 +81,7 @@ def test_the_harness_convicts_a_layout_without_its_guard(
 def test_the_harness_convicts_a_writer_that_takes_doubt_for_failure(
     layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hasty(server: retry.Port, write: Write, landed: object) -> retry.End:
+    def hasty(server: retry.Port, write: Write, landed: object, repeatable: bool = True) -> retry.End:
         reply = server.send(write)
         return retry.End("applied" if reply.applied == "yes" else "conflict", reply=reply)
 

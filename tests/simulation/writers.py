@@ -13,6 +13,7 @@ import bson
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
+from model.hash_recipe import HashRecipe
 from model.layouts.base import Layout
 from model.layouts.recognise import bind
 from model.layouts.stamp import Stamp
@@ -50,7 +51,7 @@ class Variant:
     @property
     def profile(self) -> CollectionProfile:
         """The profile of the collection."""
-        fields: dict[str, Any] = {"numbering": self.numbering}
+        fields: dict[str, Any] = {"numbering": self.numbering, "token": "_w", "hash_recipe": HashRecipe()}
         if self.layout in ("archive", "stream"):
             fields["archive"] = PAST
         if self.layout == "deltas" and self.removes:

@@ -25,7 +25,6 @@ from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.metadata_fields import (
     HASH,
     TOKEN,
-    free,
     proven,
     reordered,
     roles_of,
@@ -214,7 +213,7 @@ def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
         why = f"The field {name} looks like a hash, but is not that of the content as it is stored{unproven}"
     else:
         return None
-    token, time = kept[0] or free(TOKEN, sample.documents, c.OBJECT_ID), kept[1]
+    token, time = kept
     roles = roles_of(name, proof)
     profile = CollectionProfile(
         sample.ns, "hashed", hash=name, token=token, at=time, hash_exclude=tuple(excluded), **roles

@@ -28,7 +28,8 @@ NAMES: dict[str, dict[str, str]] = {
 
 
 def layout_of(server: Port, database: str, name: str, indexed: bool = True, **fields: Any) -> Layout:
-    """A layout over ``database.things``, with the index that it needs."""
+    """A layout over ``database.things``, with the index that it needs, and a token unless it is told otherwise."""
+    fields.setdefault("token", "_w")
     if has_archive(name):
         fields.setdefault("archive", f"{database}.things_past")
     layout = bind(server, stated(f"{database}.things", name, **fields))

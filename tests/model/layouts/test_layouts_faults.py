@@ -23,6 +23,7 @@ from tests.model.server.faulty_server import Dead, Fault, FaultyServer
 FAULTS: tuple[Fault, ...] = ("none", "never", "lost", "late")
 TWO: list[tuple[Fault, Fault]] = list(itertools.product(FAULTS, FAULTS))
 ID = Value.of("K-1")
+TOKENLESS = "hashed without a token"
 HISTORIES = [name for name, layout in WRITABLE.items() if layout.numbered and name != "stream"]
 
 
@@ -32,7 +33,7 @@ def server(local_uri: str) -> Iterator[Server]:
         yield connected
 
 
-@pytest.fixture(params=list(WRITABLE))
+@pytest.fixture(params=[*WRITABLE, TOKENLESS])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -65,6 +66,8 @@ def edited(content: bytes | None, key: str) -> bytes:
 
 
 def ground(server: Server, name: str, faults: tuple[Fault, ...] = (), **fields: str) -> Ground:
+    if name == TOKENLESS:
+        name, fields = "hashed", {"token": "", **fields}
     sound = layout_of(server, "faults", name, **fields)
     for ns in ("faults.things", "faults.things_past"):
         for raw in list(server.find(ns)):
@@ -156,11 +159,41 @@ def test_what_a_dead_writer_leaves_is_absorbed_by_the_next_edit(name: str, serve
 
 
 def test_without_a_token_doubt_is_unknown_and_nothing_is_sent_twice(server: Server) -> None:
-    for name in ("plain", "hashed", "archive", "embedded", "stream"):
-        here = ground(server, name, ("none", "lost") if name == "archive" else ("lost",), token="")
+    for name, fault in itertools.product(("plain", "hashed", "archive", "embedded", "stream"), ("lost", "never")):
+        here = ground(server, name, ("none", fault) if name == "archive" else (fault,), token="")
         outcome = here.swap("mine")
-        assert outcome.kind == "unknown", name
+        assert outcome.kind == ("applied" if (name, fault) == ("hashed", "lost") else "unknown"), name
         assert len(here.faulty.sent) == (2 if name == "archive" else 1), name
+
+
+def test_without_a_token_a_hashed_document_is_found_by_its_hash_and_nobody_is_named_for_it(server: Server) -> None:
+    here = ground(server, TOKENLESS, ("lost",))
+    outcome = here.swap("mine")
+    assert outcome.kind == "applied"
+    assert "just this content is there now, by this write or by an equal one" in outcome.detail
+    assert b"_w" not in (here.sound.version(ID).raw or b"")
+
+
+def test_without_a_token_a_hashed_document_that_others_edited_after_doubt_is_unknown(server: Server) -> None:
+    for fault in ("lost", "never", "late"):
+        here = ground(server, TOKENLESS, (fault,))
+
+        def overtake(here: Ground = here) -> None:
+            base = here.sound.version(ID)
+            assert here.sound.swap(ID, base, edited(base.content, "theirs")).kind == "applied"
+
+        for place in range(40):
+            here.faulty.between[place] = overtake
+            outcome = here.swap("mine")
+            if here.faulty.between:
+                assert place > 2, "the swap has fewer operations than that"
+                break
+            held = b"mine" in (here.sound.version(ID).content or b"")
+            assert outcome.kind != "conflict" or not held
+            assert outcome.kind != "applied" or held
+            here.faulty.land()
+            assert b"theirs" in (here.sound.version(ID).content or b"")
+            here = ground(server, TOKENLESS, (fault,))
 
 
 def test_a_plain_document_that_was_overtaken_after_doubt_is_unknown(server: Server) -> None:

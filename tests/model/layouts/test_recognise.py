@@ -124,7 +124,7 @@ def test_an_archive_is_found_under_any_name(server: Server, database: Db, names:
 def test_the_hash_of_the_content_is_hashed(server: Server, database: Db, names: Names, algorithm: str) -> None:
     ground.hashed(database, names, algorithm)
     info, profile = known(server, database.name)[names.things]
-    assert (info.layout, dict(info.fields)) == ("hashed", {"id": "_id", "hash": names.hash, "token": "_w"})
+    assert (info.layout, dict(info.fields)) == ("hashed", {"id": "_id", "hash": names.hash})
     assert profile.hash == names.hash
     assert info.confidence > 0.9
 

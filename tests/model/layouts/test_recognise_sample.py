@@ -55,7 +55,7 @@ FIELDS = {
     },
     "insurance.counters": {"id": "_id", "counter": "seq"},
     "insurance.customers": {"id": "_id", **STAMPED, "current": "current", "prev": "prev"},
-    "insurance.invoices": {"id": "_id", "hash": "_versioned_id", "token": "_w"},
+    "insurance.invoices": {"id": "_id", "hash": "_versioned_id"},
     "insurance.partners": OWN,
     "insurance.stats": {"id": "_id", "pending": "pending", "applied": "applied", "counter": "count"},
     "insurance.tariffs": {**OWN, "current": "current"},

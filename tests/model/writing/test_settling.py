@@ -66,7 +66,7 @@ def ground(name: str, local_uri: str, tmp_path: Path, monkeypatch: pytest.Monkey
     id = 'id = "docId"' if name in ("versions", "flagged", "deltas") else ""
     archive = f'archive = "{DB}.things_past"' if name in ("archive", "stream") else ""
     ns = f"{DB}.things"
-    profile.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "{name}"\n{id}\n{archive}\n')
+    profile.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "{name}"\ntoken = "_w"\n{id}\n{archive}\n')
     with Server.connect(local_uri) as server, pymongo.MongoClient[dict[str, Any]](local_uri) as client:
         client.drop_database(DB)
         layout = layout_of(server, DB, name)
