@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marks, and say how deep to go."""
     config.addinivalue_line("markers", "deep: only run with --deep")
+    config.addinivalue_line("markers", "lint: reads the code and runs none of it; CI does that in one job")
     config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
     config.stash[_LEFT_OUT] = 0
     support.deep = config.getoption("--deep")

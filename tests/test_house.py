@@ -123,15 +123,18 @@ def test_no_files_import_one_another_in_a_circle() -> None:
     graphlib.TopologicalSorter(arrows).prepare()  # raises with the circle
 
 
+@pytest.mark.lint
 def test_types_are_right_everywhere() -> None:
     run("-m", "mypy")
 
 
+@pytest.mark.lint
 def test_the_linter_has_nothing_to_say() -> None:
     run("-m", "ruff", "check", ".")
     run("-m", "ruff", "format", "--check", ".")
 
 
+@pytest.mark.lint
 def test_imports_follow_the_arrows() -> None:
     run("-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())")
 
