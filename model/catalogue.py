@@ -224,7 +224,8 @@ class Catalogue:
         started = time.monotonic()
         layout, terms = self.layout(ns), filter_terms(filter)
         rows = []
-        found = layout.page(PageQuery(terms, sort_terms(sort), field_terms(fields), skip, limit + 1, any_version))
+        query = PageQuery(terms, sort_terms(sort), field_terms(fields), skip, limit + 1, any_version, deleted=True)
+        found = layout.page(query)
         for row in found:
             rows.append(row)
             step(len(rows), limit)

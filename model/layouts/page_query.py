@@ -14,8 +14,8 @@ from model.values.canonical import Value
 class PageQuery:
     """Current documents in the order asked for; the filter looks at the newest version of each.
 
-    With ``any_version`` a document is listed where any of its versions matches. One row beyond the page tells whether
-    there are more.
+    With ``any_version`` a document is listed where any of its versions matches. With ``deleted``, and no filter and no
+    order, those come last of which only the history is left. One row beyond the page tells whether there are more.
     """
 
     filter: Terms | None = None
@@ -24,6 +24,7 @@ class PageQuery:
     skip: int = 0
     limit: int = 50
     any_version: bool = False
+    deleted: bool = False
 
 
 def with_own(projection: Terms | None, own: Own, *more: str) -> Terms | None:

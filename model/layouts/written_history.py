@@ -154,18 +154,22 @@ class WrittenHistory:
     def page(self, query: PageQuery) -> Iterator[Row]:
         """The documents that match; with ``any_version`` behind them those of which another version does.
 
-        Without a filter and an order, those come last of which only the history is left.
+        Deleted ones come last, where they are asked for.
         """
         listed = 0
         for row in self.current.page(query):
             listed += 1
             yield row
         filter = query.filter if query.any_version else None
-        if listed >= query.limit or (query.filter and not filter) or (query.sort and not filter):
+        if listed >= query.limit or not (filter or self._lists_deleted(query)):
             return
         skip = 0 if listed else max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0))
         for row in islice(self._once(filter) if filter else self._gone(), skip, skip + query.limit - listed):
             yield row
+
+    @staticmethod
+    def _lists_deleted(query: PageQuery) -> bool:
+        return query.deleted and not query.filter and not query.sort
 
     def _once(self, filter: Terms) -> Iterator[Row]:
         """The documents that do not match now, but of which an earlier version does."""

@@ -32,8 +32,10 @@ class WrittenRow:
 
     @property
     def v(self) -> Value | None:
-        """Its version, where rows carry one."""
-        return value_at(self.raw, self.profile.version) if self.profile.version else None
+        """Its version, where rows carry one; of one that removes the document, its place in their order."""
+        p = self.profile
+        path = p.order if p.version and self.removes else p.version
+        return value_at(self.raw, path) if path else None
 
     @property
     def at(self) -> dt.datetime | None:

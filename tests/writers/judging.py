@@ -40,7 +40,7 @@ def judged(name: str, folder: Path) -> Verdict:
         for each in told(name, folder):
             lives.setdefault((each.ns, bson.encode({"": each.id})), []).append(each)
         for (ns, _), life in lives.items():
-            if name.partition("-")[0] not in known[ns].why.lower().replace("::", "-"):
+            if known[ns].writer != preset(name).title:
                 verdict.wrong.append(f"{ns} is taken for {known[ns].layout}: {known[ns].why}")
                 return verdict
             if life[-1].kind == "purged":

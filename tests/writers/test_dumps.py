@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import bson
 import pytest
 
+from model.commands import command_line
 from model.layouts.writers import presets
 from model.session import Session
 from model.values.canonical import Value
@@ -106,3 +108,12 @@ def test_a_row_that_somebody_took_out_of_a_history_is_told(dump: Path, name: str
         archive = next(info.fields["archive"] for info in session.collections() if info.ns == ns)
     changed(dump / "shop" / f"{archive.partition('.')[2]}.bson.gz", change)
     assert set(found(dump, ns, id)) & {"V2", "D1", "A2"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_version_moves_into_an_archive_of_ours(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ns, _ = longest(name)
+    words = ["migrate", str(HERE / name), ns, "--to", "archive", "--into-memory", "--apply", "--json"]
+    assert command_line.main(words) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["outcome"] for row in rows if "outcome" in row} == {"applied"}
