@@ -45,6 +45,10 @@ ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among the ids of a query woul
 ROWS = 2000  # of which just the id and the version are read
 CHAINS = 18  # earlier versions that are read whole
 KIN = 0.5
+ALIKE = 0.8  # of the fields in rows, those of the documents, for numbers without any sign to be looked into
+MOST = 0.75  # of the versions that it should hold, those that it does
+NAMED = 0.6  # of the ids in its rows, those of current documents; others are of deleted ones
+LEAST = 3  # documents that it holds something of, where neither a name nor an index speaks for it
 BOTH = 0.8  # of the current versions, those that a shadow holds at least
 RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
 
@@ -75,8 +79,13 @@ class Link:
         if self.kin < KIN:
             return False
         if self.later:
-            return self.below >= 0.4 * self.later
-        return bool(self.asked) and self.same >= 0.7 * self.asked
+            return self.below >= MOST * self.later
+        return bool(self.asked) and self.same >= MOST * self.asked
+
+    @property
+    def sealed(self) -> bool:
+        """Whether a unique index keeps its rows apart."""
+        return self.archive_id in self.archive.unique_with(self.version)
 
     @property
     def both(self) -> float:
@@ -113,7 +122,7 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
         for link in _links(server, sample, other, named):
             in_time = in_time and (link.known or link.held)
             judged = _judged(server, sample, link) if link.held and (named or not link.strange) else None
-            if judged is not None and (wanted or _stands(link, judged)):
+            if judged is not None and (wanted or _stands(server, sample, link, judged, named)):
                 found.append((link.share + 2 * named + link.alike, link, judged))
                 break
             if link.known and link.later:
@@ -127,13 +136,23 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
     return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
 
 
-def _stands(link: Link, judged: Judged) -> bool:
-    """Whether nothing speaks against a link: rows that record changes, look otherwise, or are numbered otherwise."""
-    if link.unlike or records(link.archive, frozenset({link.archive_id, link.version})):
+def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: bool) -> bool:
+    """Whether nothing speaks against a link.
+
+    Rows contradict that record changes, look otherwise, are numbered otherwise, or name other things; what neither an
+    index nor a name bears out may be chance.
+    """
+    if link.unlike or records(link.archive, frozenset({link.archive_id, link.version})) or not judged.earned:
         return False
     if not is_version_name(link.version) and (judged.good < 2 or names_a_part(link.version)):
         return False
-    return judged.earned
+    if not (named or link.sealed) and (judged.several < LEAST or link.alike < 0.4):
+        return False
+    ids = [v for d in link.archive.documents if (v := d.get(link.archive_id)) is not None and v.type in ASKABLE]
+    asked = list(dict.fromkeys(ids))
+    asked = asked[:: max(1, len(asked) // ASKED)][:ASKED]
+    there, _ = matching(server, sample.ns, {link.id: {"$in": asked}}, projection={link.id: 1})
+    return len({d.get(link.id) for d in there}) >= NAMED * len(asked)
 
 
 def _judged(server: Port, sample: Sample, link: Link) -> Judged:
@@ -165,7 +184,9 @@ def _links(server: Port, sample: Sample, other: Sample, named: bool) -> Iterator
         theirs = other.shapes.get(version)
         if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
             continue
-        if not (named or is_version_name(version) or other.unique_with(version)):
+        if not (
+            named or is_version_name(version) or other.unique_with(version) or _kin(sample, other, {"_id"}) >= ALIKE
+        ):
             continue
         for id in _ids(sample, version):
             for archive_id in _archive_ids(other, version, ours[id].types.keys())[:2]:
@@ -334,7 +355,7 @@ def _told(server: Port, sample: Sample, link: Link, judged: Judged) -> Proposal:
     rows = [d for d in other.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
     present = [d for d in (*sample.documents, *rows) if d.get(link.version) is not None]
     found = stamps([each for each in link.chains if len(each.documents) > 1], present, own)
-    index = link.archive_id in other.unique_with(link.version)
+    index = link.sealed
     layout, fed = _layout(server, sample, link, found.token if found.token_seen and index else "")
     confidence = 0.8 + (0.1 if index else 0) + 0.08 * link.share
     parts = [

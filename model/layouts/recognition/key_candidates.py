@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import factorial, prod
 from typing import Any
 
 from model.layouts.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
@@ -38,6 +39,7 @@ SEEN = 10  # of these, ids whose rows in the sample look wrong
 LARGE = 50_000  # documents from which on a look-up without an index is made seldom
 COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
 GROUPS = 400
+RARE = {True: 0.1, False: 0.001}  # the chance that is taken, by whether versions are more alike than documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +159,23 @@ class Fit:
             return 0.85 if numbers >= 0.8 and (self.alike >= 0.5 or self.partial) else 0.0
         # Without an index even numbers drawn by lot follow one another now and then.
         surely = surely or (self.clean >= 0.9 and rising >= 0.95 and self.alike >= 0.4)
-        if self._repeated < 0.5 or rising < 0.75 or (self.begun < 0.5 and not surely):
+        if (
+            self._repeated < 0.5
+            or rising < 0.75
+            or (self.begun < 0.5 and not surely)
+            or self._chance > RARE[self.kindred]
+        ):
             return 0.0
         if self.hinted:
             sure = 0.6 + 0.15 * self.clean + 0.15 * self._repeated
             return sure if self.alike >= 0.3 or self.partial else 0.5
-        return 0.65 if self.begun >= 0.9 and self.alike >= 0.5 and is_id_name(self.id) else 0.0
+        sure = is_id_name(self.id) or self._chance < RARE[False]
+        return 0.65 if self.begun >= 0.9 and self.alike >= 0.5 and sure else 0.0
+
+    @property
+    def _chance(self) -> float:
+        """How likely numbers drawn by lot would be in the order of time in all of these documents."""
+        return prod(1 / factorial(len(each.places)) for each in self.several)
 
     @property
     def _repeated(self) -> float:
@@ -302,15 +315,26 @@ def best(server: Port, sample: Sample) -> Fit | None:
     """The pair of fields that fits best, whether well or not."""
     found: Fit | None = None
     for fit in fits(server, sample):
-        if found is None or _rank(fit) > _rank(found):
+        if found is None or _is_better(fit, found, sample):
             found = fit
         if found.confidence >= 0.95:
             break
     return found
 
 
-def _rank(fit: Fit) -> tuple[float, bool]:
-    return fit.confidence, fit.unique
+def _is_better(fit: Fit, found: Fit, sample: Sample) -> bool:
+    """Whether one pair fits better than another.
+
+    Versions are in order under every field that seldom changes: the id is that which brings most of them together, or
+    nearly so many without damage.
+    """
+    ranks = [(each.confidence > 0, each.unique, each.hinted) for each in (fit, found)]
+    if ranks[0] != ranks[1] or not fit.confidence:
+        return ranks[0] > ranks[1]
+    ours, theirs = (sample.shapes[each.id].distinct for each in (fit, found))
+    if not 0.7 * theirs < ours < theirs / 0.7:
+        return ours < theirs
+    return (is_id_name(fit.id), -fit.judged.damaged) > (is_id_name(found.id), -found.judged.damaged)
 
 
 def coverage(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[float, float]:

@@ -157,19 +157,25 @@ def _copies(documents: Sequence[Document]) -> bool:
 
 def _against_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
     """The counts of neighbours with different numbers: time rises with them, it falls, and all."""
-    pairs = [(a, b) for (p, a), (q, b) in pairwise(zip(chain.places, chain.documents, strict=True)) if p != q]
-    own = [_later(a.get("_id"), b.get("_id")) for a, b in pairs]
+    rows: dict[int, list[Document]] = {}  # several under one number are told as one: a copy may have come later
+    for place, document in zip(chain.places, chain.documents, strict=True):
+        rows.setdefault(place, []).append(document)
+    steps = list(pairwise(rows.values()))
+    own = [max(_later(a.get("_id"), b.get("_id")) for a in before for b in after) for before, after in steps]
     told = [name for name in _dates(chain.documents) if name != version]
     if 1 in own and -1 not in own:
-        return own.count(1), 0, len(pairs)
+        return own.count(1), 0, len(steps)
     changes = [name for name in told if bare(name) in CHANGE_TIMES]
     for name in changes or told:
-        dates = [_way(place_of(a.get(name)), place_of(b.get(name))) for a, b in pairs]
+        dates = [
+            max(_way(place_of(a.get(name)), place_of(b.get(name))) for a in before for b in after)
+            for before, after in steps
+        ]
         if 1 in dates and -1 not in dates:
-            return dates.count(1), 0, len(pairs)
+            return dates.count(1), 0, len(steps)
         if name in changes and -1 not in own and -1 in dates:
             own = dates
-    return own.count(1), own.count(-1), len(pairs)
+    return own.count(1), own.count(-1), len(steps)
 
 
 def _dates(documents: Sequence[Document]) -> list[str]:

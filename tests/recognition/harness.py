@@ -1,0 +1,103 @@
+"""Random databases put to the recogniser, and what it made of them: claims that are wrong, and histories not seen."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pymongo
+from pymongo.errors import PyMongoError
+
+from model.layouts.recognise import recognise
+from model.server.retry import Server
+from tests.recognition.ordinary import Application, application
+from tests.recognition.versioned import Collection, versioned
+
+Client = pymongo.MongoClient[dict[str, Any]]
+SHARE = 95
+"""Of a hundred versioned collections, those that must be recognised."""
+
+
+@dataclass
+class Tally:
+    """How many collections there were, how many were recognised, and every wrong claim."""
+
+    collections: int = 0
+    recognised: int = 0
+    layouts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+
+    @property
+    def enough(self) -> bool:
+        """Whether nothing is wrong and enough was recognised, if anything was to be."""
+        return not self.wrong and 100 * self.recognised >= SHARE * (self.recognised + len(self.missed))
+
+
+@contextlib.contextmanager
+def database(client: Client) -> Iterator[pymongo.database.Database[dict[str, Any]]]:
+    """A database of its own, gone afterwards."""
+    name = f"random_{uuid.uuid4().hex[:12]}"
+    try:
+        yield client[name]
+    finally:
+        client.drop_database(name)
+
+
+def ordinary(server: Server, client: Client, seeds: Iterator[int], collections: int) -> Tally:
+    """Applications until there are so many collections; every claim but that of a log of changes is wrong."""
+    tally = Tally()
+    while tally.collections < collections:
+        _ordinary(server, client, application(next(seeds)), tally)
+    return tally
+
+
+def _ordinary(server: Server, client: Client, it: Application, tally: Tally) -> None:
+    with database(client) as db:
+        for name, rows in it.collections.items():
+            if rows:
+                db[name].insert_many(rows)
+        for name, fields, unique in it.indexes:
+            with contextlib.suppress(PyMongoError):  # what is not unique gets no index
+                db[name].create_index([(each, 1) for each in fields], unique=unique)
+        for info, _ in recognise(server, db.name):
+            name = info.ns.partition(".")[2]
+            tally.collections += 1
+            if info.layout == "plain" or (info.layout == "log" and name in it.logs):
+                tally.layouts[info.layout] += 1
+            else:
+                tally.wrong.append(f"seed {it.seed}: {name} is taken for {info.layout}: {info.why}")
+
+
+def histories(server: Server, client: Client, seeds: Iterator[int], collections: int) -> Tally:
+    """Versioned collections; another layout than theirs, or another field in one of its roles, is a wrong claim."""
+    tally = Tally()
+    for _ in range(collections):
+        _history(server, client, versioned(next(seeds)), tally)
+    return tally
+
+
+def _history(server: Server, client: Client, it: Collection, tally: Tally) -> None:
+    with database(client) as db:
+        for name, rows in it.rows.items():
+            db[name].insert_many(rows)
+        if it.index is not None:
+            db[it.index[0]].create_index([(each, 1) for each in it.index[1]], unique=True)
+        for info, profile in recognise(server, db.name):
+            name = info.ns.partition(".")[2]
+            tally.collections += 1
+            said = f"seed {it.seed}: {name}, {it.layout} {it.about}"
+            if name != it.names["things"]:
+                if info.layout != "plain" and info.belongs_to is None:
+                    tally.wrong.append(f"{said}: its rows are taken for {info.layout}: {info.why}")
+            elif info.layout == it.layout and all(getattr(profile, role) == x for role, x in it.fields.items()):
+                tally.recognised += 1
+                tally.layouts[info.layout] += 1
+            elif info.layout == "plain":
+                tally.missed.append(f"{said}: {info.why}")
+            else:
+                tally.wrong.append(f"{said}: taken for {info.layout} with {dict(info.fields)}: {info.why}")
