@@ -182,6 +182,9 @@ def parser() -> Parser:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("document", metavar="DOCUMENT", help="its content as Extended JSON, or - to read that")
     made.add_argument("--id", metavar="ID", help="its id, plain or Extended JSON; else it gets an ObjectId")
+    made.add_argument(
+        "--id-by-hash", action="store_true", help="its id is the hash of its content, so that equal ones are one"
+    )
     made.add_argument("--next", action="store_true", help="its id is the number after the highest")
     made.add_argument("--field", metavar="FIELD", help="the number goes here instead; needs a unique index")
     made.add_argument(

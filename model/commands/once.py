@@ -16,6 +16,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
+from model.writing.exactly_once import BY_HASH
 
 
 def next_number(args: argparse.Namespace) -> int:
@@ -24,14 +25,18 @@ def next_number(args: argparse.Namespace) -> int:
 
 
 def insert(args: argparse.Namespace) -> int:
-    """Insert a document under an id, or under the next number."""
+    """Insert a document under an id, under the hash of its content, or under the next number."""
     if args.id is not None and args.next:
         raise Refused("Say --id or --next; the next number is the id, unless --field names another place for it.")
+    if args.id_by_hash and (args.id is not None or args.next):
+        raise Refused("With --id-by-hash the hash of the content is the id; leave out --id and --next.")
     if (args.field or args.counter) and not args.next:
         raise Refused("--field and --counter say where the number of --next goes and comes from; add --next.")
     content = text.loose(sys.stdin.read() if args.document == "-" else args.document)
 
     def do(session: Session) -> Outcome:
+        if args.id_by_hash:
+            return session.once.insert(args.ns, content, BY_HASH)
         if not args.next:
             return session.once.insert(args.ns, content, None if args.id is None else _value(args.id))
         return session.once.insert_next(args.ns, content, args.field or "", _counter(session, args.counter))

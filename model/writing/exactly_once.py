@@ -8,6 +8,7 @@ unknown outcome or in another process a day later.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -31,6 +32,8 @@ from model.values.canonical import Value
 from model.writing.writer import Writer
 
 TRIES = 20
+BY_HASH = "hash"
+"""The id of an insert that stands for the hash of its content."""
 
 
 @dataclass(frozen=True)
@@ -307,18 +310,45 @@ class Once:
     # --- documents whose version is their hash
 
     def insert(self, ns: str, content: bytes | Mapping[str, object], id: Value | object | None = None) -> Outcome:
-        """Insert a document as its first version; ``skipped`` where ``id`` holds just this content already."""
+        """Insert a document as its first version; ``skipped`` where its ``id`` holds just this content already.
+
+        With the id "hash" it is the content's own hash, so that the same content is inserted once, by however many
+        writers. A document whose id is this very word is meant by ``Value.of("hash")``.
+        """
         self.check()
         layout, raw = self._catalogue.layout(ns), _raw(content)
-        place = None if id is None else _value(id)
+        by_hash = isinstance(id, str) and id == BY_HASH
+        place = None if id is None or by_hash else _value(id)
         try:
-            if place is not None and (there := self._same(layout.version(place), ns, place, raw)) is not None:
+            if by_hash:
+                place = content_hash(layout.signed(raw, self.writer.author), layout.sealing)
+            if place is None:
+                return self.writer.create(ns, raw, None)
+            if (there := self._there(layout, place, raw, by_hash)) is not None:
                 return there
-        except NotFound:
-            pass
         except Refused as error:
             return Outcome("refused", ns, place, str(error))
-        return self.writer.create(ns, raw, place)
+        outcome = self.writer.create(ns, raw, place)
+        if outcome.kind == "refused":  # perhaps because somebody else has just inserted the same
+            with suppress(Refused):
+                met = self._there(layout, place, raw, by_hash)
+                return outcome if met is None or met.kind == "refused" else replace(met, entry=outcome.entry)
+        return outcome
+
+    def _there(self, layout: Layout, id: Value, content: bytes, by_hash: bool) -> Outcome | None:
+        """The end of an insert under an id that is taken; None where it is free, or somebody else's document has it."""
+        try:
+            current = layout.version(id)
+        except NotFound:
+            return None
+        same = self._same(current, layout.ns, id, content)
+        if same is None and by_hash:
+            if current.v == id:  # what it differs in is no part of the hash
+                said = f"{id_name(id)} has this very hash already; nothing was written."
+                return Outcome("skipped", layout.ns, id, said, current.v)
+            said = f"{id_name(id)} was made of this content and was changed since; nothing was written."
+            return Outcome("refused", layout.ns, id, f"{said} To have it once more, insert it under another id.")
+        return same
 
     def update(
         self, ns: str, id: Value | object, base: Version | Value | object, content: bytes | Mapping[str, object]

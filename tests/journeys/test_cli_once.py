@@ -118,6 +118,22 @@ def test_a_hashed_document_is_inserted_and_edited_by_its_hash(
     assert set(database["carts"].find_one()) == {"_id", "a", "_versioned_id"}
 
 
+def test_a_document_under_the_hash_of_its_content_is_inserted_once(
+    rows: Rows, run: Run, source: str, database: Db, db: str, tmp_path: Path
+) -> None:
+    profile = tmp_path / "p.toml"
+    profile.write_text(f'[[collection]]\nns = "{db}.carts"\nlayout = "hashed"\n')
+    insert = ("insert", source, f"{db}.carts", '{"a": 1}', "--id-by-hash", "--profile", str(profile))
+    ends = [rows(*insert) for _ in range(2)]
+    assert [(status, row["outcome"]) for status, (row,) in ends] == [(0, "applied"), (0, "skipped")]
+    (made,) = database["carts"].find()
+    assert made["_id"] == made["_versioned_id"] == ends[0][1][0]["id"]
+    for wrong in (("--id", "x"), ("--next",)):
+        status, out, err = run(*insert, *wrong)
+        assert (status, out) == (2, "")
+        assert "the hash of the content is the id; leave out --id and --next" in err
+
+
 # --- the nightly job
 
 

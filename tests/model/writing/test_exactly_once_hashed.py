@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +139,51 @@ def test_7_equal_content_can_be_inserted_as_often_as_wanted(once: Once, carts: A
     assert once.insert(NS, {"n": 0}, "mine").kind == "skipped", "the same under its own id is there already"
     assert once.insert(NS, {"n": 1}, "mine").kind == "refused"
     assert carts.count_documents({}) == 4
+
+
+def test_by_its_hash_the_same_content_is_inserted_once_by_however_many_writers(once: Once, carts: Any) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        ends = list(pool.map(lambda _: once.insert(NS, {"n": 0, "of": "all"}, id="hash"), range(24)))
+    assert sorted(end.kind for end in ends) == ["applied", *["skipped"] * 23]
+    digest = hash_of(encode({"n": 0, "of": "all"}))
+    assert list(carts.find()) == [{"_id": digest, "n": 0, "of": "all", "_versioned_id": digest}]
+    assert {end.id for end in ends} == {end.version for end in ends} == {Value.of(digest)}
+
+
+def test_by_its_hash_a_content_that_was_changed_since_is_refused_and_said(once: Once, carts: Any) -> None:
+    first = once.insert(NS, {"n": 0}, id="hash")
+    assert first.id is not None
+    assert once.update(NS, first.id, first.version, {"n": 1}).kind == "applied"
+    again = once.insert(NS, {"n": 0}, id="hash")
+    assert again.kind == "refused"
+    assert "was made of this content and was changed since" in again.detail
+    assert [doc["n"] for doc in carts.find()] == [1]
+
+
+def test_by_its_hash_an_insert_in_doubt_may_be_repeated(
+    once: Once, carts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(monkeypatch, "lost")
+    assert once.insert(NS, {"n": 0}, id="hash").kind == "applied"
+    lose(monkeypatch, "never", "never")
+    assert once.insert(NS, {"n": 1}, id="hash").kind == "unknown"
+    monkeypatch.undo()
+    assert [once.insert(NS, {"n": 1}, id="hash").kind for _ in range(2)] == ["applied", "skipped"]
+    assert carts.count_documents({}) == 2
+
+
+def test_an_id_that_is_the_word_hash_is_still_an_id(once: Once, carts: Any) -> None:
+    assert once.insert(NS, {"n": 0}, Value.of("hash")).kind == "applied"
+    assert [doc["_id"] for doc in carts.find()] == ["hash"]
+
+
+def test_by_its_hash_a_content_under_another_recipe_has_that_recipes_id(once: Once, carts: Any) -> None:
+    for n in range(3):
+        carts.insert_one({"n": n, "_versioned_id": sha256(encode({"n": n})).hexdigest()})
+    end = once.insert(NS, {"n": 9}, id="hash")
+    assert (end.kind, end.id) == ("applied", Value.of(sha256(encode({"n": 9})).hexdigest()))
+    carts.insert_many([{"n": n, "_versioned_id": "0" * 64} for n in range(20, 30)])
+    assert once.insert(NS, {"n": 10}, id="hash").kind == "applied", "a session keeps the recipe that it has proven"
 
 
 def test_8_what_is_not_allowed_is_said_as_that(once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
