@@ -145,9 +145,9 @@ class LayoutStatements:
             self._found[ns, inside] = tuple(in_order)
         return self._found[ns, inside]
 
-    def trouble_with(self, key: str, value: Any) -> str:
+    def trouble_with(self, key: str, value: Any, layout: str = "") -> str:
         """Why a key cannot have a value, a few words; "" where it can."""
-        return profiles.trouble_with(key, value)
+        return profiles.trouble_with(key, value, layout)
 
     def tried(
         self, ns: str, entry: Mapping[str, Any], told: Iterable[str] = (), checkpoint: Checkpoint = no_checkpoint

@@ -434,6 +434,10 @@ class _Left(Container[str]):
 
 
 def _table(p: CollectionProfile) -> str:
+    if p.writer:
+        from model.profile_file import block  # what it writes TOML with takes longer to import than a command
+
+        return block(p).rstrip()
     told = {"ns": p.ns, "layout": p.layout, **info_of(p, None, 1.0, "").fields}
     if p.numbering != "next":
         told["numbering"] = p.numbering

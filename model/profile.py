@@ -14,8 +14,10 @@ from typing import Any
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.hash_recipe import HashRecipe
+from model.layouts import row_keys
 from model.layouts.log import Log
-from model.layouts.registry import NAMES, declared, fields_of, has_archive, stated
+from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
+from model.layouts.writers import preset
 from model.profile_keys import ProfileKey, keys_of
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
@@ -98,12 +100,15 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
         found["keys"] = list(profile.keys[1:])
     if profile.targets:
         found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
-    return found
+    if not _is_written(profile.layout):
+        return found
+    kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
+    return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile)}
 
 
 def keys(layout: str) -> tuple[ProfileKey, ...]:
     """The keys that a layout or a pattern uses and that a profile can state."""
-    return tuple(key for key in keys_of(layout) if key.name in _READERS)
+    return tuple(key for key in keys_of(layout) if _reader(key.name, layout) is not None)
 
 
 def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, Any]:
@@ -124,9 +129,9 @@ def state(ns: str, entry: Mapping[str, Any]) -> CollectionProfile:
     return _collection({**entry, "ns": ns}, "Stated")
 
 
-def trouble_with(key: str, value: Any) -> str:
-    """Why a key cannot have a value, a few words such as "must not be empty"; "" where it can."""
-    reader = _READERS.get(key)
+def trouble_with(key: str, value: Any, layout: str = "") -> str:
+    """Why a key of a layout cannot have a value, a few words such as "must not be empty"; "" where it can."""
+    reader = _reader(key, layout)
     if reader is None:
         return "is no key"
     try:
@@ -141,6 +146,7 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
     if not isinstance(ns, str) or not _is_namespace(ns):
         raise Refused(f"{where}: ns must name a collection as database.collection.")
     where = f"{where} ({ns})"
+    table = _with_preset(table, ns, where)
     layout = table.get("layout", "plain")
     if not isinstance(layout, str) or layout not in NAMES:
         raise Refused(f"{where}: there is no layout {layout!r}; the layouts are {', '.join(NAMES)}.")
@@ -148,9 +154,10 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
     for key, value in table.items():
         if key in ("ns", "layout"):
             continue
-        reader = _READERS.get(key)
+        reader = _reader(key, layout)
         if reader is None:
-            raise Refused(f"{where}: there is no key {key!r}; the keys are {', '.join(sorted(_READERS))}.")
+            names = sorted({*_READERS, *(row_keys.READERS if _is_written(layout) else ())})
+            raise Refused(f"{where}: there is no key {key!r}; the keys are {', '.join(names)}.")
         try:
             fields |= reader(key, value)
         except ValueError as error:
@@ -158,6 +165,35 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
     profile = stated(ns, layout, **fields)
     _check(profile, where)
     return profile
+
+
+def _with_preset(table: Mapping[str, Any], ns: str, where: str) -> Mapping[str, Any]:
+    """The table with what the preset of its writer states, where it names one; its own keys win."""
+    writer = table.get("writer")
+    if writer is None:
+        return table
+    if not isinstance(writer, str):
+        raise Refused(f"{where}: writer must be the name of a program in quotes.")
+    try:
+        known = row_keys.known_keys(writer, ns)
+    except Refused as error:
+        raise Refused(f"{where}: {error}") from None
+    made = {"version": "", "hash": "", "token": ""} | known | dict(table)
+    if "where" in preset(writer).keys and "where" not in made:
+        path = next(iter(preset(writer).keys["where"]))
+        raise Refused(f'{where}: {writer} keeps several collections in one; say which by where = {{ "{path}" = "…" }}.')
+    return made
+
+
+def _is_written(layout: str) -> bool:
+    """Whether another program writes the rows of a layout, so that its keys are paths into them."""
+    kind = LAYOUTS.get(layout)
+    return kind is not None and kind.written_by_others
+
+
+def _reader(key: str, layout: str) -> Callable[[str, Any], dict[str, Any]] | None:
+    """What reads a key in this layout; None where there is no such key."""
+    return (row_keys.READERS.get(key) if _is_written(layout) else None) or _READERS.get(key)
 
 
 def _check(profile: CollectionProfile, where: str) -> None:
@@ -285,4 +321,5 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "grace": _duration,
     "targets": _targets,
     "keys": _keys,
+    "writer": lambda key, value: {key: value},
 }

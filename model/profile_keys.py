@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.layouts.registry import LAYOUTS, declared
+from model.layouts.writers import presets
 
 KeyKind = Literal["field", "collection", "choice", "numbering", "span", "names", "value"]
 KeyPlace = Literal["collection", "archive", "current"]
@@ -30,6 +31,9 @@ class ProfileKey:
 
 _ROWS = (
     ProfileKey("id", "the field with the id of the document"),
+    ProfileKey(
+        "writer", "the program that writes the history", "choice", empty="none of those", choices=("", *presets())
+    ),
     ProfileKey("archive", "the collection with the earlier versions", "collection"),
     ProfileKey("archive_id", "the field with the document's id in the archive", place="archive"),
     ProfileKey("content", "where the state stands in a row", place="archive", empty="at its root"),
@@ -69,7 +73,7 @@ _ROWS = (
 ROWS = {row.name: row for row in _ROWS}
 
 
-_OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored"}
+_OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer"}
 _MORE = {
     "sequence": {"targets"},
     "pending": {"grace"},

@@ -152,6 +152,8 @@ class Layout(ABC):
     """Whether every version is a document of its own, so that an insert makes one."""
     numbered: ClassVar[bool] = True
     """Whether versions are numbers or dates."""
+    written_by_others: ClassVar[bool] = False
+    """Whether another program writes rows of its own, which a profile's keys are paths into."""
     read_only: ClassVar[str] = ""
     """Why nothing is written here and what to do instead, one sentence; "" where writing is possible."""
 

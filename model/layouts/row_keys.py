@@ -37,6 +37,33 @@ def profile_of(writer: str, ns: str, archive: str, where: Mapping[str, str] | No
     return CollectionProfile(ns, known.keys["layout"], archive, writer=writer, **fields)
 
 
+def known_keys(writer: str, ns: str) -> dict[str, Any]:
+    """The keys of a profile that a preset states for a collection; raises ``Refused`` for an unknown program.
+
+    ``where`` is left out where only the data say which rows are this collection's.
+    """
+    known = preset(writer)
+    db, _, name = ns.partition(".")
+    found = {"archive": f"{db}.{known.archive.format(name=name)}", **known.keys}
+    if "*" in known.keys.get("where", {}).values():
+        del found["where"]
+    return found
+
+
+def table_of(profile: CollectionProfile) -> dict[str, Any]:
+    """The keys of :data:`READERS` in which a profile differs from its preset, or without one from the defaults."""
+    default = profile_of(profile.writer, profile.ns, "") if profile.writer else _PLAIN
+    found: dict[str, Any] = {}
+    for name in READERS:
+        value = getattr(profile, name)
+        if value == getattr(default, name):
+            continue
+        if isinstance(value, Operation):
+            value = {"field": value.field, "insert": list(value.insert), "remove": list(value.remove)}
+        found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
 def _path(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, str) or "\x00" in value or any(not step for step in value.split(".") if value):
         raise ValueError(f'must be a path such as "d._id", not {value!r}')
@@ -97,3 +124,5 @@ READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "patch": _one_of("", *FORMS),
     "edit": _one_of("no", "current", "both"),
 }
+
+_PLAIN = CollectionProfile("")

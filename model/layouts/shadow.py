@@ -42,6 +42,7 @@ class Shadow(Layout):
     defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_history", "token": "", "hash": ""}
     lacks = "no second collection with versions of its documents was found."
     holds_current = True
+    written_by_others = True
     read_only = (
         "An application writes these documents together with a snapshot of each, and an edit from here would leave the "
         "snapshots behind; edit with that application, or state another layout in a profile."

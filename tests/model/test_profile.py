@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from model.errors import NotFound, Refused
 from model.hash_recipe import WAYS, HashRecipe
 from model.layouts.registry import NAMES, fields_of
+from model.layouts.row_keys import profile_of
+from model.layouts.writers import presets
 from model.profile import CollectionProfile, Profile, as_stated, stated, table
 
 WHOLE = """
@@ -216,3 +219,68 @@ def test_the_parts_of_a_two_step_counter_may_stand_in_sub_documents(tmp_path: Pa
     for wrong in ("stats.$n", "stats.", ".stats"):
         with pytest.raises(Refused, match="counter"):
             Profile.load(written(tmp_path, f"[[collection]]\nns = 'a.b'\nlayout = 'pending'\ncounter = '{wrong}'\n"))
+
+
+# --- histories of other programs
+
+
+@pytest.mark.parametrize("writer", presets())
+def test_a_writer_states_all_that_its_preset_does(writer: str) -> None:
+    shared = presets()[writer].keys.get("where", {})
+    entry = {"ns": "shop.items", "writer": writer, **({"where": dict.fromkeys(shared, "Item")} if shared else {})}
+    found = Profile.read({"collection": [entry]}, "x").collections[0]
+    archive = f"shop.{presets()[writer].archive.format(name='items')}"
+    assert found == profile_of(writer, "shop.items", archive, dict.fromkeys(shared, "Item"))
+    assert Profile.read({"collection": [{"ns": "shop.items", **table(found)}]}, "x").collections == (found,)
+
+
+def test_single_keys_of_a_preset_can_be_stated_otherwise() -> None:
+    entry = {
+        "ns": "shop.posts",
+        "writer": "payload",
+        "archive": "shop.old_posts",
+        "at": "createdAt",
+        "ignored": ["__v"],
+    }
+    found = Profile.read({"collection": [entry]}, "x").collections[0]
+    assert (found.archive, found.at, found.ignored, found.content) == (
+        "shop.old_posts",
+        "createdAt",
+        ("__v",),
+        "version",
+    )
+    assert {key: table(found)[key] for key in ("writer", "archive", "at", "ignored")} == {
+        key: entry[key] for key in ("writer", "archive", "at", "ignored")
+    }
+
+
+def test_a_history_without_a_preset_is_stated_key_by_key() -> None:
+    entry = {
+        "ns": "shop.items", "layout": "shadow", "archive": "shop.past", "archive_id": "meta.docId", "content": "data",
+        "order": "meta.at", "version": "", "kept": "earlier", "where": {"kind": "item"}, "ignored": ["touched"],
+        "operation": {"field": "what", "insert": ["made"], "remove": ["gone", "lost"]},
+    }  # fmt: skip
+    found = Profile.read({"collection": [entry]}, "x").collections[0]
+    assert (found.archive_id, found.content, found.kept, found.where) == (
+        "meta.docId",
+        "data",
+        "earlier",
+        {"kind": "item"},
+    )
+    assert Profile.read({"collection": [{"ns": "shop.items", **table(found)}]}, "x").collections == (found,)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"writer": "paylod"}, "There is no writer 'paylod'"),
+        ({"writer": 7}, "writer must be the name of a program"),
+        ({"writer": "ts-patch-mongoose"}, 'say which by where = { "collectionName"'),
+        ({"layout": "shadow", "kept": "some"}, "kept must be 'all' or 'earlier'"),
+        ({"layout": "archive", "kept": "all"}, "there is no key 'kept'"),
+    ],
+)
+def test_what_a_writers_entry_lacks_is_one_sentence(entry: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refused) as error:
+        Profile.read({"collection": [{"ns": "shop.items", **entry}]}, "x")
+    assert said in str(error.value)

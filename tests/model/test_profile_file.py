@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import NotFound, Refused
+from model.layouts import row_keys
 from model.layouts.registry import NAMES
 from model.profile import _READERS, Profile, keys, minimal, state
 from model.profile_file import block, stated_in
@@ -160,9 +161,9 @@ def test_a_link_stays_a_link_and_the_file_keeps_its_mode(team: Path, tmp_path: P
 
 
 def test_each_key_that_a_profile_takes_is_described() -> None:
-    assert set(_READERS) <= set(ROWS)
-    offered = {key.name for layout in NAMES for key in keys(layout)}
-    assert offered == set(_READERS)
+    taken = {*_READERS, *row_keys.READERS}
+    assert taken <= set(ROWS)
+    assert {key.name for layout in NAMES for key in keys(layout)} == taken
 
 
 WORD = st.from_regex(r"[A-Za-z_äß\"' =#\[\]{},\\]{1,8}", fullmatch=True)
