@@ -24,7 +24,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
-from model.layouts.registry import info_of
+from model.layouts.registry import fields_of, info_of
 from model.names import id_name, split, version_name
 from model.profile import Profile
 from model.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
@@ -119,9 +119,9 @@ class Catalogue:
         db, _ = split(ns)
         stated = self._profile.get(ns) if self._profile else None
         if stated is not None:
-            info = self._with_grounds(info_of(stated, None, 1.0, recognise.STATED))
+            info, profile = recognise.as_stated(self._port, stated)
             with self._lock:
-                return self._known.setdefault(ns, (info, stated))
+                return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
         for _ in self.collections(db):
             pass
@@ -137,8 +137,10 @@ class Catalogue:
 
     def set_layout(self, ns: str, name: str) -> CollectionInfo:
         """Use another layout for a collection from now on."""
-        info, _ = self.known(ns)
+        info, known = self.known(ns)
         profile = recognise.profile_for(self._port, info, name)
+        if known.guard is not None and known.guard.how:  # a person may have stated it
+            profile = replace(profile, guard=known.guard)
         others = tuple(dict.fromkeys((*info.alternatives, info.layout)))
         likely = tuple(other for other in others if other != name)
         made = info_of(profile, info.documents, 1.0, "Picked by hand.", likely)
@@ -148,6 +150,18 @@ class Catalogue:
             self._picked_names[ns] = name
             self._bound.pop(ns, None)
         return picked
+
+    def state_guard(self, ns: str, how: str) -> CollectionInfo:
+        """Move the lock field of another program in this way from now on; raises ``Refused`` where there is none."""
+        info, profile = self.known(ns)
+        if profile.guard is None:
+            raise Refused(f"{ns} has no field that looks like the lock of another program.")
+        profile = replace(profile, guard=replace(profile.guard, how=how))
+        made = replace(info, fields=fields_of(profile))
+        with self._lock:
+            self._picked[ns] = (made, profile)
+            self._bound.pop(ns, None)
+        return made
 
     def stated_for(self, ns: str) -> CollectionProfile | None:
         """The profile's statement on a collection, whether or not that exists already."""

@@ -18,6 +18,27 @@ class Operation:
     remove: tuple[str, ...] = ()
 
 
+_EVE = {"_etag": ("_updated", "_version")}
+"""What a program keeps beside its lock field, where only that program makes it."""
+
+
+@dataclass(frozen=True)
+class LockField:
+    """A field by which another program sees whether a document is still what it has read."""
+
+    field: str
+    how: str = ""
+    """How each write moves it: "inc", "uuid", "closed" where only its own program can, "none" where it is an ordinary
+    field after all, "" where nobody has stated it yet."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that are no content for its sake."""
+        if self.how == "closed":
+            return (self.field, *_EVE.get(self.field, ()))
+        return (self.field,) if self.how in ("inc", "uuid") else ()
+
+
 @dataclass(frozen=True)
 class CollectionProfile:
     """The layout of one collection, and the names of its fields."""
@@ -48,6 +69,7 @@ class CollectionProfile:
     pending: str = "pending"
     applied: str = "applied"
     processed: str = "processed"
+    guard: LockField | None = None  # the lock field of another program
     keys: tuple[str, ...] = ("_id",)  # elements of arrays are recognised by the first of these that they have
     # Rows that another program writes; shadow, patches and log. All names of fields in them are paths.
     writer: str = ""  # the preset of resources/writers that the rest is from
@@ -64,3 +86,13 @@ class CollectionProfile:
     current_where: Mapping[str, str] = field(default_factory=dict)  # the rows that can be current; all where empty
     ignored: tuple[str, ...] = ()  # names at the top of documents and states that are no content
     edit: str = "no"
+
+    @property
+    def counted_lock(self) -> str:
+        """The lock field that goes up by one with each write; "" where there is none."""
+        return self.guard.field if self.guard is not None and self.guard.how == "inc" else ""
+
+    @property
+    def lock_names(self) -> tuple[str, ...]:
+        """The fields that another program keeps for itself, and that are no content."""
+        return self.guard.names if self.guard is not None else ()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -21,7 +22,7 @@ from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
-from model.layouts.registry import bind, has_archive, info_of, stated
+from model.layouts.registry import bind, fields_of, has_archive, info_of, stated
 from model.layouts.reserved_fields import place_of
 from model.names import id_name, version_name
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
@@ -99,7 +100,7 @@ class Migration:
         found.reverse()
         return found
 
-    def _wanted(self, id: Value) -> tuple[list[Version], tuple[tuple[str, bytes], ...]]:
+    def _wanted(self, id: Value) -> tuple[list[Version], list[tuple[str, bytes]]]:
         versions = self._versions(self.source, id)
         for each in versions:
             if each.state == "damaged":
@@ -111,7 +112,7 @@ class Migration:
                 f"{id_name(id)} has {len(versions)} versions, and {self.target.name} keeps only the newest; the others "
                 "stay behind in the old collection if you accept that (--newest-only)."
             )
-        return versions, self.target.as_stored(id, versions)
+        return versions, self._as_stored(id, versions)
 
     def _beside(self, id: Value, versions: Sequence[Version]) -> str:
         """The parts of a document that are in no version, so would not be moved, one sentence; "" where it has none."""
@@ -181,7 +182,18 @@ class Migration:
         return _Left(chain([self._digests(id, versions)], self._left_before(id, versions)))
 
     def _digests(self, id: Value, versions: Sequence[Version]) -> set[str]:
-        return {_digest(raw) for _, raw in self.target.as_stored(id, versions)}
+        return {_digest(raw) for _, raw in self._as_stored(id, versions)}
+
+    def _as_stored(self, id: Value, versions: Sequence[Version]) -> list[tuple[str, bytes]]:
+        """What keeps these versions in the new place, where another program's lock begins anew."""
+        *rows, (ns, raw) = self.target.as_stored(id, versions)
+        for name, value in self._lock.items():
+            raw = c.put(raw, (name,), value)
+        return [*rows, (ns, raw)]
+
+    @cached_property
+    def _lock(self) -> Mapping[str, Value]:
+        return self.source.foreign.first(self._port) if self.target.profile.counted_lock else {}
 
     def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
         """The outcome that copying would have for each document now; nothing is written."""
@@ -466,4 +478,6 @@ def target_profile(
     }
     if of.version and layout not in ("hashed", "plain") and of.layout not in ("hashed", "plain"):
         kept["version"] = of.version
-    return replace(made, **(kept | dict(fields or {})))
+    found = replace(made, **(kept | dict(fields or {})))
+    taken = of.guard is not None and of.guard.field in fields_of(found).values()
+    return found if taken else replace(found, guard=of.guard)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from model.collection_profile import CollectionProfile
+from model.collection_profile import CollectionProfile, LockField
 from model.errors import NotFound, Refused
 from model.hash_recipe import HashRecipe
 from model.layouts import row_keys
@@ -86,6 +86,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     """
     default = stated(profile.ns, profile.layout)
     found: dict[str, Any] = {"layout": profile.layout, **fields_of(profile)}
+    found.pop("guard", None)
     for name in (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering"):
         if getattr(profile, name) != getattr(default, name):
             found[name] = getattr(profile, name)
@@ -98,6 +99,8 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
         found["grace"] = span(profile.grace)
     if profile.keys != default.keys:
         found["keys"] = list(profile.keys[1:])
+    if profile.guard is not None and profile.guard.how:
+        found["guard"] = {"field": profile.guard.field, "how": profile.guard.how}
     if profile.targets:
         found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
     if not _is_written(profile.layout):
@@ -310,6 +313,16 @@ def _targets(key: str, value: Any) -> dict[str, Any]:
     return {key: targets}
 
 
+def _guard(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or set(value) != {"field", "how"} or value["how"] not in _HOW:
+        ways = ", ".join(f'"{how}"' for how in _HOW[:-1]) + f' or "{_HOW[-1]}"'
+        raise ValueError(f'must be {{ field = "…", how = … }}, where how is {ways}')
+    if not value["field"]:
+        raise ValueError("names no field")
+    return {key: LockField(_name("field", value["field"])["field"], value["how"])}
+
+
+_HOW = ("inc", "uuid", "closed", "none")
 _NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author", "reason")
 _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     **dict.fromkeys((*_NAMES, "processed"), _name),
@@ -320,6 +333,7 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "numbering": _numbering,
     "grace": _duration,
     "targets": _targets,
+    "guard": _guard,
     "keys": _keys,
     "writer": lambda key, value: {key: value},
 }

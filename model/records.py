@@ -127,6 +127,7 @@ class Opened:
     writable: bool
     reason: str = ""  # why it is not writable, one sentence
     document: bytes = b""  # raw as people see it: locked fields and content, in stored order
+    lock: str = ""  # a field that looks like another program's lock, of which a person must say how it moves
 
 
 @dataclass(frozen=True)

@@ -254,6 +254,13 @@ class Session:
         """Use another layout for a collection from now on, as ``--layout`` does; an unknown one is ``Refused``."""
         return self._catalogue.set_layout(ns, name)
 
+    def state_guard(self, ns: str, how: str) -> CollectionInfo:
+        """Say how the field that looks like another program's lock moves, as :attr:`.Opened.lock` asks, from now on.
+
+        ``how`` is "inc" for one higher with each write, "uuid" for a new one, "none" where it is an ordinary field.
+        """
+        return self._catalogue.state_guard(ns, how)
+
     def documents(
         self,
         ns: str,
@@ -398,19 +405,20 @@ class Session:
     def open_document(self, ns: str, id: Value) -> Opened:
         """The current version for editing, and whether it may be written; raises ``NotFound``."""
         layout = self._catalogue.layout(ns)
-        base = layout.version(id)
+        base, profile = layout.version(id), layout.profile
         reason = self._why_read_only() or layout.writable(base)
         try:
             document = layout.document(base.raw) if base.raw is not None else b""
         except Unreadable:
             document = base.raw or b""  # damaged: its bytes as they are stored
-        return Opened(ns, id, base, layout.locked, not reason, reason, document)
+        asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
+        return Opened(ns, id, base, layout.locked, not reason, reason, document, asks)
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
         """The exact write that :meth:`save` would send; nothing is written."""
         layout = self._catalogue.layout(ns)
         stamp = Stamp(ObjectId(), _user())
-        return sending(layout.foreseen(id, base, layout.signed(content, stamp.author), stamp), layout.explain(base))
+        return sending(layout.foreseen(id, base, layout.signed(content, stamp.author), stamp), layout.explained(base))
 
     def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
         """Swap the current version ``base`` for a new one with this content.

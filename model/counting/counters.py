@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from model import text
 from model.errors import Refused
+from model.layouts.foreign_guard import raised_with
 from model.layouts.recognition.patterns import waiting_list
 from model.layouts.reserved_fields import number_of, whole_number
 from model.names import id_name
@@ -39,6 +40,7 @@ class Counter:
     ns: str
     name: Value
     field: str
+    lock: str = ""  # the lock field of another program, which goes up by one with each number
 
 
 def read(server: Port, of: Counter) -> bytes | None:
@@ -67,7 +69,8 @@ def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Wr
         made = c.put(c.document([("_id", of.name)]), path, drawn)
         return drawn, Write(of.ns, "insert", {}, made, "a new counter", ())
     guard = by_id(of.name) | exact(of.field, last)
-    return drawn, Write(of.ns, "update", guard, {"$set": {of.field: drawn}}, "the next number")
+    lock = of.lock if of.lock and c.get(raw, (of.lock,)) is not None else ""
+    return drawn, Write(of.ns, "update", guard, raised_with({"$set": {of.field: drawn}}, lock), "the next number")
 
 
 def _as(last: Value | None, number: int, of: Counter) -> Value:

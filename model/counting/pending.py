@@ -31,6 +31,7 @@ from bson.decimal128 import create_decimal128_context
 from model import text
 from model.collection_profile import CollectionProfile
 from model.errors import Refused, Unreadable
+from model.layouts.foreign_guard import raised_with
 from model.names import id_name
 from model.records import Checkpoint, Outcome, PendingToken, no_checkpoint
 from model.server.guards import by_id, exact
@@ -59,6 +60,7 @@ class TwoStepCounters:
     counter: str
     keeps_applied: bool  # finished tokens are noted in ``applied``
     grace: dt.timedelta  # a younger token may still belong to a living writer
+    lock: str = ""  # the lock field of another program, which goes up by one with each step
 
 
 def counters(server: Port, profile: CollectionProfile) -> TwoStepCounters:
@@ -73,7 +75,9 @@ def named(profile: CollectionProfile) -> TwoStepCounters:
     Whether a document keeps finished tokens, :func:`within` tells.
     """
     name = profile.counter or "count"
-    return TwoStepCounters(profile.ns, profile.pending, profile.applied, name, False, profile.grace)
+    return TwoStepCounters(
+        profile.ns, profile.pending, profile.applied, name, False, profile.grace, profile.counted_lock
+    )
 
 
 def tokens(
@@ -203,7 +207,9 @@ def _listed(value: Value | None) -> list[Value]:
 
 def within(of: TwoStepCounters, raw: bytes) -> TwoStepCounters:
     """The counters as one document has them: it notes finished tokens if it has the list for them."""
-    return replace(of, keeps_applied=True) if canonical.get(raw, _steps(of.applied)) is not None else of
+    lock = of.lock if of.lock and canonical.get(raw, (of.lock,)) is not None else ""
+    keeps = of.keeps_applied or canonical.get(raw, _steps(of.applied)) is not None
+    return replace(of, keeps_applied=keeps, lock=lock)
 
 
 def hindrance(raw: bytes, of: TwoStepCounters, token: Value) -> str:
@@ -226,7 +232,7 @@ def token_at(of: TwoStepCounters, id: Value, token: Value, raw: bytes | None = N
 
 def new_document(of: TwoStepCounters, id: Value, token: Value) -> Write:
     """The insert of a counter's document with its first token; the index on ``_id`` lets one of several writers in."""
-    made = canonical.document([("_id", id)])
+    made = canonical.document([("_id", id), *([(of.lock, Value.of(0))] if of.lock else [])])
     parts = ((of.counter, Value.of(0)), (of.pending, canonical.array([token])), (of.applied, canonical.array([])))
     for name, value in parts:
         made = canonical.put(made, _steps(name), value)
@@ -245,16 +251,15 @@ def step_one(token: PendingToken, of: TwoStepCounters) -> Write:
     else:
         guard[of.applied] = {"$exists": False}
         body["$set"] = {of.applied: canonical.array([])}
-    return Write(of.ns, "update", guard, body, "add a token")
+    return Write(of.ns, "update", guard, raised_with(body, of.lock), "add a token")
 
 
 def step_two(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
     """The write that finishes a token; reads where the token is a document."""
     guard, body = _taken_out(server, token, of)
     if token.applied:
-        return Write(
-            of.ns, "update", guard | {of.applied: token.token}, body, "take out a token that was counted already"
-        )
+        guard[of.applied] = token.token
+        return Write(of.ns, "update", guard, raised_with(body, of.lock), "take out a token that was counted already")
     guard[of.applied] = {"$ne": token.token} if of.keeps_applied else {"$exists": False}
     if token.counter is not None and token.counter.type == canonical.NULL:
         # $inc refuses null. The type test keeps this from overwriting a number that another writer stored meanwhile.
@@ -264,7 +269,7 @@ def step_two(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
         body["$inc"] = {of.counter: token.amount}
     if of.keeps_applied:
         body["$push"] = {of.applied: token.token}
-    return Write(of.ns, "update", guard, body, "finish a token")
+    return Write(of.ns, "update", guard, raised_with(body, of.lock), "finish a token")
 
 
 def _taken_out(
@@ -286,7 +291,7 @@ def step_drop(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
     """The write that takes a token out uncounted, while it is pending and was not counted."""
     guard, body = _taken_out(server, token, of)
     guard = guard | {of.applied: {"$ne": token.token}}
-    return Write(of.ns, "update", guard, body, "drop a token")
+    return Write(of.ns, "update", guard, raised_with(body, of.lock), "drop a token")
 
 
 def step_back(token: PendingToken, of: TwoStepCounters) -> Write:
@@ -295,12 +300,12 @@ def step_back(token: PendingToken, of: TwoStepCounters) -> Write:
     body: dict[str, object] = {"$push": {of.pending: token.token}}
     if token.applied:
         guard[of.applied] = token.token
-        return Write(of.ns, "update", guard, body, "put a token back")
+        return Write(of.ns, "update", guard, raised_with(body, of.lock), "put a token back")
     body["$inc"] = {of.counter: -token.amount}
     if of.keeps_applied:
         guard[of.applied] = token.token
         body["$pull"] = {of.applied: token.token}
-    return Write(of.ns, "update", guard, body, "put a token back")
+    return Write(of.ns, "update", guard, raised_with(body, of.lock), "put a token back")
 
 
 def step(server: Port, token: PendingToken, of: TwoStepCounters, what: Step) -> Write:
@@ -415,12 +420,14 @@ def to_fields(token: PendingToken, of: TwoStepCounters) -> dict[str, str]:
         "keeps_applied": "yes" if of.keeps_applied else "",
         "was_applied": "yes" if token.applied else "",
         "amount": str(token.amount),
+        "lock": of.lock,
     }
 
 
 def from_fields(ns: str, id: Value, kept: dict[str, str], grace: dt.timedelta) -> tuple[PendingToken, TwoStepCounters]:
     """The inverse of :func:`to_fields`; the counter's value is not part of it."""
-    of = TwoStepCounters(ns, kept["pending"], kept["applied"], kept["counter"], bool(kept["keeps_applied"]), grace)
+    names, lock = (kept["pending"], kept["applied"], kept["counter"]), kept.get("lock", "")
+    of = TwoStepCounters(ns, *names, bool(kept["keeps_applied"]), grace, lock)
     try:
         token = text.value_from_text(kept["token"])
     except (KeyError, ValueError):

@@ -12,6 +12,7 @@ with the update above.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -19,6 +20,7 @@ from bson import ObjectId
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
+from model.layouts.foreign_guard import raised_with
 from model.names import id_name
 from model.records import Outcome
 from model.server.guards import by_id, exact, refuse_twin
@@ -44,6 +46,7 @@ class Tally:
     total: str
     entry: Value
     by: int
+    lock: str = ""  # the lock field of another program, which goes up by one with each entry
 
 
 def read(server: Port, of: Tally) -> bytes | None:
@@ -106,14 +109,18 @@ def forth(of: Tally, raw: bytes) -> Write:
     """The guarded update of a document that was read."""
     guard = _guard(of, raw) | {of.listed: {"$nin": [of.entry]}}
     body = {"$inc": {of.total: of.by}, "$addToSet": {of.listed: of.entry}}
-    return Write(of.ns, "update", guard, body, "raise the total once")
+    return Write(of.ns, "update", guard, _with_lock(of, raw, body), "raise the total once")
 
 
 def back(of: Tally, raw: bytes) -> Write:
     """The inverse of :func:`forth`: the entry goes out of the list, and its amount out of the total."""
     guard = _guard(of, raw) | {of.listed: of.entry}
     body = {"$inc": {of.total: -of.by}, "$pull": {of.listed: of.entry}}
-    return Write(of.ns, "update", guard, body, "take an entry back")
+    return Write(of.ns, "update", guard, _with_lock(of, raw, body), "take an entry back")
+
+
+def _with_lock(of: Tally, raw: bytes, body: Mapping[str, object]) -> dict[str, object]:
+    return raised_with(body, of.lock if of.lock and c.get(raw, (of.lock,)) is not None else "")
 
 
 def _guard(of: Tally, raw: bytes) -> dict[str, object]:
@@ -219,13 +226,15 @@ def to_fields(of: Tally) -> dict[str, str]:
         "listed": of.listed,
         "total": of.total,
         "by": str(of.by),
+        "lock": of.lock,
     }
 
 
 def from_fields(ns: str, key: Value, kept: dict[str, str]) -> Tally:
     """The inverse of :func:`to_fields`."""
     entry = text.value_from_text(kept["entry"])
-    return Tally(ns, kept["key_field"], key, kept["listed"], kept["total"], entry, int(kept["by"]))
+    names, by, lock = (kept["listed"], kept["total"]), int(kept["by"]), kept.get("lock", "")
+    return Tally(ns, kept["key_field"], key, *names, entry, by, lock)
 
 
 def found(server: Port, of: Tally) -> bool:

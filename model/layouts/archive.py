@@ -135,18 +135,12 @@ class Archive(Layout):
 
     def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
         """Archive the base, unless it is not current any more."""
-        try:
-            now = self._current.raw(id)
-        except NotFound:
-            return self.writer.outcomes.conflict(id, base)
-        if self._moved(now, base) or self._touched(now, base, content):
-            return self.writer.outcomes.conflict(id, base)
         (copy,) = steps.before
-        return self._archived(copy, id, base)
+        return self._overtaken(id, base, content) or self._archived(copy, id, base)
 
     def _moved(self, now: bytes, base: Version) -> bool:
         assert base.raw is not None
-        names = filter(None, (self.own.version, self.own.token))
+        names = filter(None, (self.own.version, self.own.token, *self.profile.lock_names))
         return any(c.get(now, (name,)) != c.get(base.raw, (name,)) for name in names)
 
     def _touched(self, now: bytes, base: Version, content: bytes) -> bool:
@@ -195,10 +189,14 @@ class Archive(Layout):
             "not overwrite. Settle it in the repair centre first.",
         )
 
-    def _overtaken(self, id: Value, base: Version) -> Outcome | None:
-        """The conflict where the archive is ahead because somebody else's swap went through; None where it did not."""
+    def _overtaken(self, id: Value, base: Version, content: bytes | None = None) -> Outcome | None:
+        """The conflict where somebody else's write went through; None where the base is still current.
+
+        With ``content`` also where something that it replaces was changed in place.
+        """
         try:
-            overtaken = self._moved(self._current.raw(id), base)
+            now = self._current.raw(id)
+            overtaken = self._moved(now, base) or (content is not None and self._touched(now, base, content))
         except NotFound:
             overtaken = True
         return self.writer.outcomes.conflict(id, base) if overtaken else None
@@ -246,7 +244,7 @@ class Archive(Layout):
             self.ns,
             "update",
             guards.by_id(guards.physical_id(raw)) | self._guard.clauses(self._current.made(raw)),
-            {"$set": {self.profile.version: higher}},
+            {"$set": {self.profile.version: higher, **self.foreign.moved(raw)}},
             "the new document is numbered above an earlier life",
         )
         end = run(self.server, write, lambda: c.get(self._current.raw(id), (self.profile.version,)) == higher)
@@ -316,7 +314,8 @@ class Archive(Layout):
         deletion = self._writer.deletion(base)
         row = self._row_for(id, raw, Stamp())
         copy = self._archiving(row, "the last version is archived")
-        return self._archived(copy, id, base) or self._writer.send_deletion(deletion, id, base, stamp)
+        stopped = self._overtaken(id, base) or self._archived(copy, id, base)
+        return stopped or self._writer.send_deletion(deletion, id, base, stamp)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The archive's rows first, so that no document is seen without its history."""

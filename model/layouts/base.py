@@ -20,6 +20,7 @@ from model.layouts import document_ids, indexes
 from model.layouts.archive_reader import ArchiveReader
 from model.layouts.checks.base import Check
 from model.layouts.checks.ordered_reading import OrderedReading
+from model.layouts.foreign_guard import ForeignGuard
 from model.layouts.outcomes import Outcomes
 from model.layouts.page_query import PageQuery
 from model.layouts.put_back import put_back
@@ -168,6 +169,7 @@ class Layout(ABC):
         self.server = server
         self.profile = profile
         self.ns = profile.ns
+        self.foreign = ForeignGuard(profile)
 
     # --- being recognised
 
@@ -248,11 +250,13 @@ class Layout(ABC):
 
     def writable(self, version: Version) -> str:
         """Why this version may not be written over, one sentence; "" where it may."""
-        return self.removable(version) or self.writer.hindrance(version)
+        reason = self.removable(version) or self.foreign.objection(version.raw or c.EMPTY)
+        return reason or self.writer.hindrance(version)
 
     def removable(self, version: Version) -> str:
         """Why the document with this current version may not be deleted, one sentence; "" where it may."""
-        return self.read_only or self._objection(version) or self._doubt(version) or self.missing_index() or ""
+        reason = self.read_only or self._objection(version) or self.foreign.closed()
+        return reason or self._doubt(version) or self.missing_index() or ""
 
     def _doubt(self, version: Version) -> str:
         """What has to be stated before this version may be written over, one sentence; "" where nothing has."""
@@ -318,6 +322,10 @@ class Layout(ABC):
     @abstractmethod
     def explain(self, base: Version) -> str:
         """The order of the writes and the guard, in one or two sentences."""
+
+    def explained(self, base: Version) -> str:
+        """The order of the writes and the guards, that of another program among them."""
+        return f"{self.explain(base)} {self.foreign.explain(base.raw or c.EMPTY)}".strip()
 
     def foreseen(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> list[Write]:
         """All writes that a swap would send now, in order; where a number is drawn, that comes first."""

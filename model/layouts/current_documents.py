@@ -10,6 +10,7 @@ from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
+from model.layouts.foreign_guard import ForeignGuard
 from model.layouts.gaps import outlined
 from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import Own, legible, legible_field, made_version, time_of, unreadable
@@ -34,6 +35,7 @@ class CurrentDocuments:
     ) -> None:
         self.server, self.profile, self.own, self.inside, self.numbered = server, profile, own, inside, numbered
         self.ns = profile.ns
+        self.foreign = ForeignGuard(profile)
         self._able: Abilities | None = None
 
     # --- one stored document

@@ -43,7 +43,7 @@ class Guarding(Protocol):
 
 
 class VersionGuard:
-    """The guard that version and token are as they were read, by type."""
+    """The guard that version, token and another program's lock field are as they were read, by type."""
 
     def __init__(self, current: CurrentDocuments) -> None:
         self._current = current
@@ -55,7 +55,7 @@ class VersionGuard:
         clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
         for name in filter(None, (here.own.version, here.own.token)):
             clauses |= guards.exact(here.path(name), c.get(part, (name,)))
-        return clauses
+        return clauses | here.foreign.clauses(base.raw)
 
 
 class HashGuard:
@@ -114,7 +114,7 @@ class WholeGuard:
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
         """The filter of :meth:`whole`."""
-        return self.whole(base, beside).filter
+        return self.whole(base, beside).filter | self._current.foreign.clauses(base.raw or c.EMPTY)
 
     def whole(self, base: Version, beside: int) -> guards.Guard:
         """The guard, with notes on the differences that this server misses."""
@@ -219,6 +219,7 @@ class CurrentWriter:
         assert base.raw is not None
         assert base.content is not None
         physical = guards.physical_id(base.raw)
+        values = {**values, **self._current.foreign.moved(base.raw)}
         self.refuse_dots(base.raw, content)
         new = compose(base.raw, self._current.own.names, content, values)
         check_size(new)
@@ -261,7 +262,7 @@ class CurrentWriter:
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version at the root."""
         own = self._current.own
-        values = self.own_values(None, content, stamp, v)
+        values = self.own_values(None, content, stamp, v) | self._current.foreign.first(self._server)
         pairs = self.new_ids(id, stamp)
         leads = own.version and v is not None and own.version != own.hash
         if leads and v is not None:

@@ -86,9 +86,10 @@ class Embedded(Layout):
         return c.document([*([(self.profile.id, id)] if id is not None else []), *inside])
 
     def beside(self, raw: bytes) -> tuple[str, ...]:
-        """The fields beside the current version and the array."""
+        """The fields beside the current version, the array and another program's lock."""
         p = self.profile
-        return tuple(name for name, _ in c.fields(raw) if name not in ("_id", p.id, p.current, p.prev))
+        own = ("_id", p.id, p.current, p.prev, *p.lock_names)
+        return tuple(name for name, _ in c.fields(raw) if name not in own)
 
     @property
     def check(self) -> SingleDocuments:
@@ -112,14 +113,18 @@ class Embedded(Layout):
         check_size(raw + new.data)  # the whole history is one document
         past = c.get(raw, (p.prev,))
         after = c.array([*(c.items(past) if past is not None and past.type == c.ARRAY else ()), Value.document(was)])
+        moved = self.foreign.moved(raw)
         whole = c.put(c.put(raw, (p.prev,), after), (p.current,), new)
+        for name, value in moved.items():
+            whole = c.put(whole, (name,), value)
         push = {"$push": {p.prev: Value.document(was)}}
         where = guards.by_id(physical) | self._guard.clauses(base)
         edit = update_operators.operators(old, content, update_operators.is_mongodb(self.server))
         if edit is not None:
             body = push | edit.body(values, prefix)
+            body["$set"] = body.get("$set", {}) | moved
             return SwapSteps(Write(self.ns, "update", where | edit.guard(prefix), body, "the swap"), whole)
-        body = push | {"$set": {p.current: new}}
+        body = push | {"$set": {p.current: new, **moved}}
         unchanged = guards.nested(p.current, Value.document(was))
         if len(bson_of(unchanged)) + len(bson_of(body)) < guards.LARGEST:
             where = unchanged | where | {p.current: unchanged[p.current]}
@@ -143,7 +148,8 @@ class Embedded(Layout):
         if p.at:
             values[p.at] = Value.of(stamp.at)
         current = Value.document(c.document([*values.items(), *c.fields(content)]))
-        raw = c.document([*self._writer.new_ids(id, stamp), (p.current, current), (p.prev, c.array([]))])
+        locks = self.foreign.first(self.server).items()
+        raw = c.document([*self._writer.new_ids(id, stamp), (p.current, current), (p.prev, c.array([])), *locks])
         check_size(raw)
         return raw
 

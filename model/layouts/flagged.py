@@ -141,7 +141,8 @@ class Flagged(Layout):
         """The guarded write that gives the flag to a version that has none."""
         p = self.profile
         note = f"{version_name(c.get(raw, (p.version,)))} gets {p.current}"
-        return Write(self.ns, "update", self._still(raw), {"$set": {p.current: Value.of(True)}}, note)
+        body = {"$set": {p.current: Value.of(True), **self.foreign.moved(raw)}}
+        return Write(self.ns, "update", self._still(raw), body, note)
 
     def _with_flag(self, raw: bytes) -> bool:
         physical = guards.physical_id(raw)
@@ -178,14 +179,16 @@ class Flagged(Layout):
         p, where = self.profile, self._still(raw)
         flag = c.get(raw, (p.current,))
         note = f"{version_name(c.get(raw, (p.version,)))} loses {p.current}"
+        moved = self.foreign.moved(raw)
         if flag is not None and self._lowers_to_false(raw):
-            return Write(self.ns, "update", where, {"$set": {p.current: Value.of(False)}}, note)
-        return Write(self.ns, "update", where, {"$unset": {p.current: Value.of("")}}, note)
+            return Write(self.ns, "update", where, {"$set": {p.current: Value.of(False), **moved}}, note)
+        sets = {"$set": moved} if moved else {}
+        return Write(self.ns, "update", where, {"$unset": {p.current: Value.of("")}, **sets}, note)
 
     def _still(self, raw: bytes) -> dict[str, Any]:
         """The clauses that a version's document, its number and its flag are as they were read."""
         p, physical = self.profile, guards.physical_id(raw)
-        where = guards.by_id(physical)
+        where = guards.by_id(physical) | self.foreign.clauses(raw)
         for name in (p.id, p.version, p.current):
             where |= guards.exact(name, c.get(raw, (name,)))
         return where

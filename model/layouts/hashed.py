@@ -95,7 +95,8 @@ class Hashed(Layout):
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         super().__init__(server, profile)
         p = profile
-        self.own = Own(p.id, version=p.hash, token=p.token, hash=p.hash, at=p.at)  # the hash is the version
+        # The hash is the version.
+        self.own = Own(p.id, version=p.hash, token=p.token, hash=p.hash, at=p.at, others=p.lock_names)
         self.reader = self._current = CurrentDocuments(server, profile, self.own, numbered=False)
         self._guard = HashGuard(self._current)
         self.writer = self._writer = HashWriter(server, self._current, self._guard)
@@ -219,7 +220,8 @@ class Hashed(Layout):
             if stored == right:
                 return outcome
             guard = guards.by_id(physical) | self._guard.clauses(self._current.made(raw))
-            write = Write(self.ns, "update", guard, {"$set": {self.profile.hash: right}}, "the hash as stored")
+            body = {"$set": {self.profile.hash: right, **self.foreign.moved(raw)}}
+            write = Write(self.ns, "update", guard, body, "the hash as stored")
             end = run(self.server, write, lambda: c.get(self._current.raw(id), (self.profile.hash,)) == right)
         except Refused as error:
             return replace(outcome, detail=f"{outcome.detail} What was stored could not be hashed again. {error}")

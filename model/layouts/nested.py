@@ -97,7 +97,7 @@ class Nested(Layout):
     @property
     def check(self) -> SingleDocuments:
         """Each document by itself: judged as if its current version stood in a sub-document beside the array."""
-        reader = FactReader(replace(self.own, others=()), self.profile, "")
+        reader = FactReader(replace(self.own, others=self.profile.lock_names), self.profile, "")
         return SingleDocuments(
             self.server, self.profile, FactReader(Own(self.profile.id), self.profile, self.profile.id), _judge(reader)
         )
@@ -109,6 +109,7 @@ class Nested(Layout):
         raw, old = self._check(base)
         p, physical = self.profile, guards.physical_id(raw)
         values = self._writer.own_values(raw, content, stamp, v or numbering.following(base.v, p, stamp.at))
+        values |= self.foreign.moved(raw)
         self._writer.refuse_dots(raw, content)
         past = c.get(raw, (p.prev,))
         if past is not None and past.type != c.ARRAY:

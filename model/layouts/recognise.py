@@ -21,17 +21,18 @@ from model.layouts.recognition import find_embedded, find_logs, find_version_doc
 from model.layouts.recognition.find_archives import is_past_of, pair
 from model.layouts.recognition.find_writers import written
 from model.layouts.recognition.key_candidates import is_version_name
+from model.layouts.recognition.lock_fields import with_lock
 from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, matching, share, take
-from model.layouts.registry import LAYOUTS, bind, declared, has_archive, info_of, stated
+from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
 from model.layouts.writers import title
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
-__all__ = ["LAYOUTS", "bind", "profile_for", "recognise"]
+__all__ = ["LAYOUTS", "as_stated", "bind", "profile_for", "recognise"]
 
 
 class Stated(Protocol):
@@ -79,8 +80,7 @@ def recognise(
     for ns, _ in listed:
         steps.next()
         if ns in stated_ones:
-            each = stated_ones[ns]
-            yield info_of(each, _count(server, ns), 1.0, STATED), each
+            yield as_stated(server, stated_ones[ns], len(listed))
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
@@ -100,11 +100,31 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     others = [each for each in kinds if each != name and kinds[each] == "collection" and not each.startswith("system.")]
     made = kind.judge(sample, True) if isinstance(kind, Pattern) else kind.picked(server, sample, others)
     if layout == info.layout and info.belongs_to is None:  # the names in use stay, the others are looked up
-        fields: dict[str, Any] = dict(info.fields)
-        return replace(made.profile if made else stated(info.ns, layout), **fields)
-    if made is None:
+        fields: dict[str, Any] = {role: name for role, name in info.fields.items() if role != "guard"}
+        found = replace(made.profile if made else stated(info.ns, layout), **fields)
+    elif made is None:
         raise Refused(f"{info.ns} cannot be read as {layout}: {kind.lacks} State its fields in a profile.")
-    return made.profile
+    else:
+        found = made.profile
+    return _with_lock(found, sample)[0]
+
+
+def as_stated(
+    server: Port, profile: CollectionProfile, collections: int = 1
+) -> tuple[CollectionInfo, CollectionProfile]:
+    """A collection as a profile states it, with the lock field of another program where the profile names none."""
+    sample = _look(server, profile.ns, "collection", collections).sample
+    found, said = (profile, "") if sample is None else _with_lock(profile, sample)
+    count = sample.count if sample is not None else None
+    return info_of(found, count, 1.0, f"{STATED} {said}".strip()), found
+
+
+def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
+    kind = LAYOUTS.get(profile.layout, Plain)
+    try:
+        return with_lock(profile, sample, fields_of(profile).values(), not (kind.own_documents or kind.read_only))
+    except Unreadable:
+        return profile, ""
 
 
 STATED = "The profile states it."
@@ -218,6 +238,8 @@ def _judged(
     elif there := _named_by(server, _write_tokens(sample, profile), samples, profile.token):
         why = why.replace(f"{profile.token} is a write token", f"{profile.token} is no write token: it names {there}")
         profile = replace(profile, token=free(TOKEN, sample.documents, c.OBJECT_ID))
+    profile, locked = _with_lock(profile, sample)
+    why = " ".join(filter(None, (why, locked)))
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)

@@ -68,7 +68,8 @@ def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
 def fields_of(profile: CollectionProfile) -> dict[str, str]:
     """Role to field name, only those that this layout uses and that have a name."""
     roles = (*declared(profile.layout).roles, "at", "author", "reason")
-    return {role: name for role in roles if (name := str(getattr(profile, role)))}
+    found = {role: name for role in roles if (name := str(getattr(profile, role)))}
+    return found | ({"guard": profile.guard.field} if profile.lock_names and profile.guard is not None else {})
 
 
 def info_of(

@@ -31,7 +31,7 @@ class Own:
     token: str = ""
     hash: str = ""
     at: str = ""
-    others: tuple[str, ...] = ()  # flag, removed paths, histories
+    others: tuple[str, ...] = ()  # flag, removed paths, histories, the lock field of another program
 
     @property
     def names(self) -> frozenset[str]:
@@ -46,7 +46,9 @@ class Own:
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:
     """The own names by a profile; ``id`` and ``version`` replace its names for these."""
     v = profile.version if version is None else version
-    return Own(id or profile.id, v, profile.token, profile.hash, profile.at, tuple(filter(None, others)))
+    return Own(
+        id or profile.id, v, profile.token, profile.hash, profile.at, (*filter(None, others), *profile.lock_names)
+    )
 
 
 def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[str, Value | None]) -> bytes:

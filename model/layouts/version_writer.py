@@ -14,6 +14,7 @@ from bson import ObjectId
 from model.errors import Refused
 from model.layouts import indexes, numbering, stored_form
 from model.layouts.content_hashes import next_hash
+from model.layouts.foreign_guard import ForeignGuard
 from model.layouts.indexes import create_unique, is_unique
 from model.layouts.outcomes import Outcomes
 from model.layouts.put_back import put_back
@@ -178,6 +179,7 @@ class VersionWriter:
             pairs.append((p.token, Value.of(stamp.token)))
         if p.at:
             pairs.append((p.at, Value.of(stamp.at)))
+        pairs += ForeignGuard(p).first(self._server).items()
         flag = [(self._flag, Value.of(True))] if self._flag else []
         return c.document([*pairs, *c.fields(content), *flag])
 

@@ -236,6 +236,8 @@ def restore_document(ground: RepairContext, item: Item) -> Prepared:
         raw = c.put(raw, (p.token,), Value.of(stamp.token))
     if p.at and c.get(highest, (p.at,)) is not None:
         raw = c.put(raw, (p.at,), Value.of(stamp.at))
+    for name, value in layout.foreign.moved(highest).items():  # the number that the document had may be known outside
+        raw = c.put(raw, (name,), value)
     step = ground.inserted(layout.ns, "the document", raw, f"{version_name(v)} again, as {version_name(following)}")
     step = replace(step, last=lambda: _twice(ground, layout, id, step))
     return Prepared(

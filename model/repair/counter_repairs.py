@@ -14,6 +14,7 @@ from model.counting.pending import TwoStepCounters
 from model.errors import Refused
 from model.layouts.base import Layout
 from model.layouts.checks.rules import listed
+from model.layouts.foreign_guard import raised
 from model.layouts.reserved_fields import INT64_MAX, number_of, whole_number
 from model.names import id_name
 from model.records import PendingToken
@@ -136,6 +137,8 @@ def _tokens(ground: RepairContext, item: Item, applied: bool) -> Prepared:
     raw = ground.at(layout.ns, item.seen[0].id) if item.seen else None
     if raw is None or id is None:
         return nothing("The document is gone.")
+    if reason := layout.foreign.uncounted():
+        return refused(reason)
     of = pending.within(pending.counters(ground.server, layout.profile), raw)
     found = [token for token in pending.tokens_of(raw, of, ground.now()) if token.applied is applied]
     due = [token for token in found if applied or token.stale]
@@ -173,6 +176,9 @@ def _after(raw: bytes, token: PendingToken, of: TwoStepCounters) -> bytes:
     """The document after step two."""
     waiting = c.get(raw, tuple(of.pending.split(".")))
     assert waiting is not None
+    lock = c.get(raw, (of.lock,)) if of.lock else None
+    if lock is not None and (higher := raised(lock)) is not None:
+        raw = c.put(raw, (of.lock,), higher)
     raw = c.put(raw, tuple(of.pending.split(".")), c.array(t for t in c.items(waiting) if t != token.token))
     if token.applied:
         return raw

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from model.errors import Refused
+from model.errors import NotFound, Refused
 from model.layouts import update_operators
 from model.layouts.base import Layout
 from model.layouts.stamp import Stamp
@@ -154,7 +155,9 @@ class RepairContext:
         return guards.by_id(one) | guards.whole(raw, able, all_goes or able.counts or able.root, beside).filter
 
     def swapped(self, ns: str, label: str, before: bytes, after: bytes, note: str, **more: Any) -> Step:
-        """The step that makes ``after`` of a document, if it is still ``before``."""
+        """The step that makes ``after`` of a document, if it is still ``before``; another program's lock moves on."""
+        for name, value in self._moved(ns, before).items():
+            after = c.put(after, (name,), value)
         update_operators.check_size(after)
         mongodb = "gitVersion" in self.server.facts().extra
         dots = [name for name, _ in (*c.fields(before), *c.fields(after)) if "." in name]
@@ -174,11 +177,38 @@ class RepairContext:
 
     def operated(self, ns: str, label: str, before: bytes, after: bytes, body: dict[str, Any], note: str) -> Step:
         """The step that changes a document by given operators, where these say more than the document that results."""
+        if moved := self._moved(ns, before):
+            body = body | {"$set": body.get("$set", {}) | moved}
+            for name, value in moved.items():
+                after = c.put(after, (name,), value)
         write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)
         return Step(write, DocumentChange(ns, label, before, after))
 
+    def alike(self, ns: str, a: bytes | None, b: bytes | None) -> bool:
+        """Whether two states of a document are the same, whatever its lock of another program is."""
+        if a is None or b is None or a == b:
+            return a == b
+        try:
+            names = self.layouts(ns).profile.lock_names
+        except NotFound:
+            return False
+        return bool(names) and c.without(a, names) == c.without(b, names)
+
+    def _moved(self, ns: str, before: bytes) -> dict[str, Value]:
+        """The lock field of another program with its next value; raises ``Refused`` where it cannot be told."""
+        try:
+            foreign = self.layouts(ns).foreign
+        except NotFound:
+            return {}
+        if reason := foreign.objection(before):
+            raise Refused(reason)
+        return foreign.moved(before)
+
     def removed(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:
         """The step that deletes a document, if it is still just this, once a copy is in the quarantine."""
+        with suppress(NotFound):
+            if reason := self.layouts(ns).foreign.closed():
+                raise Refused(reason)
         keep = quarantine.keeping(ns, raw, self.now(), self.author)
         write = Write(ns, "delete", self.exactly(ns, raw), None, note)
         return Step(write, DocumentChange(ns, label, raw, None), keep, **more)

@@ -36,14 +36,14 @@ def back(ground: RepairContext, record: Record) -> Prepared:
     who = id_name(record.document) if record.document is not None else id_name(id)
     try:
         now = ground.at(ns, id)
-        if now == record.before:
+        if ground.alike(ns, now, record.before):
             return nothing(f"{who} is as it was before the repair.")
-        if now != record.after:
+        if not ground.alike(ns, now, record.after):
             return _tokens_back(ground, record, now) or Prepared("changed", f"{who} changed since the repair")
         for seen in _beside(record):
             if not ground.known(seen, ground.at(seen.ns, seen.id)):
                 return Prepared("changed", f"{who} changed since the repair, which rested on it")
-        step = _step(ground, record, ns)
+        step = _step(ground, record, ns, now)
     except Refused as error:
         return Prepared("refused", str(error))
     return Prepared(
@@ -60,8 +60,9 @@ def _beside(record: Record) -> list[Seen]:
     return [Seen(ns, text.value_from_text(id), sha) for ns, id, sha in kept]
 
 
-def _step(ground: RepairContext, record: Record, ns: str) -> Step:
-    before, after, label = record.before, record.after, record.extra["label"]
+def _step(ground: RepairContext, record: Record, ns: str, after: bytes | None) -> Step:
+    """The inverse of an entry, which has left the document as it is now, but for another program's lock."""
+    before, label = record.before, record.extra["label"]
     if before is not None and after is not None:
         return ground.swapped(ns, label, after, before, "what was there before the repair")
     if before is not None:

@@ -71,8 +71,10 @@ class Once:
         return self._draw(self._counter(ns, counter), create=create)
 
     def _counter(self, ns: str, name: Value | object) -> counters.Counter:
-        field = self._stated(ns, "sequence", "counters").counter or "seq"
-        return counters.Counter(ns, _value(name), field)
+        profile = self._stated(ns, "sequence", "counters")
+        if reason := self._catalogue.layout(ns).foreign.uncounted():
+            raise Refused(reason)
+        return counters.Counter(ns, _value(name), profile.counter or "seq", profile.counted_lock)
 
     def _draw(self, of: counters.Counter, above: int = 0, create: bool = False) -> Outcome:
         try:
@@ -285,9 +287,10 @@ class Once:
         try:
             profile = self._stated(ns, "processed", "apply-once lists")
             total = field or profile.counter or "count"
-            of = processed.Tally(ns, profile.id, key, profile.processed, total, entry, by)
+            of = processed.Tally(ns, profile.id, key, profile.processed, total, entry, by, profile.counted_lock)
             raw = processed.read(self._port, of)
-            if why := self._untotalled(of, raw, bool(field)) or processed.hindrance(of, raw):
+            locked = self._catalogue.layout(ns).foreign.uncounted()
+            if why := locked or self._untotalled(of, raw, bool(field)) or processed.hindrance(of, raw):
                 raise Refused(why)
             if raw is not None and processed.has(raw, of):
                 return processed.apply(self._port, of)  # nothing is written, so nothing is noted

@@ -139,6 +139,8 @@ class Writer:
 
     def step(self, token: PendingToken, of: pending.TwoStepCounters, what: pending.Step) -> Outcome:
         """One step of a two-step counter, for a token as it stands now."""
+        if reason := self.catalogue.layout(token.ns).foreign.uncounted():
+            return Outcome("refused", token.ns, token.id, reason)
         before, after = (token.counter, token.after) if what == "finish" else (token.counter, token.counter)
         intent = Intent(
             self.source,

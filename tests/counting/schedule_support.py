@@ -88,7 +88,10 @@ class Run:
     def writer(self, port: Port) -> Writer:
         """The real writer over a port."""
         server: Any = port  # the catalogue asks it for nothing that a profile states
-        return Writer(Catalogue(server, port, Profile(tuple(self.profiles)), "simulated"), port, Kept(), "simulated")
+        catalogue = Catalogue(server, port, Profile(tuple(self.profiles)), "simulated")
+        for profile in self.profiles:
+            catalogue.hold(profile, "It was looked at before the schedule began.")
+        return Writer(catalogue, port, Kept(), "simulated")
 
     def once(self, port: Port) -> Once:
         """The library over a port."""

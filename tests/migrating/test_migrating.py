@@ -14,6 +14,7 @@ from typing import Any
 
 import pymongo
 import pytest
+from bson import Int64
 
 from model.commands import command_line
 from model.errors import Unreachable
@@ -342,3 +343,19 @@ def test_a_migration_that_was_stopped_is_not_taken_for_an_index(local_uri: str, 
         outcome = session.look_again(row.id)
         assert "run it again" in outcome.detail
         assert "take" in session.journal.entry(row.id).why_not.lower()
+
+
+@pytest.mark.parametrize("to", ["archive", "embedded", "plain", "nested"])
+def test_the_lock_of_another_program_begins_anew_in_the_new_place(to: str, server_uri: str, database: Any) -> None:
+    database["items"].insert_many(
+        [{"_id": n, "name": f"n{n}", "version": Int64(n % 2), "_class": "x.Item"} for n in range(3)]
+    )
+    ns = f"{database.name}.items"
+    with Session.open(server_uri) as session:
+        moving = session.migration(ns, to)
+        assert {outcome.kind for outcome in moving.run()} == {"applied"}
+        assert [each.wrong for each in moving.verify() if each.wrong] == []
+        assert {outcome.kind for outcome in session.migration(ns, to).run()} <= {"skipped"}
+    made = list(database[f"items_{to}"].find())
+    assert [each["version"] for each in made] == ([1, 1, 1] if to == "nested" else [0, 0, 0])  # its own version there
+    assert {type(each["version"]) for each in made} == {int if to == "nested" else Int64}

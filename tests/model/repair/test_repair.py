@@ -87,12 +87,13 @@ def test_a_server_that_is_gone_is_not_waited_for_by_every_item(at: At) -> None:
 
     here = at("A3", 6)
     port = Gone(server_of(here))
-    first, *others = done(here, port)
+    repairs = here.repairs(port)
+    first, *others = (outcome for _, outcome in repairs.apply(here.plan()))
     assert first.kind == "applied"
     assert [each.kind for each in others] == ["refused"] * 5
     assert ["any more" in each.detail for each in others] == [False, False, True, True, True]
     port.looked = 0
-    assert [each.verdict for each in here.repairs(port).dry_run(here.plan())] == ["refused"] * 5
+    assert [each.verdict for each in repairs.dry_run(here.plan())] == ["refused"] * 5
     assert port.looked == 2
 
 
