@@ -31,7 +31,7 @@ from model.health import Health
 from model.history import following
 from model.history.chain import Bisection, Blame, Chain, bisect
 from model.layout_statements import LayoutStatements
-from model.layouts import registry
+from model.layouts import document_ids, registry
 from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
@@ -440,6 +440,7 @@ class Session:
         unset: str | Sequence[str | Path] = (),
         base: Value | object | None = None,
         tries: int = 20,
+        create: bool = False,
     ) -> Outcome:
         """Change some fields of the current version in one guarded write.
 
@@ -447,12 +448,25 @@ class Session:
         are text (``premium.gross``, ``riders[2]``) or tuples.
         With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
         change that changes nothing is ``skipped`` and writes nothing. Without ``base`` a collection that is numbered by
-        ``loop`` is read again and tried again where somebody was faster, so many times at most.
+        ``loop`` is read again and tried again where somebody was faster, so many times at most. With ``create`` a
+        document that is not there is made of the fields that are set; it is a ``conflict`` where somebody else makes
+        it at the same time.
         """
         self._check_allowed()
+        if create and (base is not None or not set):
+            raise Refused("A document that is to be created has no base, and is made of fields to set; say which.")
         layout = self._catalogue.layout(ns)
-        stored_id = layout.find_id(id) if isinstance(id, str) else _value(id)
-        current = layout.version(stored_id)
+        try:
+            stored_id = layout.find_id(id) if isinstance(id, str) else _value(id)
+            current = layout.version(stored_id)
+        except NotFound:
+            if not create:
+                raise
+            changes, gone = _changes(canonical.EMPTY, set, unset)
+            edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
+            content = edit.changed(canonical.EMPTY, changes, gone)
+            made = document_ids.meant(id) if isinstance(id, str) else _value(id)
+            return self._writer.create(ns, content, made, unless_there=True)
         if base is not None and not self._is_at(ns, stored_id, current, base):
             detail = (
                 f"{id_name(stored_id)} is at {version_name(current.v)}, not at the base of this edit; "
@@ -460,8 +474,7 @@ class Session:
             )
             return Outcome("conflict", ns, stored_id, detail)
         before = current.content or canonical.EMPTY
-        changes = [(_path(before, path), _value(value)) for path, value in (set or {}).items()]
-        gone = [_path(before, path) for path in ((unset,) if isinstance(unset, str) else unset)]
+        changes, gone = _changes(before, set, unset)
         edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
         content = edit.changed(before, changes, gone)
         outcome = self._writer.save(ns, stored_id, current, content)
@@ -652,6 +665,14 @@ class Session:
     def _check_allowed(self) -> None:
         if reason := self._why_read_only():
             raise NotAllowed(reason)
+
+
+def _changes(
+    content: bytes, set: Mapping[str | Path, Value | object] | None, unset: str | Sequence[str | Path]
+) -> tuple[list[tuple[Path, Value]], list[Path]]:
+    """The paths of an edit in a content: those to set with their values, and those to take out."""
+    sets = [(_path(content, path), _value(value)) for path, value in (set or {}).items()]
+    return sets, [_path(content, path) for path in ((unset,) if isinstance(unset, str) else unset)]
 
 
 def _path(raw: bytes, path: str | Path) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from model.errors import NotFound
+from model.layouts import document_ids
 from model.session import Session
 from model.values.canonical import Value
 
@@ -13,10 +15,20 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
     return Session.open(source or args.source, profile=args.profile, into_memory=args.into_memory)
 
 
-def document(args: argparse.Namespace, session: Session) -> Value:
-    """The id that NS and ID name, in the layout that was asked for."""
+def document(args: argparse.Namespace, session: Session, create: bool = False) -> Value:
+    """The id that NS and ID name, in the layout that was asked for; of a document to ``create`` where there is none."""
     choose_layout(args, session)
-    return session.find_id(args.ns, args.id)
+    return find_id(session, args.ns, args.id, create)
+
+
+def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
+    """The stored id for a text; with ``create`` a new one where nothing has it."""
+    try:
+        return session.find_id(ns, written)
+    except NotFound:
+        if not create:
+            raise
+        return document_ids.meant(written)
 
 
 def choose_layout(args: argparse.Namespace, session: Session) -> None:

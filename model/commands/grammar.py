@@ -100,6 +100,7 @@ def parser() -> Parser:
     made = command("edit", "write:edit", "change fields of a document in one guarded write")
     _document(made)
     made.add_argument("--base", metavar="V", help="write only if this is still the current version")
+    made.add_argument("--create", action="store_true", help="make a document that is not there, of what is set")
     made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
     made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
     _options(made)

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from bson import ObjectId
 
 from model import text
-from model.commands.arguments import choose_layout, open_session
+from model.commands.arguments import choose_layout, find_id, open_session
 from model.commands.write import report
-from model.errors import NotFound, Refused, Unreadable
+from model.errors import Refused
+from model.layouts.document_ids import meant
 from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
@@ -21,7 +22,12 @@ from model.writing.exactly_once import BY_HASH
 
 def next_number(args: argparse.Namespace) -> int:
     """Hand out the next number of a counter."""
-    return _once(args, lambda session: session.once.next(args.ns, _id(session, args, args.counter), args.create))
+
+    def do(session: Session) -> Outcome:
+        counter = find_id(session, args.ns, args.counter, args.create)
+        return session.once.next(args.ns, counter, args.create)
+
+    return _once(args, do)
 
 
 def insert(args: argparse.Namespace) -> int:
@@ -38,7 +44,7 @@ def insert(args: argparse.Namespace) -> int:
         if args.id_by_hash:
             return session.once.insert(args.ns, content, BY_HASH)
         if not args.next:
-            return session.once.insert(args.ns, content, None if args.id is None else _value(args.id))
+            return session.once.insert(args.ns, content, None if args.id is None else meant(args.id))
         return session.once.insert_next(args.ns, content, args.field or "", _counter(session, args.counter))
 
     return _once(args, do)
@@ -58,7 +64,7 @@ def count(args: argparse.Namespace) -> int:
 
     def do(session: Session) -> Outcome:
         token = None if args.token is None else _token(args.token)
-        id = _id(session, args, args.id)
+        id = find_id(session, args.ns, args.id, args.create)
         return session.once.count(args.ns, id, token, args.by, args.owner, args.create)
 
     return _once(args, do)
@@ -68,8 +74,8 @@ def process(args: argparse.Namespace) -> int:
     """Raise a total once for an entry."""
 
     def do(session: Session) -> Outcome:
-        key = _id(session, args, args.key)
-        return session.once.process(args.ns, key, _value(args.entry), args.by, args.field or "", args.create)
+        key = find_id(session, args.ns, args.key, args.create)
+        return session.once.process(args.ns, key, meant(args.entry), args.by, args.field or "", args.create)
 
     return _once(args, do)
 
@@ -84,29 +90,8 @@ def _once(args: argparse.Namespace, write: Callable[[Session], Outcome]) -> int:
     return report(outcome, args.json, with_value=True)
 
 
-def _id(session: Session, args: argparse.Namespace, written: str) -> Value:
-    """The stored id that is meant; where the command may make one, also a new one."""
-    try:
-        return session.find_id(args.ns, written)
-    except NotFound:
-        if not args.create:
-            raise
-        return _value(written)
-
-
-def _value(written: str) -> Value:
-    """Extended JSON where a text looks like it, else the text itself."""
-    if written[:1] in ("{", '"') or re.fullmatch(r"-?\d+", written):
-        try:
-            return text.value_from_text(written)
-        except Unreadable:
-            if written[:1] != "{":
-                raise
-    return Value.of(written)
-
-
 def _token(written: str) -> Value:
     """A token: the digits of an ObjectId as the window shows them, Extended JSON, else plain text."""
     if re.fullmatch(r"[0-9a-f]{24}", written):
         return Value.of(ObjectId(written))
-    return Value.of(written) if written.isdigit() else _value(written)
+    return Value.of(written) if written.isdigit() else meant(written)

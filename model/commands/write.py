@@ -32,9 +32,15 @@ def edit(args: argparse.Namespace) -> int:
         if path in values:
             raise Refused(f"{path} is set twice; say it once.")
         values[path] = value
-    return _one_write(
-        args, lambda session, id: session.edit(args.ns, id, values, list(args.unset_fields), base=args.base)
-    )
+    if args.create and (args.base is not None or not values):
+        raise Refused(
+            "--create makes a document of what --set says, and has no --base; say --set, and leave out --base."
+        )
+
+    def change(session: Session, id: Value) -> Outcome:
+        return session.edit(args.ns, id, values, list(args.unset_fields), base=args.base, create=args.create)
+
+    return _one_write(args, change, args.create)
 
 
 def _assignment(written: str) -> tuple[str, Value]:
@@ -60,11 +66,11 @@ def restore(args: argparse.Namespace) -> int:
     )
 
 
-def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outcome]) -> int:
+def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outcome], create: bool = False) -> int:
     with open_session(args) as session:
         id: Value | None = None
         try:
-            id = document(args, session)
+            id = document(args, session, create)
             outcome = write(session, id)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))

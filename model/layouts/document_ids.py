@@ -50,13 +50,24 @@ def candidates(typed: str) -> list[Value]:
     return list(dict.fromkeys(found))
 
 
+def meant(typed: str) -> Value:
+    """The value that a text stands for where none is stored: Extended JSON where it looks like that, else the text."""
+    if typed[:1] in ("{", '"') or re.fullmatch(r"-?\d+", typed):
+        try:
+            return text.value_from_text(typed)
+        except Unreadable:
+            if typed[:1] != "{":
+                raise
+    return Value.of(typed)
+
+
 def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
     """The one stored id that a text stands for; raises ``NotFound``, or ``Refused`` where several are meant."""
     bare = typed.strip()
-    meant = candidates(bare)
+    values = candidates(bare)
     if bare != typed:
-        meant += [value for value in candidates(typed) if value not in meant]  # blanks may be part of an id
-    found = [value for value in meant if exists(value)]
+        values += [value for value in candidates(typed) if value not in values]  # blanks may be part of an id
+    found = [value for value in values if exists(value)]
     if len(found) > 1:  # else there would be no way to say null beside "null"
         found = [value for value in found if text.value_text(value) == bare] or found
     if len(found) == 1:

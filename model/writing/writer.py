@@ -66,8 +66,13 @@ class Writer:
             lambda outcome: _as_stored(layout, id, outcome, content),
         )
 
-    def create(self, ns: str, content: bytes, id: Value | None, undoes: str | None = None) -> Outcome:
-        """Insert a document as its first version."""
+    def create(
+        self, ns: str, content: bytes, id: Value | None, undoes: str | None = None, unless_there: bool = False
+    ) -> Outcome:
+        """Insert a document as its first version.
+
+        With ``unless_there``, as somebody has looked whether its id is free, one that is taken by now is a conflict.
+        """
         layout = self.catalogue.layout(ns)
         id = id if id is not None else Value.of(ObjectId())
         if reason := layout.missing_index():
@@ -76,7 +81,15 @@ class Writer:
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, "create", None, content, undoes)
-        return self.send(intent, lambda stamp: layout.create(content, id, stamp))
+
+        def insert(stamp: Stamp) -> Outcome:
+            outcome = layout.create(content, id, stamp)
+            if unless_there and outcome.kind == "refused" and self._current(ns, id) is not None:
+                said = f"{id_name(id)} was created by somebody else meanwhile; nothing was written."
+                return replace(outcome, kind="conflict", detail=said)
+            return outcome
+
+        return self.send(intent, insert)
 
     def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
         """Delete a document, once every stored document of it is kept."""

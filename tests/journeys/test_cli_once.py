@@ -134,6 +134,27 @@ def test_a_document_under_the_hash_of_its_content_is_inserted_once(
         assert "the hash of the content is the id; leave out --id and --next" in err
 
 
+def test_an_edit_makes_a_document_that_is_not_there_only_when_it_is_told_to(
+    rows: Rows, run: Run, source: str, database: Db, db: str
+) -> None:
+    database["things"].insert_one({"_id": "a", "n": 1})
+    edit = ("edit", source, f"{db}.things", "7", "--set", "n=2")
+    status, out, err = run(*edit)
+    assert (status, out) == (2, "")
+    assert "the id 7" in err
+    status, (row,) = rows(*edit, "--create")
+    assert (status, row["outcome"], row["id"]) == (0, "applied", {"$numberInt": "7"})
+    assert rows(*edit, "--create")[1][0]["outcome"] == "skipped"
+    assert database["things"].find_one({"_id": 7})["n"] == 2
+    for wrong in (
+        ("edit", source, f"{db}.things", "8", "--unset", "n", "--create"),
+        (*edit, "--create", "--base", "1"),
+    ):
+        status, out, err = run(*wrong)
+        assert (status, out) == (2, "")
+        assert "say --set, and leave out --base" in err
+
+
 # --- the nightly job
 
 
