@@ -6,6 +6,7 @@ The draft is bytes and belongs to the version it began from; a refresh, a closed
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
@@ -22,12 +23,14 @@ from gui.views.edit.draft_panel import LARGE, DraftPanel
 from gui.views.edit.last_set_column import LastSetColumn
 from model.diff import diff, patch
 from model.errors import NotFound, Refused
-from model.records import Draft, Opened, Outcome, Sending, Version
+from model.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
 from model.values import canonical
 from model.values.canonical import Value
 
 FEW = 200  # top-level fields up to which the containers among them are opened at once
+GUARDS = (("It goes up by one", "inc"), ("It is made anew, as a UUID", "uuid"), ("It is an ordinary field", "none"))
+"""How the lock field of another program may move, for people and for the model."""
 SHORT = 50  # fields or elements of such a container; a longer one would push the fields below it out of sight
 
 
@@ -259,10 +262,16 @@ class EditorPanel(DraftPanel):
     def _say_writable(self) -> None:
         opened = self._opened
         self.set_writable(opened is not None and opened.writable and not self._session.read_only)
-        if opened is not None and not opened.writable and opened.reason and opened.reason != self._missing:
+        lock = opened.lock if opened is not None and not self._session.read_only else ""
+        if opened is not None and not opened.writable and opened.reason not in ("", self._missing) and not lock:
             self.notices.put("writable", "note", opened.reason)
         else:
             self.notices.clear("writable")
+        if lock:
+            said = f"{lock} looks like the lock of another program. How does a write move it?"
+            self.notices.put("lock", "note", said, [(label, partial(self._state_guard, how)) for label, how in GUARDS])
+        else:
+            self.notices.clear("lock")
         if self._missing:
             self.notices.put("index", "note", self._missing, [("Create the index…", self._ask_index)])
         else:
@@ -450,6 +459,22 @@ class EditorPanel(DraftPanel):
     def _not_kept(self, sentence: str) -> None:
         self.notices.put("draft", "note", f"The draft could not be kept on disk: {sentence}")
 
+    def _state_guard(self, how: str) -> None:
+        """Keep to an answer in this collection from now on, as its documents do."""
+        session, ns = self._session, self.ns
+        tasks.run(
+            lambda _: session.state_guard(ns, how),
+            done=self._guard_stated,
+            failed=self._statement_failed,
+            owner=self,
+            title="Keeping the answer",
+        )
+
+    def _guard_stated(self, info: CollectionInfo) -> None:
+        lock = info.fields.get("guard")
+        self.tell(f"Each write moves {lock} from now on" if lock else "It is an ordinary field from now on")
+        self.reload()
+
     def _ask_index(self) -> None:
         session, ns = self._session, self.ns
         messages.confirm(
@@ -460,7 +485,7 @@ class EditorPanel(DraftPanel):
             lambda: tasks.run(
                 lambda _: session.create_index(ns),
                 done=self._index_made,
-                failed=self._index_failed,
+                failed=self._statement_failed,
                 owner=self,
                 title="Creating an index",
             ),
@@ -473,7 +498,7 @@ class EditorPanel(DraftPanel):
             self.notices.put("refused", "failed", outcome.detail)
         self.reload()
 
-    def _index_failed(self, error: BaseException) -> None:
+    def _statement_failed(self, error: BaseException) -> None:
         self.notices.put("refused", "failed", tasks.describe(error)[0])
 
     # --- the rest

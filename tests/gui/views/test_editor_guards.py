@@ -1,0 +1,78 @@
+"""The editor over a document that looks as if another program locked it: one question, and the answer is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from gui.views.edit.editor_panel import EditorPanel
+from model.session import Session
+from model.values.canonical import Value
+from tests.gui.document_scenes import shown
+from tests.gui.field_support import type_into
+
+
+@pytest.fixture
+def parts(database: Any) -> Any:
+    database["parts"].insert_many([{"_id": f"P-{n}", "name": "x", "lockVersion": n} for n in range(1, 4)])
+    return database["parts"]
+
+
+def button(panel: EditorPanel, label: str) -> QPushButton:
+    (found,) = [each for each in panel.notices.lines["lock"].findChildren(QPushButton) if each.text() == label]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("label", "after", "locked"), [("It goes up by one", 3, True), ("It is an ordinary field", 2, False)]
+)
+def test_the_question_is_asked_once_and_the_answer_moves_the_field_with_each_save(
+    label: str,
+    after: int,
+    locked: bool,
+    parts: Any,
+    server_uri: str,
+    qtbot: QtBot,
+    idle: Callable[[], None],
+) -> None:
+    ns = f"{parts.database.name}.parts"
+    with Session.open(server_uri) as session:
+        panel = EditorPanel(session, ns, Value.of("P-2"))
+        shown(qtbot, panel)
+        qtbot.waitUntil(lambda: panel.is_loaded)
+        idle()
+        assert "lockVersion looks like the lock of another program" in panel.notices.lines["lock"].text
+        assert "writable" not in panel.notices.lines, "the question stands in the place of the reason"
+        assert "state guard" in panel.save_reason
+        assert not panel.tree.edit_cell(panel.model.find(("name",)))
+        qtbot.mouseClick(button(panel, label), Qt.MouseButton.LeftButton)
+        idle()
+        assert "lock" not in panel.notices.lines
+        assert ("lockVersion" in panel._opened.locked) == locked  # type: ignore[union-attr]
+        type_into(panel, ("name",), "new")
+        panel.save()
+        idle()
+        stored = parts.find_one({"_id": "P-2"})
+        assert (stored["name"], stored["lockVersion"]) == ("new", after)
+        other = EditorPanel(session, ns, Value.of("P-3"))
+        shown(qtbot, other)
+        qtbot.waitUntil(lambda: other.is_loaded)
+        idle()
+        assert "lock" not in other.notices.lines
+        assert other.save_reason == "Nothing is changed"
+
+
+def test_where_nothing_may_be_written_nothing_is_asked(
+    parts: Any, server_uri: str, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    with Session.open(server_uri, read_only=True) as session:
+        panel = EditorPanel(session, f"{parts.database.name}.parts", Value.of("P-2"))
+        shown(qtbot, panel)
+        qtbot.waitUntil(lambda: panel.is_loaded)
+        idle()
+        assert "lock" not in panel.notices.lines
