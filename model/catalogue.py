@@ -229,6 +229,11 @@ class Catalogue:
                 bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
         return bound
 
+    def begun(self, ns: str) -> Layout:
+        """The layout of a collection that is not there yet: plain documents, until there are some to recognise."""
+        split(ns)
+        return recognise.bind(self._port, CollectionProfile(ns))
+
     # --- reading through the layouts
 
     def page(

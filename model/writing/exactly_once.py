@@ -103,11 +103,15 @@ class Once:
         """Insert a document under the number after the highest, which is the outcome's ``value``.
 
         The number becomes the id, or stands in ``field``, which needs a unique index. With ``counter``, a collection
-        and a name, the number is drawn there, and one that was deleted is not used again.
+        and a name, the number is drawn there, and one that was deleted is not used again. A collection that is not
+        there yet begins with 1.
         """
         self.check()
-        layout, raw = self._catalogue.layout(ns), _raw(content)
-        key = layout.profile.id
+        try:
+            layout, new = self._catalogue.layout(ns), False
+        except NotFound:
+            layout, new = self._catalogue.begun(ns), True
+        raw, key = _raw(content), layout.profile.id
         try:
             if reason := layout.missing_index() or self._hindered(layout, field, raw) or layout.unfit(raw):
                 raise Refused(reason)
@@ -125,7 +129,10 @@ class Once:
         )
 
         def insert(stamp: Stamp) -> Outcome:
-            return self._insert(layout, raw, into, place, first, of, stamp)
+            outcome = self._insert(layout, raw, into, place, first, of, stamp)
+            if new and outcome.kind == "applied":
+                return replace(outcome, detail=f"{outcome.detail} The collection {ns} is new.")
+            return outcome
 
         def stored(outcome: Outcome) -> bytes | None:
             number = outcome.value

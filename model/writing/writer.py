@@ -431,7 +431,11 @@ class Writer:
 
     def _found_numbered(self, record: Record, id: Value) -> Outcome:
         """How an insert under the next number has ended; that number may be another than the one tried first."""
-        ns, field, layout = record.entry.ns, record.extra["numbered"], self.catalogue.layout(record.entry.ns)
+        ns, field = record.entry.ns, record.extra["numbered"]
+        try:
+            layout = self.catalogue.layout(ns)
+        except NotFound:  # it would have begun the collection
+            return self._waiting(record, id)
         mark = {layout.profile.token: ObjectId(record.token or "")} if layout.profile.token else {}
         for raw in self.port.find(ns, mark, limit=1) if mark else ():
             number = canonical.get(raw, (field,))

@@ -89,6 +89,8 @@ def test_insert_takes_an_id_or_the_next_number(
     for expected in ("applied", "skipped"):
         assert rows("insert", source, users, '{"name": "Bob"}', "--id", "bob")[1][0]["outcome"] == expected
     assert rows("insert", source, users, '{"name": "Rob"}', "--id", "bob")[0] == 2
+    status, (row,) = rows("insert", source, f"{db}.fresh", '{"name": "Ann"}', "--next")
+    assert (status, row["value"], row["id"]) == (0, {"$numberInt": "1"}, {"$numberInt": "1"})
     for wrong in (("--id", "1", "--next"), ("--field", "n"), ("--next", "--counter", "orders")):
         assert run("insert", source, users, "{}", *wrong)[0] == 2
     assert {each["_id"] for each in database["users"].find()} == {7, 8, 42, "bob"}

@@ -10,7 +10,7 @@ import pymongo.database
 import pytest
 from bson import Int64, ObjectId
 
-from model.errors import NotAllowed
+from model.errors import NotAllowed, NotFound, Refused
 from model.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
@@ -175,6 +175,37 @@ def test_a_document_is_inserted_under_the_number_after_the_highest(
     assert second.entry is not None
     assert session.undo(second.entry).kind == "applied"
     assert [each["_id"] for each in database["users"].find()] == [1]
+
+
+def test_a_collection_that_is_not_there_yet_begins_with_1(
+    session: Session, db: str, database: pymongo.database.Database, client: pymongo.MongoClient
+) -> None:
+    first = session.once.insert_next(f"{db}.fresh", {"name": "Grace H."})
+    assert (first.kind, first.value) == ("applied", Value.of(1))
+    assert f"The collection {db}.fresh is new." in first.detail
+    second = session.once.insert_next(f"{db}.fresh", {"name": "Ted R."})
+    assert second.value == Value.of(2)
+    assert "is new" not in second.detail
+    assert [(each["_id"], each["name"]) for each in database["fresh"].find()] == [(1, "Grace H."), (2, "Ted R.")]
+    assert session.once.insert_next(f"{db}.later", {"a": 1}, field="number").kind == "refused"
+    with pytest.raises(Refused, match="is no collection"):
+        session.once.insert_next("nowhere", {"a": 1})
+    with pytest.raises(NotFound):
+        session.info(f"{db}.later")
+    try:
+        assert session.once.insert_next(f"{db}_too.fresh", {"a": 1}).value == Value.of(1), "in a new database too"
+    finally:
+        client.drop_database(f"{db}_too")
+
+
+def test_an_insert_that_would_have_begun_a_collection_and_never_arrived_may_still_arrive(
+    session: Session, db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Server, "send", lambda server, write: LOST)
+    outcome = session.once.insert_next(f"{db}.fresh", {"name": "Grace H."})
+    assert outcome.kind == "unknown"
+    settled = session.settle(outcome)
+    assert (settled.kind, "may still arrive" in settled.detail) == ("unknown", True)
 
 
 def test_a_lost_reply_inserts_no_second_document(
