@@ -111,6 +111,8 @@ PLACES = _set("field path property attribute column key fieldname propertyname a
 OPERATIONS = _set(
     "op operation operationtype action event eventtype eventname type kind method verb o change changetype command"
 )
+ENDS = _set("create del delete insert remove")
+"""Names under which a record of operations keeps that a document came or went."""
 PAYLOADS = _set("payload data body doc document fulldocument state value values snapshot d content fields arguments")
 ABOUT_RECORDS = _set(
     """

@@ -18,6 +18,7 @@ from model.layouts.recognition.field_names import (
     AUTHORS,
     BEFORE_AND_AFTER,
     CHANGES,
+    ENDS,
     OPERATIONS,
     PAYLOADS,
     PLACES,
@@ -43,7 +44,8 @@ from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
-MOST = 0.9  # of the rows that look like records
+MOST = 0.9  # of the rows that must be records, name documents, or have a field
+SOME = 0.5  # of the rows: so many records make no versions of the others
 ASKED = 12  # documents that are looked up
 NAMED = 0.6  # of these, those that must be there: a log outlives what it is about
 KNOWN = 0.6  # of the names that are recorded, those that the documents have
@@ -58,6 +60,7 @@ class RecordedChange:
 
     kept_in: frozenset[str]
     names: frozenset[str]  # empty where they cannot be told
+    ends: bool = False  # the row says only that a document came or went
 
 
 def record_in(document: Document) -> RecordedChange | None:
@@ -69,6 +72,9 @@ def record_in(document: Document) -> RecordedChange | None:
     for before, after in BEFORE_AND_AFTER:
         if before in by_name and after in by_name and (made := _between(document, by_name[before], by_name[after])):
             return made
+    for name, value in document.fields.items():
+        if bare(name) in ENDS and value.type in (c.OBJECT, c.BOOLEAN):
+            return RecordedChange(frozenset({name}), frozenset(), ends=True)
     kind = next((name for name in document.fields if bare(name) in OPERATIONS and _is_word(document.get(name))), None)
     for name, value in document.fields.items():
         if kind is not None and bare(name) in PAYLOADS and value.type == c.OBJECT:
@@ -77,9 +83,10 @@ def record_in(document: Document) -> RecordedChange | None:
 
 
 def records(sample: Sample, own: frozenset[str] = frozenset()) -> bool:
-    """Whether nearly all rows record changes or events, with little besides; ``own`` names what does not count."""
+    """Whether rows record changes or events, with little besides; ``own`` names the fields that do not count."""
     found = [made for d in sample.documents if (made := record_in(d)) is not None and _alone(d, made, own)]
-    return bool(found) and len(found) >= MOST * len(sample.documents)
+    changes = sum(not each.ends for each in found)
+    return changes >= SOME * len(found) and len(found) >= SOME * len(sample.documents) > 0
 
 
 def _alone(
@@ -197,7 +204,8 @@ def states_at_top(server: Port, sample: Sample, others: Sequence[Sample]) -> Pro
 
 def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
     made = [record_in(d) for d in sample.documents]
-    if sum(each is not None for each in made) < MOST * len(made) or not made:
+    told = [each for each in made if each is not None]
+    if not told or len(told) < MOST * len(made) or sum(each.ends for each in told) > SOME * len(told):
         return None
     for target in _targets(server, sample, others):
         names = target.names

@@ -10,14 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import factorial, prod
 from typing import Any
 
 from model.layouts.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
 from model.layouts.recognition.sampling import (
     ID_TYPES,
-    NO_IDS,
     WITHIN_MS,
     Document,
     Sample,
@@ -28,6 +27,7 @@ from model.layouts.recognition.sampling import (
     scattered,
 )
 from model.layouts.recognition.version_order import Judged, Verdict, judged, judgement
+from model.layouts.reserved_fields import number_of
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -38,7 +38,8 @@ LOOK_UPS = 16  # ids whose versions are read for a guess
 SEEN = 10  # of these, ids whose rows in the sample look wrong
 LARGE = 50_000  # documents from which on a look-up without an index is made seldom
 COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
-GROUPS = 400
+GROUPS = 2000
+MOST_BEGIN = 0.6  # of all ids: fields that seldom change bring neighbours together, of which few begin with the first
 RARE = {True: 0.1, False: 0.001}  # the chance that is taken, by whether versions are more alike than documents
 
 
@@ -50,6 +51,7 @@ class Fit:
     version: str
     unique: bool  # an index keeps the pairs apart
     chains: tuple[SampledChain, ...]
+    beginning: float = 1.0  # the share of all ids whose rows begin with the first version
 
     @property
     def hinted(self) -> bool:
@@ -164,6 +166,7 @@ class Fit:
             or rising < 0.75
             or (self.begun < 0.5 and not surely)
             or self._chance > RARE[self.kindred]
+            or (self.beginning < MOST_BEGIN and not (surely and is_id_name(self.id)))
         ):
             return 0.0
         if self.hinted:
@@ -246,18 +249,49 @@ def fits(server: Port, sample: Sample) -> Iterator[Fit]:
             tried += 1
             if tried > PAIRS:
                 return
-            yield Fit(id, version, unique, tuple(_looked_up(server, sample, id, version)))
+            yield _fit(server, sample, id, version)
 
 
-def _looked_up(server: Port, sample: Sample, id: str, version: str) -> Iterator[SampledChain]:
-    """The versions of some documents, up to the first that contradicts."""
+def _fit(server: Port, sample: Sample, id: str, version: str) -> Fit:
     rare = not sample.leads_index(id) and (sample.count or LARGE) >= LARGE
-    for value in _worth_a_look(server, sample, id, version, 2 if rare else LOOK_UPS):
-        chain = read_chain(server, sample.ns, id, version, value)
-        if chain is not None:
-            yield chain
-            dated = any((v := d.get(version)) is not None and v.type == c.DATE for d in chain.documents)
-            if judgement(chain, version, dated).verdict is Verdict.AGAINST:
+    groups = _Groups() if rare else gently(lambda: _grouped(server, sample, id, version), _Groups())
+    ids = _worth_a_look(sample, id, version, 2 if rare else LOOK_UPS, groups.several)
+    found = tuple(_looked_up(server, sample, id, version, ids))
+    return Fit(id, version, id in sample.unique_with(version), found, groups.beginning)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The ids that several documents share, the longest histories first, and the share of all that begin with 1."""
+
+    several: tuple[Value, ...] = ()
+    beginning: float = 1.0
+
+
+def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
+    """The documents by id; of a large collection some at random, which tell nothing of where a history begins."""
+    whole = (sample.count or COUNTED + 1) <= COUNTED
+    some: list[Terms] = [] if whole else [{"$sample": {"size": COUNTED // 10}}]
+    by_id: Terms = {"$group": {"_id": f"${id}", "n": {"$sum": 1}, "first": {"$min": f"${version}"}}}
+    found = []
+    begun = 0
+    for raw in server.aggregate(sample.ns, [*some, by_id, {"$limit": GROUPS}], max_ms=WITHIN_MS):
+        value, n, first = (c.get(raw, (name,)) for name in ("_id", "n", "first"))
+        if value is not None and value.type in ID_TYPES and n is not None:
+            found.append((number_of(n) or 0, value))
+            begun += first is not None and (first.type == c.DATE or (number_of(first) or 0) <= 1)
+    several = sorted((each for each in found if each[0] > 1), key=lambda each: -each[0])
+    return _Groups(tuple(value for _, value in several), begun / len(found) if found and whole else 1.0)
+
+
+def _looked_up(server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value]) -> Iterator[SampledChain]:
+    """The versions of some documents, up to the first that contradicts."""
+    for value in ids:
+        read = read_chain(server, sample.ns, id, version, value)
+        if read is not None:
+            yield read
+            dated = any((v := d.get(version)) is not None and v.type == c.DATE for d in read.documents)
+            if judgement(read, version, dated).verdict is Verdict.AGAINST:
                 return
 
 
@@ -282,33 +316,19 @@ def _met(sample: Sample, id: str, version: str) -> dict[Value, SampledChain]:
     return {value: scattered(documents, version) for value, documents in shared.items()}
 
 
-def _worth_a_look(server: Port, sample: Sample, id: str, version: str, most: int) -> list[Value]:
+def _worth_a_look(sample: Sample, id: str, version: str, most: int, several: Sequence[Value]) -> list[Value]:
     """The most telling ids: those that look wrong, long histories and short ones, the highest versions."""
     met = _met(sample, id, version)
     wrong = [v for v, each in met.items() if judgement(each, version).verdict is Verdict.AGAINST]
     high = sorted(met, key=lambda value: -max(met[value].places, default=0))
-    groups = gently(lambda: _with_several(server, sample, id), NO_IDS) if most == LOOK_UPS else NO_IDS
-    across = [*groups[:2], *groups[-2:], *_spread(groups, most), *_spread(list(met), most)]
-    chosen = dict.fromkeys([*wrong[:SEEN], *high[: most // 4], *across, *high])
+    across = zip(_spread(several, most), _spread(list(met), most), strict=False)
+    mixed = [*several[:2], *several[-2:], *chain(*across), *several, *met]
+    chosen = dict.fromkeys([*wrong[:SEEN], *high[: most // 4], *mixed])
     return list(chosen)[:most]
 
 
 def _spread(values: Sequence[Value], most: int) -> Sequence[Value]:
     return values[:: max(1, len(values) // most)] if values else ()
-
-
-def _with_several(server: Port, sample: Sample, id: str) -> list[Value]:
-    """Ids that several documents share, those with the most first."""
-    some: list[Terms] = [] if (sample.count or COUNTED + 1) <= COUNTED else [{"$sample": {"size": COUNTED // 10}}]
-    stages: list[Terms] = [
-        *some,
-        {"$group": {"_id": f"${id}", "n": {"$sum": 1}}},
-        {"$match": {"n": {"$gt": 1}}},
-        {"$sort": {"n": -1}},
-        {"$limit": GROUPS},
-    ]
-    found = server.aggregate(sample.ns, stages, max_ms=WITHIN_MS)
-    return [value for raw in found if (value := c.get(raw, ("_id",))) is not None and value.type in ID_TYPES]
 
 
 def best(server: Port, sample: Sample) -> Fit | None:

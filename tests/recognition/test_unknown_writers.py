@@ -1,0 +1,64 @@
+"""The histories of real libraries that nobody has told the product of: none is taken for anything that it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from model.layouts import recognise
+from model.records import CollectionInfo
+from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests.writers.libraries import HERE, NAMES
+
+OWN = ("_id", "_id_document", "_version")
+"""What Eve keeps beside a state."""
+
+
+@pytest.fixture(autouse=True)
+def _unknown(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setattr(recognise, "written", lambda server, samples: iter(()))
+        yield
+
+
+def collections(session: Session) -> dict[str, CollectionInfo]:
+    return {info.ns.partition(".")[2]: info for info in session.collections()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_unknown_library_wrote_is_plain_a_log_or_a_shadow(name: str) -> None:
+    with Session.open(str(HERE / name)) as session:
+        found = collections(session)
+        assert {info.layout for info in found.values()} <= {"plain", "log", "shadow"}, {
+            ns: info.why for ns, info in found.items()
+        }
+        for info in found.values():
+            if info.layout == "log":
+                layout = session._catalogue.layout(info.ns)
+                rows = list(session._catalogue._port.find(info.ns))
+                about = [c.get(raw, tuple(info.fields["id"].split("."))) for raw in rows]
+                for id in {each for each in about if each is not None}:
+                    told = [version.raw for version in layout.history(id, contents=True)]
+                    assert sorted(told) == sorted(raw for raw, each in zip(rows, about, strict=True) if each == id)
+
+
+def test_a_shadow_reads_each_state_as_it_was_written() -> None:
+    with Session.open(str(HERE / "eve")) as session:
+        info = collections(session)["items"]
+        assert info.layout == "shadow"
+        layout = session._catalogue.layout(info.ns)
+        current = {c.get(raw, ("_id",)): raw for raw in session._catalogue._port.find(info.ns)}
+        looked_at = 0
+        for raw in session._catalogue._port.find("shop.items_versions"):
+            id, v = c.get(raw, ("_id_document",)), c.get(raw, ("_version",))
+            assert isinstance(id, Value)
+            if id in current:
+                shown = layout.version(id, v)
+                newest = c.get(current[id], ("_version",)) == v
+                assert shown.content == c.without(current[id] if newest else raw, OWN)
+                looked_at += 1
+        assert looked_at > 100
+        assert not [found for found in session.scan([info.ns]) if getattr(found, "code", "")]
