@@ -7,6 +7,7 @@ from typing import Literal
 
 from model.layouts.registry import LAYOUTS, declared
 from model.layouts.writers import presets
+from model.patches import FORMS
 
 KeyKind = Literal["field", "collection", "choice", "numbering", "span", "names", "value"]
 KeyPlace = Literal["collection", "archive", "current"]
@@ -43,7 +44,7 @@ _ROWS = (
     ProfileKey("where", "the rows of this collection", "value", example='{ collectionName = "items" }'),
     ProfileKey("elements", "the array of one document that holds the rows", place="archive", empty="rows of their own"),
     ProfileKey("parts", "the key of rows that each hold a part of a state", place="archive", empty="whole states"),
-    ProfileKey("patch", "the form of the patches", "choice", choices=("rfc6902", "jsondiffpatch", "fields")),
+    ProfileKey("patch", "the form of the patches", "choice", choices=tuple(FORMS)),
     ProfileKey("changes", "where the patch stands in a row", place="archive", empty="the whole row"),
     ProfileKey("direction", "from where the patches lead", "choice", choices=("forward", "backward")),
     ProfileKey("current_where", "the rows that can be current", "value", example="{ latest = true }"),
@@ -65,7 +66,7 @@ _ROWS = (
     ProfileKey("hash_recipe", "how the hash is made", "value", example='{ algorithm = "sha256", over = "json" }'),
     ProfileKey("numbering", "where the number of the next version comes from", "numbering"),
     ProfileKey("ignored", "fields that are no content", "names", example="__v, updatedAt"),
-    ProfileKey("edit", "what an edit may write", "choice", choices=("no", "current", "both")),
+    ProfileKey("edit", "what an edit may write", "choice", choices=("no",)),
     ProfileKey("guard", "another program's lock field", "value", example='{ field = "__v", how = "inc" }'),
     ProfileKey("grace", "how long a writer may still be at work", "span", example="24h"),
     ProfileKey("keys", "fields that tell array elements without an _id apart", "names", example="sku, name"),
@@ -78,9 +79,8 @@ _MORE = {
     "sequence": {"targets"},
     "pending": {"grace"},
     "processed": {"counter"},
-    "log": _OF_OTHER_PROGRAMS,
     "shadow": _OF_OTHER_PROGRAMS | {"content", "kept", "elements", "parts", "current_where", "edit"},
-    "patches": _OF_OTHER_PROGRAMS | {"kept", "patch", "changes", "direction", "edit"},
+    "patches": _OF_OTHER_PROGRAMS | {"content", "kept", "patch", "changes", "direction", "edit"},
 }
 
 

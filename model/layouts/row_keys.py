@@ -85,6 +85,12 @@ def _one_of(*allowed: str) -> Callable[[str, Any], dict[str, Any]]:
     return read
 
 
+def _edit(key: str, value: Any) -> dict[str, Any]:
+    if value != "no":
+        raise ValueError(f'must be "no", as nothing writes such histories from here, not {value!r}')
+    return {key: value}
+
+
 def _operation(key: str, value: Any) -> dict[str, Any]:
     if (
         not isinstance(value, dict)
@@ -122,7 +128,7 @@ READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "kept": _one_of("all", "earlier"),
     "direction": _one_of("forward", "backward"),
     "patch": _one_of("", *FORMS),
-    "edit": _one_of("no", "current", "both"),
+    "edit": _edit,
 }
 
 _PLAIN = CollectionProfile("")
