@@ -14,6 +14,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -447,10 +448,10 @@ class Session:
         An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or a Python object, as values are. Paths
         are text (``premium.gross``, ``riders[2]``) or tuples.
         With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
-        change that changes nothing is ``skipped`` and writes nothing. Without ``base`` a collection that is numbered by
-        ``loop`` is read again and tried again where somebody was faster, so many times at most. With ``create`` a
-        document that is not there is made of the fields that are set; it is a ``conflict`` where somebody else makes
-        it at the same time.
+        change that changes nothing is ``skipped`` and writes nothing. Without ``base`` the document is read and the
+        edit tried again, so many times at most, where somebody was faster and left its fields alone, or in any case
+        where the collection is numbered by ``loop``. With ``create`` a document that is not there is made of the fields
+        that are set; it is a ``conflict`` where somebody else makes it at the same time.
         """
         self._check_allowed()
         if create and (base is not None or not set):
@@ -462,9 +463,7 @@ class Session:
         except NotFound:
             if not create:
                 raise
-            changes, gone = _changes(canonical.EMPTY, set, unset)
-            edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
-            content = edit.changed(canonical.EMPTY, changes, gone)
+            content, _ = _edited(None, set, unset, layout.locked)
             made = document_ids.meant(id) if isinstance(id, str) else _value(id)
             return self._writer.create(ns, content, made, unless_there=True)
         if base is not None and not self._is_at(ns, stored_id, current, base):
@@ -473,14 +472,22 @@ class Session:
                 "nothing was written."
             )
             return Outcome("conflict", ns, stored_id, detail)
-        before = current.content or canonical.EMPTY
-        changes, gone = _changes(before, set, unset)
-        edit.check_paths([*(path for path, _ in changes), *gone], layout.locked)
-        content = edit.changed(before, changes, gone)
-        outcome = self._writer.save(ns, stored_id, current, content)
-        if outcome.kind == "conflict" and base is None and tries > 1 and layout.profile.numbering == "loop":
-            return self.edit(ns, stored_id, set, unset, tries=tries - 1)
-        return outcome
+        content, paths = _edited(current.content, set, unset, layout.locked)
+        outcome, tried = self._writer.save(ns, stored_id, current, content), 1
+        while outcome.kind == "conflict" and base is None and tried < tries:
+            try:
+                newer = layout.version(stored_id)
+                if layout.profile.numbering != "loop" and not _left_alone(paths, current, newer):
+                    break
+                content, paths = _edited(newer.content, set, unset, layout.locked)
+            except Refused:  # it is gone, or has no place for these fields any more
+                break
+            current, tried = newer, tried + 1
+            outcome = self._writer.save(ns, stored_id, current, content)
+        if tried == 1:
+            return outcome
+        said = f"Others wrote {id_name(stored_id)} meanwhile, so this was tried {tried} times."
+        return replace(outcome, detail=f"{outcome.detail} {said}")
 
     def _is_at(self, ns: str, id: Value, current: Version, base: Value | object) -> bool:
         """Whether ``base`` means the current version; one that is not stored any more, or never was, does not."""
@@ -667,12 +674,26 @@ class Session:
             raise NotAllowed(reason)
 
 
-def _changes(
-    content: bytes, set: Mapping[str | Path, Value | object] | None, unset: str | Sequence[str | Path]
-) -> tuple[list[tuple[Path, Value]], list[Path]]:
-    """The paths of an edit in a content: those to set with their values, and those to take out."""
-    sets = [(_path(content, path), _value(value)) for path, value in (set or {}).items()]
-    return sets, [_path(content, path) for path in ((unset,) if isinstance(unset, str) else unset)]
+def _edited(
+    content: bytes | None,
+    set: Mapping[str | Path, Value | object] | None,
+    unset: str | Sequence[str | Path],
+    locked: Sequence[str],
+) -> tuple[bytes, list[Path]]:
+    """A content with some fields set and others taken out, and the paths of all of them."""
+    before = content or canonical.EMPTY
+    changes = [(_path(before, path), _value(value)) for path, value in (set or {}).items()]
+    gone = [_path(before, path) for path in ((unset,) if isinstance(unset, str) else unset)]
+    paths = [*(path for path, _ in changes), *gone]
+    edit.check_paths(paths, locked)
+    return edit.changed(before, changes, gone), paths
+
+
+def _left_alone(paths: Sequence[Path], a: Version, b: Version) -> bool:
+    """Whether two versions have the same at some paths."""
+    if a.content is None or b.content is None:
+        return False
+    return all(canonical.get(a.content, path) == canonical.get(b.content, path) for path in paths)
 
 
 def _path(raw: bytes, path: str | Path) -> Path:
