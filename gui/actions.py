@@ -88,6 +88,7 @@ TABLE: tuple[Item, ...] = (
     item("Edit", "palette", "Find a command or collection…", "Ctrl+K", icon="magnifying-glass"),
     item("View", "refresh", "Refresh", "Ctrl+R F5", "session", icon="arrows-clockwise"),
     item("View", "as-json", "Documents as JSON", "Ctrl+J", "list", checked="json"),
+    item("View", "layout", "Layout and its grounds…", "", "collection", icon="info"),
     line("View"),
     item("View", "toggle-sidebar", "Sidebar", "F9", "session", checked="sidebar"),
     item("View", "next-pane", "Next pane", "F6"),

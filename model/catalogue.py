@@ -106,6 +106,11 @@ class Catalogue:
         profile = self._profile
         return profile is not None and not profile.recorded and profile.get(ns) is not None
 
+    def is_picked(self, ns: str) -> bool:
+        """Whether a layout was picked for a collection by its name."""
+        with self._lock:
+            return ns in self._picked
+
     def stated(self, layout: str) -> list[str]:
         """The collections that the profile states in a layout."""
         return [each.ns for each in self._profile.collections if each.layout == layout] if self._profile else []
@@ -187,6 +192,16 @@ class Catalogue:
             others = tuple(each for each in before.collections if each.ns != profile.ns)
             self._use(replace(before, collections=(*others, profile), recorded=False), self._by_hand | {profile.ns})
         return self.info(profile.ns)
+
+    def forget(self, ns: str) -> CollectionInfo:
+        """Leave a collection to recognition from now on, whatever was stated of it or picked for it."""
+        with self._lock:
+            before = self._profile or Profile()
+            others = tuple(each for each in before.collections if each.ns != ns)
+            self._use(replace(before, collections=others), self._by_hand - {ns})
+            self._picked.pop(ns, None)
+            self._picked_names.pop(ns, None)
+        return self.info(ns)
 
     def adopt(self, profile: Profile, ns: str) -> None:
         """Use this profile, in which ``ns`` was kept just now; what else was stated by hand goes on before it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from model import profile as profiles
 from model.catalogue import Catalogue, Comparison
@@ -21,15 +21,14 @@ from model.layouts.numbering import WAYS
 from model.layouts.page_query import PageQuery
 from model.layouts.recognition.contradictions import contradictions
 from model.layouts.recognition.sampling import take
-from model.layouts.registry import info_of
+from model.layouts.writers import preset
+from model.profile_file import ProfileEdit, block, stated_in
 from model.profile_keys import ProfileKey
 from model.records import Checkpoint, CollectionInfo, Outline, Version, no_checkpoint
 from model.server.retry import Port
+from model.toml_text import from_line, to_line
 from model.values import canonical
 from model.values.canonical import Value
-
-if TYPE_CHECKING:
-    from model.profile_file import ProfileEdit  # imported late: what it writes TOML with takes longer than a command
 
 TRIED = 3
 """Documents that a statement is tried on."""
@@ -44,10 +43,10 @@ class Statement:
     """What a collection is taken for before a person states its layout."""
 
     info: CollectionInfo
-    entry: Mapping[str, Any]
-    """Its table in a profile, with what the layout's defaults say too."""
+    texts: Mapping[str, str]
+    """What stands in its table of a profile by key, defaults of the layout included, as people type it."""
     stated: bool
-    """Whether a person states it already, in a profile or here."""
+    """Whether a person has stated it already, in a profile or by hand."""
     names: tuple[str, ...]
     """The fields found in it, the commonest first."""
     collections: tuple[str, ...]
@@ -111,23 +110,57 @@ class LayoutStatements:
             if each != name and kind == "collection" and not each.startswith("system.")
         )
         _, found = self.catalogue.known(info.ns)
-        stated = self.catalogue.is_stated(info.ns)
-        return Statement(info, self._entry(found), stated, self.names(info.ns), others)
+        stated = self.catalogue.is_stated(info.ns) or self.catalogue.is_picked(info.ns)
+        return Statement(info, self._texts(found), stated, self.names(info.ns), others)
 
-    def filled(self, ns: str, layout: str) -> tuple[Mapping[str, Any], str]:
-        """The table for another layout, with what was recognised filled in, and why something was not; "" else."""
+    def filled(self, ns: str, layout: str) -> tuple[Mapping[str, str], str]:
+        """The texts for another layout, with what was recognised filled in, and why something was not; "" else."""
         info, now = self.catalogue.known(ns)
         if info.layout == layout:
-            return self._entry(now), ""
+            return self._texts(now), ""
         try:
-            return self._entry(recognise.profile_for(self.port, info, layout)), ""
+            return self._texts(recognise.profile_for(self.port, info, layout)), ""
         except Refused as refusal:
-            return self._entry(profiles.stated(ns, layout)), str(refusal)
+            return self.defaults(ns, layout), str(refusal)
 
-    def _entry(self, profile: CollectionProfile) -> dict[str, Any]:
-        used = {key.name for key in self.keys(profile.layout)} | {"layout"}
-        empty = {key.name: "" for key in self.keys(profile.layout) if key.empty}
-        return {**empty, **{name: value for name, value in profiles.whole(profile).items() if name in used}}
+    def of_writer(self, ns: str, writer: str) -> tuple[str, Mapping[str, str]]:
+        """The layout of a known program's histories, and the texts of its keys for a collection."""
+        try:
+            profile = profiles.state(ns, {"writer": writer})
+        except Refused:  # the rows of several collections stand in one: those that name this one
+            where = next(iter(preset(writer).keys.get("where", {"collection": ""})))
+            profile = profiles.state(ns, {"writer": writer, "where": {where: ns.partition(".")[2]}})
+        return profile.layout, self._texts(profile)
+
+    def defaults(self, ns: str, layout: str) -> Mapping[str, str]:
+        """The texts of a layout's defaults; those of keys that a profile leaves out are empty."""
+        return self._texts(profiles.stated(ns, layout))
+
+    def _texts(self, profile: CollectionProfile) -> dict[str, str]:
+        said, used = profiles.whole(profile), self.keys(profile.layout)
+        return {"layout": profile.layout, **{key.name: _text(key, said.get(key.name)) for key in used}}
+
+    def entry(self, texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+        """The table that texts mean, and what is wrong with some of them, in a few words by key.
+
+        An empty text leaves a key out, or means "" where the key may be empty.
+        """
+        entry: dict[str, Any] = {"layout": texts["layout"]}
+        troubles = {}
+        for key in self.keys(texts["layout"]):
+            text = texts.get(key.name, "").strip()
+            if not text and not key.empty:
+                continue
+            try:
+                value = _value(key, text)
+                trouble = profiles.trouble_with(key.name, value, texts["layout"])
+            except ValueError as error:
+                trouble = str(error)
+            if trouble:
+                troubles[key.name] = trouble
+            else:
+                entry[key.name] = value
+        return entry, troubles
 
     def names(self, ns: str, inside: str = "") -> tuple[str, ...]:
         """The fields found in a collection's documents, or in a sub-document of them, the commonest first.
@@ -145,18 +178,12 @@ class LayoutStatements:
             self._found[ns, inside] = tuple(in_order)
         return self._found[ns, inside]
 
-    def trouble_with(self, key: str, value: Any, layout: str = "") -> str:
-        """Why a key cannot have a value, a few words; "" where it can."""
-        return profiles.trouble_with(key, value, layout)
-
     def tried(
         self, ns: str, entry: Mapping[str, Any], told: Iterable[str] = (), checkpoint: Checkpoint = no_checkpoint
     ) -> Trial:
         """Read three documents as the table states; raises ``Refused`` where it states nothing that can be."""
-        from model.profile_file import block
-
         profile = profiles.state(ns, entry)
-        info = info_of(profile, None, 1.0, recognise.STATED)
+        info, profile = recognise.as_stated(self.port, profile)
         layout = recognise.bind(self.port, profile)
         against = list(contradictions(self.port, profile))
         try:
@@ -200,11 +227,27 @@ class LayoutStatements:
         """Read the collection as the table states from now on; raises ``Refused``."""
         return self.catalogue.state(profiles.state(ns, entry))
 
+    def forget(self, ns: str) -> CollectionInfo:
+        """Leave the collection to recognition from now on; a profile's file stays as it is."""
+        return self.catalogue.forget(ns)
+
     def in_file(self, path: FilePath, ns: str, entry: Mapping[str, Any], told: Iterable[str] = ()) -> ProfileEdit:
         """The profile's file with the collection stated in it, not yet written; raises ``Refused``."""
-        from model.profile_file import stated_in
-
         return stated_in(path, profiles.state(ns, entry), told)
+
+
+def _text(key: ProfileKey, value: Any) -> str:
+    if value is None:
+        return ""
+    if key.kind == "names":
+        return ", ".join(value)
+    return to_line(value) if key.kind == "value" and value else str(value or "")
+
+
+def _value(key: ProfileKey, text: str) -> Any:
+    if key.kind == "names":
+        return [name.strip() for name in text.split(",") if name.strip()]
+    return from_line(text) if key.kind == "value" else text
 
 
 def _paths(raw: bytes, deepest: int, above: str = "") -> Iterable[str]:

@@ -117,14 +117,21 @@ def keys(layout: str) -> tuple[ProfileKey, ...]:
 def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, Any]:
     """As :func:`table`, without the keys that only repeat the layout's defaults, unless they are among ``told``."""
     default, found = whole(stated(profile.ns, profile.layout)), whole(profile)
-    wanted = {"layout", *told, *(name for name, value in found.items() if value != default.get(name))}
+    own = {name for name in found if found[name] != default.get(name)}
+    if _is_written(profile.layout):  # the defaults are those of its writer's preset
+        own = {name for name in table(profile) if name != "id" or name in own}
+    wanted = {"layout", *told, *own}
     used = ("layout", *(key.name for key in keys(profile.layout)))
     return {name: found[name] for name in used if name in wanted and name in found}
 
 
 def whole(profile: CollectionProfile) -> dict[str, Any]:
     """As :func:`table`, with what the layout's defaults say too."""
-    return {"numbering": profile.numbering, "grace": span(profile.grace), **table(profile)}
+    names = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering")
+    said = {name: getattr(profile, name) for name in names}
+    if _is_written(profile.layout):
+        said |= {name: row_keys.in_toml(getattr(profile, name)) for name in (*row_keys.READERS, "writer")}
+    return {**said, "grace": span(profile.grace), **table(profile)}
 
 
 def state(ns: str, entry: Mapping[str, Any]) -> CollectionProfile:

@@ -1,6 +1,7 @@
 """One collection stated in a profile's file: merged into what stands there, shown first, and written only as shown.
 
-Comments and the order of what is there stay. A file that was changed meanwhile is not written over.
+Comments and the order of what is there stay. A file that was changed meanwhile is not written over. The library that
+keeps the comments is imported where something is merged: it takes longer than many a command.
 """
 
 from __future__ import annotations
@@ -14,12 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-import tomlkit
-from tomlkit.items import AoT
-
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.profile import Profile, keys, minimal, whole
+from model.toml_text import to_line
 
 
 @dataclass(frozen=True)
@@ -79,20 +78,17 @@ def block(profile: CollectionProfile, told: Iterable[str] = ()) -> str:
 
 
 def _block(wanted: Mapping[str, Any]) -> str:
-    return "[[collection]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in wanted.items())
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{tomlkit.key(name).as_string()} = {_toml(v)}" for name, v in value.items()) + " }"
-    return str(tomlkit.item(value).as_string())
+    return "[[collection]]\n" + "".join(f"{key} = {to_line(value)}\n" for key, value in wanted.items())
 
 
 def _added(text: str, wanted: Mapping[str, Any]) -> str:
     """Behind all that is there; in an array of inline tables as one more of them."""
+    import tomlkit
+    from tomlkit.items import AoT
+
     data: Any = tomlkit.parse(text)
     if not isinstance(data.get("collection", tomlkit.aot()), AoT):
-        data["collection"].append(tomlkit.parse(f"x = {_toml(wanted)}")["x"])
+        data["collection"].append(tomlkit.parse(f"x = {to_line(wanted)}")["x"])
         return tomlkit.dumps(data)
     return f"{text.rstrip()}\n\n{_block(wanted)}" if text.strip() else _block(wanted)
 
@@ -101,6 +97,8 @@ def _merged(
     text: str, wanted: Mapping[str, Any], whole: Mapping[str, Any]
 ) -> tuple[str, tuple[tuple[str, str, str], ...], tuple[tuple[str, str], ...]]:
     """The text with the entry changed, what that changes, and what else the entry says."""
+    import tomlkit
+
     data: Any = tomlkit.parse(text)
     entry = next(each for each in data["collection"] if each["ns"] == wanted["ns"])
     usable = {key.name for key in keys(wanted["layout"])} | {"ns", "layout"}
@@ -114,15 +112,15 @@ def _merged(
         old = entry.unwrap().get(key)
         if old != value:
             if old is not None or key == "layout":
-                changed.append((key, "" if old is None else _toml(old), _toml(value)))
-            entry[key] = tomlkit.parse(f"x = {_toml(value)}\n")["x"]
+                changed.append((key, "" if old is None else to_line(old), to_line(value)))
+            entry[key] = tomlkit.parse(f"x = {to_line(value)}\n")["x"]
     body.extend(tail)
     for key, old in entry.unwrap().items():
         if key not in usable:
-            changed.append((key, _toml(old), ""))
+            changed.append((key, to_line(old), ""))
             del entry[key]
     others = ((key, old) for key, old in entry.unwrap().items() if key not in wanted)
-    kept = tuple((key, _toml(old)) for key, old in others if old != whole.get(key))
+    kept = tuple((key, to_line(old)) for key, old in others if old != whole.get(key))
     return tomlkit.dumps(data), tuple(changed), kept
 
 

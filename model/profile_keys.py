@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from model.layouts.registry import LAYOUTS, declared
@@ -75,6 +75,7 @@ ROWS = {row.name: row for row in _ROWS}
 
 
 _OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer"}
+_IN_ROWS = ("version", "at", "author", "reason")  # where other programs write the history
 _MORE = {
     "sequence": {"targets"},
     "pending": {"grace"},
@@ -92,4 +93,8 @@ def keys_of(layout: str) -> tuple[ProfileKey, ...]:
         used |= {"at", "author", "reason"}
         used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe", "guard"}
         used |= {"numbering", "grace"} if kind.numbered and not kind.read_only else set()
-    return tuple(row for row in _ROWS if row.name in used)
+    rows = [row for row in _ROWS if row.name in used]
+    if layout in LAYOUTS and LAYOUTS[layout].written_by_others:
+        rows = [replace(row, place="archive") if row.name in _IN_ROWS else row for row in rows]
+        rows = [replace(row, empty="none") if row.name == "version" else row for row in rows]
+    return tuple(rows)

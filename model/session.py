@@ -37,6 +37,7 @@ from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
 from model.profile import Profile
+from model.profile_file import ProfileEdit
 from model.records import (
     Checkpoint,
     CollectionInfo,
@@ -78,7 +79,6 @@ from model.writing.writer import Writer
 
 if TYPE_CHECKING:
     from model.localserver.sample.things_to_try import Thing
-    from model.profile_file import ProfileEdit
 
 __all__ = [
     "Comparison",

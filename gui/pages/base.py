@@ -25,6 +25,7 @@ class Page(QWidget):
     written = Signal(object)  # Outcome
     discarded = Signal(object)  # Draft
     closed = Signal()
+    layout_asked = Signal()  # what the collection is taken for, and how else it could be read
 
     kind = ""
     wants_rail = False

@@ -63,6 +63,7 @@ class CollectionPage(Page):
         self.browser.open_asked.connect(self._open)
         self.browser.new_asked.connect(self.do_new_document)
         self.browser.export_asked.connect(self.do_export)
+        self.browser.layout_asked.connect(self.layout_asked)
         self.browser.loaded.connect(self._loaded)
         self.browser.menu_asked.connect(self._fill_menu)
         self.timeline.loaded.connect(self._history_read)

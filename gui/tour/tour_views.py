@@ -152,6 +152,11 @@ class TourViews:
         self._close_sheets()
         page.diff.set_inline(False)
         page.diff.show_again(None)
+        sheet = self.window.commands.state_layout(self._session, "insurance.claims")
+        settle(lambda: bool(sheet.form.rows))
+        sheet.form.rows["author"].put("signedBy")  # which no document has
+        yield "layout", self._still()
+        self._close_sheets()
         page.browser.show_json(True)
         yield "json", self._still()
         page.browser.show_json(False)

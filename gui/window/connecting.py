@@ -15,7 +15,7 @@ from gui.window.check_offer import CheckOffer
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.connection_watch import ConnectionWatch
 from gui.window.open_sessions import OpenSessions
-from gui.window.opening import SAMPLE, Opened, Opener, Opening
+from gui.window.opening import SAMPLE, Opened, Opener, Opening, keep
 from gui.window.sample_guide import SampleGuide
 from gui.window.startup_recovery import StartupRecovery
 from gui.window.workspace import Workspace
@@ -269,6 +269,16 @@ class Connecting(QObject):
             saved = []
         self._workspace.sidebar.set_saved(saved)
         self._workspace.welcome.set_recent(saved)
+
+    def keep_profile(self, session: Session, _: str = "") -> None:
+        """Remember with a connection the profile that it is read by now."""
+        opening, file = self._sessions.opening(session), session.profile_file
+        if file is not None and str(file) != opening.profile:
+            opening = replace(opening, profile=str(file))
+            self._sessions.put_opening(session, opening)
+            if note := keep(opening):
+                messages.note(self._workspace, note)
+            self.refresh_saved()
 
     def forget(self, saved: SavedConnection) -> None:
         """Take a connection out of the saved ones, and its password out of the keyring."""

@@ -33,6 +33,10 @@ class OpenSessions:
         """The opening that a connection came from."""
         return self._openings.get(id(session), Opening(session.source))
 
+    def put_opening(self, session: Session, opening: Opening) -> None:
+        """Something about how a connection is opened is another now."""
+        self._openings[id(session)] = opening
+
     def production(self, session: Session) -> bool:
         """Whether a connection is marked as one where mistakes are dear."""
         return self.opening(session).production

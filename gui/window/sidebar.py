@@ -52,6 +52,7 @@ class Sidebar(QWidget):
     connect_asked = Signal()
     disconnect_asked = Signal(object)  # session
     forget_asked = Signal(object)  # SavedConnection
+    layout_asked = Signal(object, str)  # session, ns
     layout_changed = Signal(object, str)  # session, ns
     read_ended = Signal(object)  # session: its collections are known, or it was said why they are not
     entry_asked = Signal(str)  # the kind of a page
@@ -72,6 +73,7 @@ class Sidebar(QWidget):
         self.tree.expanded.connect(self._expanded)
         self.tree.collapsed.connect(self._collapsed)
         self.tree.entered_anew.connect(self._entered)
+        self.tree.badge_clicked.connect(self._badge_clicked)
         self.tree.customContextMenuRequested.connect(self._menu)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._full())
@@ -353,6 +355,13 @@ class Sidebar(QWidget):
         elif self.model.hasChildren(index):
             self.tree.setExpanded(index, not self.tree.isExpanded(index))
 
+    def _badge_clicked(self, index: QModelIndex) -> None:
+        node = self.model.node(index)
+        if node is not None and node.info is not None and node.session is not None:
+            self.layout_asked.emit(node.session, node.info.ns)
+        else:
+            self._entered(index, False)
+
     # --- menu
 
     def _menu(self, at: QPoint) -> None:
@@ -373,6 +382,7 @@ class Sidebar(QWidget):
             menu.addSeparator()
             menu.addAction("Copy the name", partial(copying.put, info.ns))
             if info.belongs_to is None:
+                menu.addAction("Layout and its grounds…", partial(self.layout_asked.emit, session, info.ns))
                 layouts = menu.addMenu("Layout")
                 likely, known = [info.layout, *info.alternatives], session.layouts
                 for name in [*likely, *(name for name in known if name not in likely)]:
@@ -414,8 +424,12 @@ class Sidebar(QWidget):
         )
 
     def _layout_set(self, session: Session, info: CollectionInfo) -> None:
+        self.layout_stated(session, info.ns)
+
+    def layout_stated(self, session: Session, ns: str) -> None:
+        """A collection is read otherwise now, and what is its archive may be another."""
         self.read(session)
-        self.layout_changed.emit(session, info.ns)
+        self.layout_changed.emit(session, ns)
 
     def _layout_failed(self, error: BaseException) -> None:
         messages.fail(self, error)

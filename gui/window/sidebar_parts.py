@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
 from gui.pages.page_registry import SidebarEntry
 from gui.style import icons, symbols, theme
-from gui.style.cells import CellTree, Index
+from gui.style.cells import CELL, Cell, CellTree, Index
 from gui.window.source_model import SourceModel
 
 
@@ -16,6 +16,7 @@ class SidebarTree(CellTree):
     """Rows of 28 with a rounded selection; the collection in front is the selection."""
 
     entered_anew = Signal(QModelIndex, bool)  # Enter or a click; whether a new tab is wanted
+    badge_clicked = Signal(QModelIndex)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, row_height=28)
@@ -59,6 +60,21 @@ class SidebarTree(CellTree):
             return
         super().keyPressEvent(event)
 
+    def _is_on_badge(self, index: QModelIndex, at: QPointF) -> bool:
+        """Whether a point lies on the layout's badge of a collection."""
+        model, cell = self.model(), index.data(CELL)
+        node = model.node(index) if isinstance(model, SourceModel) else None
+        if node is None or node.info is None or not isinstance(cell, Cell) or not cell.badges:
+            return False
+        right = self.visualRect(index).right() - theme.px(8)
+        return right - symbols.badge_width(cell.badges[0].text) <= at.x() <= right
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        on_badge = index.isValid() and self._is_on_badge(index, event.position())
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if on_badge else Qt.CursorShape.ArrowCursor)
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
@@ -66,7 +82,9 @@ class SidebarTree(CellTree):
         # The chevron's own column opens and closes the line and nothing else.
         if not index.isValid() or event.position().x() < self.visualRect(index).left():
             return
-        if left or event.button() == Qt.MouseButton.MiddleButton:
+        if left and self._is_on_badge(index, event.position()):
+            self.badge_clicked.emit(index)
+        elif left or event.button() == Qt.MouseButton.MiddleButton:
             anew = not left or bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
             self.entered_anew.emit(index, anew)
 

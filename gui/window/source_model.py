@@ -13,6 +13,7 @@ from gui.style.cells import Badge, Cell, CellModel, Index, Span
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 
+BADGE = "Click the badge to see the grounds, or to state another layout"
 Kind = Literal["connection", "database", "collection", "others", "message"]
 
 
@@ -189,7 +190,7 @@ class SourceModel(CellModel):
             icon_token="acc" if here else "text2",
             badges=(Badge(info.writer or info.layout),),
             badges_right=True,
-            tip=f"{info.layout}: {info.about}\n{info.why}{counted}{also}{numbered}".strip(),
+            tip=f"{info.layout}: {info.about}\n{info.why}{counted}{also}{numbered}\n{BADGE}",
             accessible=f"collection {node.name}, layout {info.layout}{by}",
         )
 

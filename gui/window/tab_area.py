@@ -31,6 +31,7 @@ class TabArea(QWidget):
     page_changed = Signal()  # the page in front is another now
     written = Signal(object, object)  # Session, Outcome
     new_asked = Signal()
+    layout_asked = Signal(object, str)  # Session, collection
     drafts_touched = Signal()
 
     def __init__(self, production: Callable[[Session], bool], parent: QWidget | None = None) -> None:
@@ -99,6 +100,7 @@ class TabArea(QWidget):
         page.written.connect(partial(self._written, page))
         page.discarded.connect(partial(self._discarded, page))
         page.closed.connect(partial(self.close_page, page))
+        page.layout_asked.connect(partial(self.layout_asked.emit, page.session, page.ns))
         self.tabs.insert(at, page.title, page.icon)
         self._page_changed(page)
         self.show_page(page)

@@ -14,6 +14,7 @@ from gui.actions import Actions, Item, keys_text, resolve
 from gui.help.help_window import HelpWindow
 from gui.pages import page_registry
 from gui.style import preferences, theme
+from gui.views.stating.layout_sheet import LayoutSheet
 from gui.window.activity_dialog import ActivityDialog
 from gui.window.connecting import Connecting
 from gui.window.key_sheet import KeySheet
@@ -199,6 +200,21 @@ class WindowCommands(QObject):
 
     def _facts_failed(self, error: BaseException) -> None:
         messages.fail(self._workspace, error)
+
+    def do_layout(self) -> None:
+        """Show what the collection in front is taken for, and why, and how it could be read otherwise."""
+        page = self._workspace.page
+        if page is not None and page.ns:
+            self.state_layout(page.session, page.ns)
+
+    def state_layout(self, session: Session, ns: str) -> LayoutSheet:
+        """Open the sheet in which a collection's layout is stated."""
+        sheet = LayoutSheet(self._workspace, session, ns)
+        sheet.changed.connect(partial(self._workspace.sidebar.layout_stated, session))
+        sheet.changed.connect(partial(self._connecting.keep_profile, session))
+        sheet.changed.connect(self.changed)
+        sheet.open()
+        return sheet
 
     def do_toggle_sidebar(self) -> None:
         self._workspace.toggle_sidebar()

@@ -56,12 +56,16 @@ def table_of(profile: CollectionProfile) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in READERS:
         value = getattr(profile, name)
-        if value == getattr(default, name):
-            continue
-        if isinstance(value, Operation):
-            value = {"field": value.field, "insert": list(value.insert), "remove": list(value.remove)}
-        found[name] = list(value) if isinstance(value, tuple) else value
+        if value != getattr(default, name):
+            found[name] = in_toml(value)
     return found
+
+
+def in_toml(value: Any) -> Any:
+    """A field of a profile as its key holds it."""
+    if isinstance(value, Operation):
+        return {"field": value.field, "insert": list(value.insert), "remove": list(value.remove)}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _path(key: str, value: Any) -> dict[str, Any]:

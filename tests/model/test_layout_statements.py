@@ -12,6 +12,7 @@ import pytest
 from model.errors import Refused
 from model.session import Session
 from model.values.canonical import Value
+from tests.support import ROOT
 
 Db = pymongo.database.Database[dict[str, Any]]
 
@@ -42,7 +43,7 @@ def test_a_statement_begins_with_what_was_recognised_and_the_names_that_are_ther
     assert begun.info.ns == sheets
     assert not begun.stated
     assert set(begun.names) == {"_id", "thing", "pos", "total", "note"}
-    assert begun.entry["layout"] == begun.info.layout
+    assert begun.texts["layout"] == begun.info.layout
     assert f"{database.name}.claims" in begun.collections
     filled, why = session.statements.filled(f"{database.name}.claims", "versions")
     assert {role: filled[role] for role in ("layout", "id", "version", "at", "author", "numbering", "grace")} == {
@@ -104,9 +105,38 @@ def test_what_contradicts_is_said_with_an_example(session: Session, database: Db
 def test_a_statement_that_says_nothing_possible_is_refused_in_one_sentence(session: Session, sheets: str) -> None:
     with pytest.raises(Refused, match="cannot both be 'thing'"):
         session.statements.tried(sheets, {**STATED, "version": "thing"})
-    assert session.statements.trouble_with("version", "") == "must not be empty"
-    assert session.statements.trouble_with("version", "rev") == ""
-    assert "24h" in session.statements.trouble_with("grace", "soon")
+
+
+def test_what_people_type_becomes_the_table_of_a_profile(session: Session) -> None:
+    typed = {
+        "layout": "archive", "version": " rev ", "token": "", "at": "", "id": "", "keys": "sku, name", "grace": "2h",
+        "hash_fields": '{ exclude = ["a b"] }',
+    }  # fmt: skip
+    entry, troubles = session.statements.entry(typed)
+    assert troubles == {}
+    assert entry == {
+        "layout": "archive", "version": "rev", "token": "", "at": "", "author": "", "reason": "", "hash": "",
+        "keys": ["sku", "name"], "grace": "2h", "hash_fields": {"exclude": ["a b"]},
+    }  # fmt: skip
+    again = {**session.statements.defaults("a.b", "archive"), **typed}
+    assert session.statements.entry(again)[0]["archive"] == "a.b_history"
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "said"),
+    [
+        ("version", "a.b", "without dots"),
+        ("grace", "soon", "24h"),
+        ("hash_fields", "{ exclude", "is no TOML"),
+        ("hash_fields", '["a"]', "must be { include"),
+        ("archive", "here", "database.collection"),
+        ("numbering", "up", '"counter:database.collection"'),
+    ],
+)
+def test_what_cannot_be_typed_is_said_beside_its_key(session: Session, key: str, typed: str, said: str) -> None:
+    entry, troubles = session.statements.entry({"layout": "archive", key: typed})
+    assert key not in entry
+    assert said in troubles[key]
 
 
 def test_what_is_used_is_read_by_at_once_and_until_the_session_ends(
@@ -194,3 +224,27 @@ def test_an_undo_without_what_was_stated_by_hand_says_so(
     database["sheets"].delete_many({"pos": 7})
     database["sheets"].create_index([("thing", 1), ("pos", 1)], unique=True)
     assert session.undo(outcome.entry).kind == "applied"
+
+
+DUMPS = sorted(each.parent for each in (ROOT / "tests" / "writers").glob("*/shop"))
+
+
+@pytest.mark.parametrize("dump", DUMPS, ids=lambda dump: dump.name)
+def test_the_histories_of_other_programs_are_stated_as_they_were_recognised(dump: Path) -> None:
+    with Session.open(dump) as session:
+        ns = next(info.ns for info in session.collections("shop") if info.writer and info.belongs_to is None)
+        begun = session.statements.begin(ns)
+        entry, troubles = session.statements.entry(begun.texts)
+        assert troubles == {}
+        trial = session.statements.tried(ns, entry)
+        assert trial.against == ()
+        assert [one.versions for one in trial.documents] == [
+            sum(1 for _ in session.history(ns, one.id)) for one in trial.documents
+        ]
+        assert min(one.versions for one in trial.documents) > 1
+        lines = {line.partition(" = ")[0] for line in trial.toml.splitlines()[1:]}
+        assert {"ns", "layout", "writer"} <= lines <= {"ns", "layout", "writer", "archive", "where"}
+        layout, texts = session.statements.of_writer(ns, str(entry["writer"]))
+        assert layout == begun.info.layout
+        alike = {name: text for name, text in texts.items() if name not in ("archive", "where")}
+        assert alike == {name: text for name, text in begun.texts.items() if name not in ("archive", "where")}

@@ -29,6 +29,7 @@ class BrowserPanel(QWidget):
     open_asked = Signal(object)  # an id
     new_asked = Signal()
     export_asked = Signal()
+    layout_asked = Signal()
     loaded = Signal(object)  # Page
     menu_asked = Signal(object, object)  # QMenu, Row: others add what can be done with a document
 
@@ -69,6 +70,7 @@ class BrowserPanel(QWidget):
         self._as_json.setCheckable(True)
         self._as_json.toggled.connect(self.show_json)
         self.pager.add_tool(self._as_json)
+        self.pager.add_tool(tool("info", "What this collection is taken for, and why", self.layout_asked.emit))
         self.pager.add_tool(tool("export", "Export the list…", self.export_asked.emit))
         column = boxes.column(self)
         column.addWidget(self.bar)

@@ -71,8 +71,8 @@ def _archived(
         yield f"There is no collection {profile.archive}."
         return
     archive = take(server, profile.archive)
-    if not archive.documents or profile.layout == "patches":
-        return
+    if not archive.documents or profile.where or profile.parts or profile.elements:
+        return  # what other rows hold says nothing of those of this collection
     wanted = ("archive_id",) if beside else ("archive_id", "version")
     yield from _roles(archive, profile, {role: roles[role] for role in wanted if role in roles})
     if not beside:

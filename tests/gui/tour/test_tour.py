@@ -12,7 +12,7 @@ from gui.tour import tour
 from model.session import Connections
 
 VIEWS = {
-    "welcome", "connect", "main", "history", "diff-inline", "diff-hidden", "editor-last-set", "json",
+    "welcome", "connect", "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
     "empty", "bad-filter", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
 }  # fmt: skip

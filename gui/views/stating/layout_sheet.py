@@ -1,0 +1,482 @@
+"""What a collection is taken for and why, and the sheet in which a person states it otherwise.
+
+Every key of the layout is there, with what was recognised filled in; each change is tried on three documents. Nothing
+here waits for the server: answers that come late are dropped, and one trial runs at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import messages, tasks
+from gui.parts.pill import Pill
+from gui.style import boxes, theme
+from gui.style.sheet import Sheet
+from gui.style.states import Glyph, button, hair, words
+from gui.views.stating.key_form import KeyForm
+from gui.views.stating.key_row import Choice
+from gui.views.stating.trial_pane import TrialPane, TrialRow, rows_of
+from model.errors import Refused
+from model.layout_statements import Statement, Trial
+from model.profile_file import ProfileEdit
+from model.records import CollectionInfo
+from model.session import Session
+
+WIDTH = 1120
+SCROLLBAR = 10  # the width of the form's, which the row above it lines up with
+PAUSE = 250  # milliseconds after the last key before the documents are read
+FILE = "layouts.toml"
+ABOUT = int(Qt.ItemDataRole.UserRole) + 1  # what a layout is, in a few words
+
+Filled = tuple[str, Mapping[str, str], Mapping[str, str], str]
+"""A layout, the texts of its keys, those of its defaults, and why they could not be recognised."""
+
+
+class LayoutSheet(Sheet):
+    """``changed`` carries the collection's name once it is read otherwise."""
+
+    changed = Signal(str)
+
+    def __init__(self, parent: QWidget, session: Session, ns: str) -> None:
+        super().__init__(parent, WIDTH)
+        self._session, self._ns = session, ns
+        self._statements = session.statements
+        self._statement: Statement | None = None
+        self._edit: ProfileEdit | None = None
+        self._task: tasks.Task | None = None
+        self._again = False
+        self._why_not = ""
+        self.setAccessibleName("Layout")
+        self.badge = Pill()
+        self.title = words(f"Layout of {ns}", "title")
+        self.grounds = words("", "body2", wrap=True)
+        self.layout_choice = Choice(editable=False)
+        self.layout_choice.setAccessibleName("Layout")
+        self.layout_choice.setItemDelegate(_WithMeaning(self.layout_choice))
+        self.about = words("", "hint", wrap=True)
+        self.form = KeyForm()
+        self.trial = TrialPane()
+        self.trouble = words("", "error", wrap=True)
+        self.question = boxes.ground(QWidget(), "lostline")
+        self.asked = words("", wrap=True)
+        self.agree = button("Save", self._keep, "small")
+        self.keep = button("Save as profile…", self.pick_file, icon="file-text")
+        self.forget = button("Leave it to recognition", self._forget, "quiet")
+        self.cancel = button("Cancel", self.reject)
+        self.use = button("Use this layout", self._use, "main")
+        self._still = QTimer(self)
+        self._still.setSingleShot(True)
+        self._still.setInterval(PAUSE)
+        self._still.timeout.connect(self._try)
+        self._build()
+        self.form.changed.connect(self._edited)
+        self.layout_choice.currentIndexChanged.connect(self._other_layout)
+        self._ready(False)
+        self._begin()
+
+    # --- parts
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(1, 1, 1, 1)
+        column.setSpacing(0)
+        head = QVBoxLayout()
+        head.setContentsMargins(theme.px(24), theme.px(20), theme.px(24), theme.px(14))
+        head.setSpacing(theme.px(6))
+        line = QHBoxLayout()
+        line.setSpacing(theme.px(10))
+        line.addWidget(self.title)
+        line.addWidget(self.badge)
+        line.addStretch(1)
+        head.addLayout(line)
+        head.addWidget(self.grounds)
+        column.addLayout(head)
+        column.addWidget(hair())
+        column.addWidget(self._body(), 1)
+        column.addWidget(self._question())
+        column.addWidget(hair())
+        column.addLayout(self._foot())
+
+    def _body(self) -> QWidget:
+        left = boxes.ground(QWidget(), "surface")
+        beside = boxes.column(left)
+        top = QHBoxLayout()
+        top.setContentsMargins(theme.px(24), theme.px(12), theme.px(16 + SCROLLBAR), 0)
+        top.setSpacing(theme.px(12))
+        self._name = QLabel("&Layout")
+        self._name.setBuddy(self.layout_choice)
+        top.addWidget(self._name)
+        top.addWidget(self.layout_choice, 1)
+        beside.addLayout(top)
+        below = QHBoxLayout()
+        below.setContentsMargins(theme.px(24 + 12), theme.px(2), theme.px(16 + SCROLLBAR), theme.px(10))
+        below.setSpacing(0)
+        self._indent = QWidget()
+        below.addWidget(self._indent)
+        below.addWidget(self.about, 1)
+        beside.addLayout(below)
+        beside.addWidget(self.form, 1)
+        split = boxes.split(left, self.trial, across=True)
+        split.setHandleWidth(1)
+        split.setStretchFactor(0, 2)
+        split.setStretchFactor(1, 3)
+        split.setSizes([theme.px(440), theme.px(680)])
+        return split
+
+    def _question(self) -> QWidget:
+        row = boxes.row(self.question, 24, 8)
+        row.addWidget(Glyph("question", "warn"))
+        row.addWidget(self.asked, 1)
+        row.addWidget(self.agree)
+        row.addWidget(button("Do not save", self._drop_question, "small", "quiet"))
+        self.question.hide()
+        return self.question
+
+    def _foot(self) -> QHBoxLayout:
+        row = boxes.row(x=24, y=14)
+        row.addWidget(self.keep)
+        row.addWidget(self.forget)
+        row.addWidget(self.trouble, 1)
+        row.addWidget(self.cancel)
+        row.addWidget(self.use)
+        return row
+
+    def first(self) -> QWidget | None:
+        return self.layout_choice
+
+    # --- what is known
+
+    def _begin(self) -> None:
+        statements, ns = self._statements, self._ns
+
+        def work(_: tasks.Progress) -> tuple[Statement, Filled]:
+            begun = statements.begin(ns)
+            name = begun.texts["layout"]
+            return begun, (name, begun.texts, statements.defaults(begun.info.ns, name), "")
+
+        self.trial.reading(self.reject)
+        tasks.run(work, done=self._begun, failed=self._not_begun, owner=self, key="fill", title=f"Looking at {ns}")
+
+    def _not_begun(self, error: BaseException) -> None:
+        self.trial.show_failed(error, self._begin)
+
+    def _begun(self, found: tuple[Statement, Filled]) -> None:
+        self._statement, filled = found
+        info = self._statement.info
+        self._ns = info.ns
+        self.title.setText(f"Layout of {info.ns}")
+        self.badge.put(info.writer or info.layout)
+        self.grounds.setText(grounds(info, self._statement.stated))
+        self.forget.setVisible(self._statement.stated)
+        self.layout_choice.blockSignals(True)
+        for name, about in self._session.layouts.items():
+            self.layout_choice.addItem(name, name)
+            self.layout_choice.setItemData(self.layout_choice.count() - 1, about, ABOUT)
+        self.layout_choice.setCurrentIndex(self.layout_choice.findData(info.layout))
+        self.layout_choice.blockSignals(False)
+        self._place()
+        self._fill(filled)
+        self._ready(True)
+
+    def _other_layout(self, _: int) -> None:
+        statements, ns, name = self._statements, self._ns, str(self.layout_choice.currentData())
+
+        def work(_: tasks.Progress) -> Filled:
+            texts, why = statements.filled(ns, name)
+            return name, texts, statements.defaults(ns, name), why
+
+        self._still.stop()
+        self.trial.reading(self.reject)
+        tasks.run(work, done=self._fill, failed=self._not_filled, owner=self, key="fill", title=f"Looking at {ns}")
+
+    def _other_writer(self, writer: str) -> None:
+        """A program was chosen: its histories have a layout and keys of their own."""
+        statements, ns = self._statements, self._ns
+
+        def work(_: tasks.Progress) -> Filled:
+            name, texts = statements.of_writer(ns, writer)
+            return name, texts, statements.defaults(ns, name), ""
+
+        self._still.stop()
+        self.trial.reading(self.reject)
+        tasks.run(work, done=self._writer_known, failed=self._failed, owner=self, key="fill")
+
+    def _writer_known(self, filled: Filled) -> None:
+        self.layout_choice.blockSignals(True)
+        self.layout_choice.setCurrentIndex(self.layout_choice.findData(filled[0]))
+        self.layout_choice.blockSignals(False)
+        self.form.forget_told()
+        self._fill(filled)
+
+    def _not_filled(self, error: BaseException) -> None:
+        self.trial.show_failed(error, lambda: self._other_layout(0))
+
+    def _fill(self, filled: Filled) -> None:
+        name, texts, defaults, self._why_not = filled
+        statement = self._statement
+        if statement is None or name != self.layout_choice.currentData():
+            return
+        as_now = statement.stated and name == statement.info.layout
+        self.form.show_keys(self._statements.keys(name), texts, defaults, "in use" if as_now else "recognised")
+        self.about.setText(str(self.layout_choice.currentData(ABOUT)))
+        self._name.setFixedWidth(self.form.label_width)
+        self._indent.setFixedWidth(self.form.label_width)
+        self._offer()
+        self._edited("")
+
+    # --- the names that can be chosen
+
+    def _offer(self) -> None:
+        statement = self._statement
+        if statement is None:
+            return
+        for row in self.form.rows.values():
+            if row.key.kind == "collection":
+                row.offer(statement.collections)
+            elif row.key.kind == "numbering":
+                db = statement.info.ns.partition(".")[0]
+                row.offer([*(way for way in self._statements.numberings if way != "counter"), f"counter:{db}.counters"])
+            elif row.key.kind == "field" and row.key.place == "collection":
+                row.offer(statement.names)
+        self._offer_others()
+
+    def _offer_others(self) -> None:
+        """Names in another collection, or in a sub-document, which have to be looked up."""
+        statement, statements, ns = self._statement, self._statements, self._ns
+        if statement is None:
+            return
+        texts = self.form.texts
+        archive, inside = texts.get("archive", ""), texts.get("current", "") if "prev" in texts else ""
+
+        def work(_: tasks.Progress) -> dict[str, Sequence[str]]:
+            there = archive in statement.collections
+            return {
+                "archive": statements.names(archive) if there else (),
+                "current": statements.names(ns, inside) if inside else statement.names,
+            }
+
+        tasks.run(work, done=self._names_known, failed=self._no_names, owner=self, key="names")
+
+    def _names_known(self, found: dict[str, Sequence[str]]) -> None:
+        for row in self.form.rows.values():
+            if row.key.kind == "field" and row.key.place in found:
+                row.offer(found[row.key.place])
+
+    def _no_names(self, error: BaseException) -> None:
+        pass  # they can be typed; the trial says why the server does not answer
+
+    # --- trying it
+
+    def _edited(self, key: str) -> None:
+        self._drop_question()
+        if key == "writer" and self.form.texts["writer"]:
+            self._other_writer(self.form.texts["writer"])
+            return
+        if key in ("archive", "current"):
+            self._offer_others()
+        _, troubles = self._statements.entry(self._texts)
+        self.form.show_troubles(troubles)
+        self._say(f"{', '.join(troubles)} cannot be as stated." if troubles else "")
+        self._can_use(not troubles)
+        if troubles:
+            self._still.stop()
+            self._drop_trial()
+        else:
+            self._still.start()
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        return {**self.form.texts, "layout": str(self.layout_choice.currentData())}
+
+    def _try(self) -> None:
+        if self._task is not None and self._task.running:
+            self._again = True  # one at a time: a server that is slow is not asked the more
+            self._task.drop()
+            return
+        self._again = False
+        statements, ns, told = self._statements, self._ns, self.form.told
+        entry, _ = statements.entry(self._texts)
+
+        def work(progress: tasks.Progress) -> tuple[Trial, list[TrialRow]]:
+            trial = statements.tried(ns, entry, told, progress)
+            return trial, rows_of(trial)
+
+        self.trial.reading(self._drop_trial)
+        self._task = tasks.run(
+            work, done=self._tried, failed=self._not_tried, owner=self, title=f"Reading three documents of {ns}"
+        )
+        self._task.finished.connect(self._try_newest)
+
+    def _try_newest(self) -> None:
+        if self._again:
+            self._try()
+
+    def _drop_trial(self) -> None:
+        self._again = False
+        if self._task is not None:
+            self._task.drop()
+        if not self.trial.model.rows:
+            self.trial.show_trouble("Nothing was read.")
+        else:
+            self.trial.states.show_content()
+
+    def _tried(self, found: tuple[Trial, list[TrialRow]]) -> None:
+        self.trial.show_trial(*found)
+        self._can_use(True)
+        self._say(self._why_not, "second")
+
+    def _not_tried(self, error: BaseException) -> None:
+        if isinstance(error, Refused) and type(error) is Refused:
+            self.trial.show_trouble(str(error))
+            self._can_use(False)
+        else:
+            self.trial.show_failed(error, self._try)
+
+    # --- what becomes of it
+
+    def _ready(self, known: bool) -> None:
+        for part in (self.layout_choice, self.keep, self.use):
+            part.setEnabled(known)
+        if not known:
+            self.forget.hide()
+
+    def _can_use(self, can: bool) -> None:
+        self.use.setEnabled(can)
+        self.keep.setEnabled(can)
+
+    def _say(self, sentence: str, role: str = "error") -> None:
+        self.trouble.setText(sentence)
+        self.trouble.setProperty("role", role)
+        self.trouble.style().unpolish(self.trouble)
+        self.trouble.style().polish(self.trouble)
+
+    def _use(self) -> None:
+        statements, ns = self._statements, self._ns
+        entry, troubles = statements.entry(self._texts)
+        if not troubles:
+            self._ready(False)
+            tasks.run(lambda _: statements.use(ns, entry), done=self._used, failed=self._failed, owner=self, key="use")
+
+    def _used(self, info: CollectionInfo) -> None:
+        self._end(f"{info.ns} is read as {info.layout} until it is disconnected; a profile would keep that")
+
+    def _forget(self) -> None:
+        statements, ns = self._statements, self._ns
+        self._ready(False)
+        tasks.run(lambda _: statements.forget(ns), done=self._forgot, failed=self._failed, owner=self, key="use")
+
+    def _forgot(self, info: CollectionInfo) -> None:
+        self._end(f"{info.ns} is left to recognition, which takes it for {info.layout}")
+
+    def _failed(self, error: BaseException) -> None:
+        self._ready(True)
+        self._say(tasks.describe(error)[0])
+
+    def _end(self, said: str) -> None:
+        host = self._host
+        self.accept()
+        messages.tell(host, said)
+        self.changed.emit(self._ns)
+
+    # --- keeping it in a profile
+
+    def pick_file(self) -> None:
+        """Ask for the file; it is merged into and never written over, so nothing is asked about that."""
+        start = self._session.profile_file or Path.cwd() / FILE
+        path, _ = QFileDialog.getSaveFileName(
+            self.window(),
+            "Save as profile",
+            str(start),
+            "Profiles (*.toml)",
+            options=QFileDialog.Option.DontConfirmOverwrite,
+        )
+        if path:
+            self.save_to(Path(path if Path(path).suffix else f"{path}.toml"))
+
+    def save_to(self, path: Path) -> None:
+        """Keep the statement in this file; where it says something else of the collection, ask first."""
+        statements, ns, told = self._statements, self._ns, self.form.told
+        entry, troubles = statements.entry(self._texts)
+        if troubles:
+            return
+        self._drop_question()
+        tasks.run(
+            lambda _: statements.in_file(path, ns, entry, told),
+            done=self._merged,
+            failed=self._failed,
+            owner=self,
+            key="file",
+        )
+
+    def _merged(self, edit: ProfileEdit) -> None:
+        self._edit = edit
+        if not edit.changed and not edit.kept:
+            self._keep()
+            return
+        self.asked.setText(question(edit, self._ns))
+        self.agree.setText(f"Save to {edit.path.name}")
+        self.question.show()
+        self.agree.setFocus()
+
+    def _drop_question(self) -> None:
+        self._edit = None
+        self.question.hide()
+
+    def _keep(self) -> None:
+        session, edit, ns = self._session, self._edit, self._ns
+        if edit is not None:
+            self._ready(False)
+            tasks.run(
+                lambda _: (edit.path, session.keep_profile(edit, ns)),
+                done=self._kept,
+                failed=self._failed,
+                owner=self,
+                key="use",
+            )
+
+    def _kept(self, kept: tuple[Path, bool]) -> None:
+        path, in_use = kept
+        other = self._session.profile_file
+        also = "" if in_use or other is None else f"; all else is read by {other.name} as before"
+        self._end(f"{self._ns} is stated in {path}{also}")
+
+
+class _WithMeaning(QStyledItemDelegate):
+    """Lists each layout with what it is; the choice itself shows the name alone."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        super().initStyleOption(option, index)
+        option.text = f"{index.data()}: {index.data(ABOUT)}"
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        wide = option.fontMetrics.horizontalAdvance(f"{index.data()}: {index.data(ABOUT)}")
+        return QSize(wide + theme.px(24), theme.px(26))
+
+
+def grounds(info: CollectionInfo, stated: bool) -> str:
+    """What a collection is taken for, and why."""
+    sure = "" if stated else f" ({info.confidence:.0%} sure)"
+    also = f" It fits {' or '.join(info.alternatives)} as well." if info.alternatives else ""
+    return f"Taken for {info.layout}, {info.about}{sure}. {info.why}{also}"
+
+
+def question(edit: ProfileEdit, ns: str) -> str:
+    """What a file says of a collection already, and what would become of that."""
+    changes = [
+        f"{key} = {old} goes" if not new else f"{key} = {old} becomes {new}" if old else f"{key} becomes {new}"
+        for key, old, new in edit.changed
+    ]
+    stays = [f"{key} = {value} stays" for key, value in edit.kept]
+    return f"{edit.path.name} states {ns} already: {', '.join([*changes, *stays])}."

@@ -1,0 +1,205 @@
+"""What comes of a statement: what the data say against it, three documents as they would be read, the lines to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QVBoxLayout, QWidget
+
+from gui import copying
+from gui.paging import RowsModel
+from gui.parts.fields.edit_changes import Change, EditChanges, around
+from gui.style import boxes, preferences, theme, wording
+from gui.style.cells import Cell, CellTree, Index, Span, plain, value
+from gui.style.states import Glyph, StateStack, button, hair, words
+from model import text
+from model.layout_statements import Trial, TriedDocument
+
+MOST = 3  # changes of one difference that are listed; the others are counted
+LINES = 6  # of the profile that are shown at once
+LONGEST = 4000  # characters of a text in which the difference is looked for
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A document, the head of one of its differences, a change in it, or a word on what is not listed."""
+
+    at: tuple[int, ...]
+    document: TriedDocument | None = None
+    said: str = ""
+    change: Change | None = None
+
+
+def rows_of(trial: Trial) -> list[TrialRow]:
+    """All rows; takes time for large documents."""
+    return [row for at, document in enumerate(trial.documents) for row in _document(at, document)]
+
+
+def _document(at: int, document: TriedDocument) -> Iterator[TrialRow]:
+    yield TrialRow((at,), document)
+    both = document.first is not None and document.last is not None
+    for n, (comparison, name) in enumerate(((document.first, "First difference"), (document.last, "Last difference"))):
+        if comparison is None:
+            continue
+        a, b = wording.version(comparison.a.v), wording.version(comparison.b.v)
+        pair = f", {a} → {b}" if a and b else ""
+        yield TrialRow((at, n), said=f"{name if both else 'The only difference'}{pair}")
+        changes = EditChanges(comparison.a.content or b"", comparison.b.content or b"").all
+        for i, change in enumerate(changes[:MOST]):
+            yield TrialRow((at, n, i), change=change)
+        if len(changes) > MOST:
+            yield TrialRow((at, n, MOST), said=f"and {wording.many(len(changes) - MOST, 'more change')}")
+        elif not changes:
+            yield TrialRow((at, n, MOST), said="nothing differs")
+
+
+class TrialModel(RowsModel[TrialRow]):
+    """The rows of a trial."""
+
+    headers = ("Document and field", "Before", "After")
+
+    def key(self, row: TrialRow) -> Hashable:
+        return row.at
+
+    def cell(self, index: Index) -> Cell:
+        row, column = self.rows[index.row()], index.column()
+        if row.document is not None:
+            return self._of_document(row.document, column)
+        if row.change is not None:
+            return self._of_change(row.change, column)
+        return plain(row.said, "text2" if len(row.at) == 2 else "text3", size=12, indent=8) if column == 0 else Cell()
+
+    def _of_document(self, document: TriedDocument, column: int) -> Cell:
+        if column == 0:
+            return Cell(
+                spans=(Span(wording.plain(document.id), weight=600),), mono=True, size=12, middle=True, indent=8
+            )
+        if column == 1:
+            marks = document.outline.marks if document.outline is not None else None
+            return Cell(marks=marks, accessible=found_words(document))
+        if document.trouble:
+            return Cell(spans=(Span(document.trouble, "err"),), size=12, tip=document.trouble)
+        return plain(found_words(document), size=12)
+
+    def _of_change(self, change: Change, column: int) -> Cell:
+        if column == 0:
+            said = text.path_text(change.path) or "order of the fields"
+            return Cell(change=change.op, spans=(Span(said),), mono=True, size=12, middle=True, indent=20)
+        one, other = (change.old, change.new) if column == 1 else (change.new, change.old)
+        if one is None:
+            return Cell(hatch=change.op in ("add", "remove"), accessible="absent")
+        shown = text.shown(one, preferences.zone(), LONGEST)
+        if other is None or other.type != one.type or one.is_container:
+            return value(shown[:200])
+        return value(around(shown, text.shown(other, preferences.zone(), LONGEST)))
+
+
+def found_words(document: TriedDocument) -> str:
+    """``6 versions``, ``6 versions, 2 missing``."""
+    said = wording.many(document.versions, "version")
+    return f"{said}, {wording.count(document.missing)} missing" if document.missing else said
+
+
+class TrialPane(QWidget):
+    """The right half of the sheet."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.where = words("", "second", wrap=True)
+        self.model = TrialModel()
+        self.table = CellTree(row_height=24)
+        self.table.as_list(self.model, "Three documents as they would be read", (190, 170))
+        self.table.header().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.states = StateStack(self.table)
+        self.against = boxes.ground(QWidget(), "lostline")
+        self._against = QVBoxLayout(self.against)
+        self._against.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
+        self._against.setSpacing(theme.px(4))
+        self.toml = QPlainTextEdit()
+        self.toml.setReadOnly(True)
+        self.toml.setObjectName("code")
+        self.toml.setFont(theme.mono(11))
+        self.toml.setTabChangesFocus(True)
+        self.toml.setAccessibleName("The lines of a profile")
+        head = QVBoxLayout()
+        head.setContentsMargins(theme.px(16), theme.px(10), theme.px(24), theme.px(8))
+        head.setSpacing(theme.px(2))
+        head.addWidget(words("Read so, on three documents", "head"))
+        head.addWidget(self.where)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(theme.px(16), theme.px(6), theme.px(24), theme.px(4))
+        foot.addWidget(words("In a profile", "head"))
+        foot.addStretch(1)
+        self.copy = button("Copy", self._copy, "small", icon="copy")
+        foot.addWidget(self.copy)
+        lines = QHBoxLayout()
+        lines.setContentsMargins(theme.px(16), 0, theme.px(24), theme.px(8))
+        lines.addWidget(self.toml)
+        column = boxes.column(self)
+        column.addLayout(head)
+        column.addWidget(self.against)
+        column.addWidget(self.states, 1)
+        column.addWidget(hair())
+        column.addLayout(foot)
+        column.addLayout(lines)
+        self.against.hide()
+        self._fit()
+        theme.signals.changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        line = self.toml.fontMetrics().lineSpacing()
+        self.toml.setFixedHeight(LINES * line + theme.px(24))
+
+    def reading(self, stop: Callable[[], object]) -> None:
+        """The preview is read anew; what is shown stays until it is there."""
+        self.states.show_loading("Reading three documents", stop)
+
+    def show_trial(self, trial: Trial, rows: Sequence[TrialRow]) -> None:
+        """Show what came of a statement."""
+        self.where.setText(f"{trial.info.layout.capitalize()}: {trial.info.where or trial.info.about}.")
+        self.toml.setPlainText(trial.toml.rstrip("\n"))
+        self._say_against(trial.against)
+        self.model.fill(rows)
+        if rows:
+            self.states.show_content()
+        elif trial.against:
+            self.states.show_empty("No document can be read so", "What speaks against it stands above.", icon="warning")
+        else:
+            self.states.show_empty("There is no document yet", "A preview needs documents to read.")
+
+    def show_trouble(self, sentence: str) -> None:
+        """Say why there is nothing to preview."""
+        self._say_against(())
+        self.where.setText("")
+        self.toml.clear()
+        self.model.fill([])
+        self.states.show_empty("There is nothing to preview", sentence, icon="warning")
+
+    def show_failed(self, error: BaseException, again: Callable[[], object]) -> None:
+        """Say why the documents could not be read."""
+        self._say_against(())
+        self.states.show_failed(error, again, "The documents could not be read")
+
+    def _say_against(self, sentences: Sequence[str]) -> None:
+        while (item := self._against.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for sentence in sentences:
+            line = QWidget()
+            row = QHBoxLayout(line)
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(theme.px(8))
+            row.addWidget(Glyph("warning", "warn"), 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(words(sentence, "second", wrap=True), 1)
+            self._against.addWidget(line)
+        self.against.setAccessibleName(" ".join(sentences))
+        self.against.setVisible(bool(sentences))
+
+    def _copy(self) -> None:
+        copying.put(self.toml.toPlainText() + "\n")
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(560), theme.px(460))
