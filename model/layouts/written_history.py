@@ -19,7 +19,7 @@ from model.layouts.gaps import marks_of, outlined, with_gaps
 from model.layouts.page_query import PageQuery
 from model.layouts.reserved_fields import Own, same_version
 from model.layouts.row_paths import value_at
-from model.layouts.written_rows import WrittenRow, WrittenRows
+from model.layouts.written_rows import WrittenRow, WrittenRows, moment
 from model.layouts.written_states import WrittenState, states_of, stripped
 from model.mql.filters import predicate
 from model.names import id_name, version_name
@@ -159,13 +159,20 @@ class WrittenHistory:
         listed = 0
         for row in self.current.page(query):
             listed += 1
-            yield row
+            yield self._dated(row)
         filter = query.filter if query.any_version else None
         if listed >= query.limit or not (filter or self._lists_deleted(query)):
             return
         skip = 0 if listed else max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0))
         for row in islice(self._once(filter) if filter else self._gone(), skip, skip + query.limit - listed):
             yield row
+
+    def _dated(self, row: Row) -> Row:
+        """The row with the version and the time that the document carries where its rows do."""
+        p = self.profile
+        at = moment(value_at(row.raw, p.at)) if p.at else None
+        v = value_at(row.raw, p.version) if p.version else None
+        return replace(row, at=row.at or at, version=row.version or v)
 
     @staticmethod
     def _lists_deleted(query: PageQuery) -> bool:

@@ -31,7 +31,8 @@ WIDTHS = {"id": 150, "version": 72, "at": 168, "size": 104, "health": 260, "fiel
 def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
     """The columns that a layout fills."""
     if info is not None and info.keeps_history:
-        return ("id", "version", "history", "at", "size", "health")
+        numbered = ("version",) if "version" in info.fields else ()
+        return ("id", *numbered, "history", "at", "size", "health")
     if info is not None and "hash" in info.fields and info.belongs_to is None:
         return ("id", "version", "preview", "at", "size", "health")
     return ("id", "preview", "size", "health")

@@ -93,6 +93,12 @@ def test_a_draft_stands_above_the_current_version_and_says_so(server: Server, da
     assert layout.version(Value.of("K-1")).content == doc(n=2, _status="published")
 
 
+def test_a_list_says_when_a_document_was_written_where_it_carries_that_itself(server: Server, database: Db) -> None:
+    snapshots(database, updatedAt=hour(2))
+    layout = bind(server, profile_of("payload", f"{database.name}.items", f"{database.name}._items_versions"))
+    assert [row.at for row in layout.page()] == [hour(2)]
+
+
 def test_a_document_of_which_only_rows_are_left_is_listed_last_as_deleted(server: Server, database: Db) -> None:
     snapshots(database)
     layout = bind(server, profile_of("payload", f"{database.name}.items", f"{database.name}._items_versions"))
