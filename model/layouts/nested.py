@@ -34,9 +34,10 @@ from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
 from model.layouts.embedded_history import EmbeddedHistory
 from model.layouts.recognition.field_names import BEFORE, bare
 from model.layouts.recognition.find_embedded import inner
-from model.layouts.recognition.key_candidates import is_version_name, version_fields
+from model.layouts.recognition.key_candidates import is_version_name, names_a_part, version_fields
 from model.layouts.recognition.metadata_fields import stamps
-from model.layouts.recognition.sampling import Document, Proposal, Sample, SampledChain, chain_of, of
+from model.layouts.recognition.sampling import Document, Proposal, Sample, chain_of, of
+from model.layouts.recognition.version_order import Inside, judged_inside
 from model.layouts.reserved_fields import Own, compose, legible_field, own_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
@@ -74,14 +75,15 @@ class Nested(Layout):
         found = [
             made for prev in _arrays(sample) for name in version_fields(sample) if (made := _told(sample, name, prev))
         ]
-        return max(found, key=lambda each: each.confidence, default=None)
+        return max(found, key=lambda each: (each.profile.layout == cls.name, each.confidence), default=None)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The proposed fields, else the likeliest version with the array that is named as one."""
         version = next(iter(version_fields(sample)), "")
         named = [name for name in _arrays(sample) if bare(name) in BEFORE]
-        if (made := cls.proposed(server, sample)) is not None or not version:
+        made = cls.proposed(server, sample)
+        if (made is not None and made.profile.layout == cls.name) or not version:
             return made
         found = stamps([], sample.documents, {"_id", version})
         prev = named[0] if named else cls.defaults["prev"]
@@ -153,29 +155,36 @@ def _arrays(sample: Sample) -> list[str]:
 
 
 def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
-    """The proposal with these two fields; None where the elements are no earlier states of their document."""
-    chains: list[SampledChain] = []
-    alike = follow = 0.0
-    for document in sample.documents:
-        past = inner(document.get(prev))
-        if past and (place := document.place(version)) is not None:
-            chain = chain_of([*past, document], version)
-            before = max((p for each in past if (p := each.place(version)) is not None), default=place)
-            chains.append(chain)
-            alike += _overlap(past[-1], document, prev)
-            follow += before < place and len(chain.documents) == len(past) + 1
-    if not chains or alike < 0.6 * len(chains) or follow < 0.8 * len(chains):
+    """The proposal with these two fields; None where the elements are no earlier states of their document.
+
+    Where one document contradicts what looks like them, ``plain`` with what contradicts.
+    """
+    inside = [
+        Inside(d.get("_id"), [_bare(each, prev) for each in past], _bare(d, prev))
+        for d in sample.documents
+        if (past := inner(d.get(prev))) and d.place(version) is not None
+    ]
+    alike = sum(each.alike for each in inside)
+    if not inside or alike < 0.6 * len(inside):
         return None
+    judged = judged_inside(inside, version, prev)
+    chains = [chain_of([*each.past, each.now], version) for each in inside]
     dense = sum(each.places[-1] - each.places[-2] == 1 for each in chains if len(each.places) > 1)
     dated = sample.shapes[version].share(c.DATE) > 0.5
-    if not is_version_name(version) and (dense < 0.8 * len(chains) or dated):
+    named = is_version_name(version)
+    if not named and (dense < 0.8 * len(chains) or dated or names_a_part(version)):
         return None
+    shape = f"The elements of {prev} have the shape of the document itself"
+    if not judged.earned:
+        but = Proposal(CollectionProfile(sample.ns), 0.7, f"{shape}, but {judged.against}.", ("nested",))
+        return but if named and judged.against else None
     found = stamps(chains, [d for each in chains for d in each.documents], {"_id", version, prev})
-    confidence = 0.7 + 0.15 * follow / len(chains) + 0.1 * alike / len(chains) + (0.03 if bare(prev) in BEFORE else 0)
+    good = judged.good / max(1, judged.several)
+    confidence = 0.7 + 0.15 * good + 0.1 * alike / len(chains) + (0.03 if bare(prev) in BEFORE else 0)
     confidence -= 0.15 if len(chains) < 2 and bare(prev) not in BEFORE else 0
     whole = f"{'have' if len(chains) > 1 else 'has'} any"
-    why = f"The elements of {prev} have the shape of the document itself, and a {version} below its own in "
-    why += f"{of(round(follow), len(chains), 'document')} that {whole}{'; ' + found.said if found.said else ''}."
+    why = f"{shape}, and a {version} below its own in {of(len(chains), len(chains), 'document')} that {whole}"
+    why += f"; {judged.said}{'; ' + found.said if found.said else ''}."
     profile = CollectionProfile(
         sample.ns,
         "nested",
@@ -191,10 +200,9 @@ def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
     return Proposal(profile, round(min(confidence, 0.98), 2), why)
 
 
-def _overlap(past: Document, now: Document, prev: str) -> float:
-    """The share of fields that the latest earlier state and the document have in common."""
-    ours, theirs = set(now.fields) - {"_id", prev}, set(past.fields) - {"_id", prev}
-    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
+def _bare(state: Document, prev: str) -> Document:
+    """A state without the array and what is its document's own."""
+    return Document(c.without(state.raw, ["_id", prev]))
 
 
 def _judge(reader: FactReader) -> Any:

@@ -199,7 +199,11 @@ def _outgrown(
         try:
             made = find_embedded.embedded(one.sample)
             p = made.profile if made is not None else None
-            if p is not None and any(overflow_archive.is_row(each.raw, p) for each in rows.sample.documents):
+            if (
+                p is not None
+                and p.layout == Embedded.name
+                and any(overflow_archive.is_row(each.raw, p) for each in rows.sample.documents)
+            ):
                 yield rows.ns, p
         except Unreadable:
             continue

@@ -21,7 +21,7 @@ from model.layouts.recognition.field_names import (
     bare,
     can_play_a_role,
 )
-from model.layouts.recognition.key_candidates import is_version_name
+from model.layouts.recognition.key_candidates import is_version_name, names_a_part
 from model.layouts.recognition.metadata_fields import (
     HASH,
     TOKEN,
@@ -42,6 +42,7 @@ from model.layouts.recognition.sampling import (
     of,
     read,
 )
+from model.layouts.recognition.version_order import Inside, judged_inside
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -80,43 +81,52 @@ def embedded(sample: Sample, wanted: bool = False) -> Proposal | None:
     found = []
     for current, now in parts.items():
         for prev, past in lists.items():
-            pairs = [(a, b) for a, b in zip(now, past, strict=True) if a is not None]
+            told = zip(sample.documents, now, past, strict=True)
+            pairs = [Inside(d.get("_id"), b, a) for d, a, b in told if a is not None]
             if pairs and (any(past) or bare(prev) in BEFORE or wanted):
                 made = _embedded(sample, current, prev, pairs, wanted)
                 found += [made] if made is not None else []
-    return max(found, key=lambda each: each.confidence) if found else None
+    return max(found, key=lambda each: (each.profile.layout == "embedded", each.confidence)) if found else None
 
 
-def _embedded(
-    sample: Sample, current: str, prev: str, pairs: Sequence[tuple[Document, list[Document]]], wanted: bool
-) -> Proposal | None:
-    counts = Counter(name for now, _ in pairs for name, value in now.fields.items() if value.type in (*NUMBERS, c.DATE))
+def _embedded(sample: Sample, current: str, prev: str, pairs: Sequence[Inside], wanted: bool) -> Proposal | None:
+    numbers = (*NUMBERS, c.DATE)
+    counts = Counter(name for each in pairs for name, value in each.now.fields.items() if value.type in numbers)
     best: Proposal | None = None
     for version, seen in counts.items():
         hinted = is_version_name(version)
         if seen < 0.7 * len(pairs) or (_dated(pairs, version) and not hinted):
             continue
-        with_past = [(now, past) for now, past in pairs if past]
-        above = sum(_is_above(now, past, version) for now, past in with_past)
+        with_past = [each for each in pairs if each.past]
         named = bare(current) in NOW and bare(prev) in BEFORE
         if with_past:
-            alike = sum(_overlap(now, past) for now, past in with_past) / len(with_past)
-            if above < 0.6 * len(with_past) or alike < 0.5 or not (hinted or _dense(with_past, version)):
+            alike = sum(each.alike for each in with_past) / len(with_past)
+            judged = judged_inside(with_past, version, prev)
+            if alike < 0.5 or not (hinted or _dense(with_past, version)):
                 continue
-            confidence = 0.7 + 0.15 * above / len(with_past) + 0.1 * alike + (0.03 if named or hinted else 0)
+            if not judged.earned and not wanted:
+                if hinted and judged.against and best is None:
+                    but = f"{_shaped(current, prev)}, but {judged.against}."
+                    best = Proposal(CollectionProfile(sample.ns), 0.7, but, ("embedded",))
+                continue
+            if not hinted and names_a_part(version):
+                continue
+            good = judged.good / max(1, judged.several)
+            confidence = 0.7 + 0.15 * good + 0.1 * alike + (0.03 if named or hinted else 0)
             if len(with_past) < 2 and not named:
                 confidence -= 0.15
-            why = (
-                f"The sub-document {current} has the shape of the elements of {prev}, and a {version} above theirs in "
-                f"{of(above, len(with_past), 'document')} that {'have' if len(with_past) > 1 else 'has'} any"
+            why = f"{_shaped(current, prev)}, and a {version} above theirs in "
+            why += (
+                f"{of(len(with_past), len(with_past), 'document')} that {'have' if len(with_past) > 1 else 'has'} any"
             )
+            why += f"; {judged.said}"
         elif hinted and (named or wanted):
             confidence = 0.6
             empty = of(len(pairs), len(pairs), "document")
             why = f"The sub-document {current} holds {version}, and {prev} is an array that is empty in {empty}"
         else:
             continue
-        chains = [chain_of([*past, now], version) for now, past in pairs]
+        chains = [chain_of([*each.past, each.now], version) for each in pairs]
         found = stamps([each for each in chains if len(each.documents) > 1], _flat(chains), {version})
         if found.said:
             why += f"; {found.said}"
@@ -134,7 +144,7 @@ def _embedded(
             numbering="time" if _dated(pairs, version) else "next",
         )
         made = Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.")
-        if best is None or made.confidence > best.confidence:
+        if best is None or best.profile.layout != "embedded" or made.confidence > best.confidence:
             best = made
     return best
 
@@ -143,27 +153,20 @@ def _flat(chains: Sequence[SampledChain]) -> list[Document]:
     return [document for each in chains for document in each.documents]
 
 
-def _is_above(now: Document, past: Sequence[Document], version: str) -> bool:
-    places = [p for d in past if (p := d.place(version)) is not None]
-    top = now.place(version)
-    return top is not None and bool(places) and top > max(places)
+def _shaped(current: str, prev: str) -> str:
+    return f"The sub-document {current} has the shape of the elements of {prev}"
 
 
-def _overlap(now: Document, past: Sequence[Document]) -> float:
-    ours, theirs = set(now.fields), set(past[-1].fields)
-    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
-
-
-def _dense(pairs: Sequence[tuple[Document, Sequence[Document]]], version: str) -> bool:
+def _dense(pairs: Sequence[Inside], version: str) -> bool:
     follow = 0
-    for now, past in pairs:
-        top, below = now.place(version), past[-1].place(version)
+    for each in pairs:
+        top, below = each.now.place(version), each.past[-1].place(version)
         follow += top is not None and below is not None and top - below == 1
     return follow >= 0.8 * len(pairs)
 
 
-def _dated(pairs: Sequence[tuple[Document, Sequence[Document]]], version: str) -> bool:
-    dates = sum((v := now.get(version)) is not None and v.type == c.DATE for now, _ in pairs)
+def _dated(pairs: Sequence[Inside], version: str) -> bool:
+    dates = sum((v := each.now.get(version)) is not None and v.type == c.DATE for each in pairs)
     return dates * 2 > len(pairs)
 
 

@@ -27,6 +27,7 @@ from model.values.canonical import Value
 T = TypeVar("T")
 
 SAMPLED = 60
+FEW = 3  # of each part, where the first is large
 SAMPLE_BYTES = 4 << 20
 CHAIN_LENGTH = 60  # the newest versions read of one document
 PART = 20  # of a longer one: its oldest, and as many from the middle on
@@ -196,40 +197,41 @@ def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
     count = gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
     indexes = tuple(map(_index, gently(lambda: server.indexes(ns), NOTHING)))
     found: dict[bytes, bytes] = {}
-    budget = most
 
-    def add(rows: Iterator[bytes]) -> None:
-        nonlocal budget
+    def add(rows: Iterator[bytes], budget: int) -> bool:
+        """Add rows up to so many bytes, and tell whether these were all."""
         with contextlib.suppress(_Passed):
             for raw in _within(rows):
                 found.setdefault(_key(raw), raw)
                 budget -= len(raw)
                 if budget < 0:
-                    break
+                    return False
+        return True
 
     def by_id(way: int, limit: int) -> Iterator[bytes]:
         return server.find(ns, sort={"_id": way}, limit=limit, max_ms=WITHIN_MS)
 
-    add(by_id(1, 1))  # tells how large documents are before more of them are asked for
+    # Each part has bytes of its own: one large document among the first leaves room for the last ones.
+    third = SAMPLED // 3
+    small = add(by_id(1, 1), most // 3)  # tells how large documents are before more of them are asked for
     if count is not None and count <= SAMPLED:
-        add(by_id(1, SAMPLED))
-    elif budget > 0:
-        third = SAMPLED // 3
-        add(by_id(1, third))
-        if budget > 0:
-            add(by_id(-1, third))
-        picked = gently(lambda: _picked(server, ns, third), NO_IDS) if budget > 0 else NO_IDS
+        if not add(by_id(1, SAMPLED), most // 2):
+            add(by_id(-1, SAMPLED), most // 2)
+    else:
+        add(by_id(1, third if small else FEW), most // 3)
+        add(by_id(-1, third if small else FEW), most // 3)
+        picked = gently(lambda: _picked(server, ns, third if small else FEW), NO_IDS)
         if picked:
-            add(server.find(ns, {"_id": {"$in": picked}}, limit=third, max_ms=WITHIN_MS))
+            add(server.find(ns, {"_id": {"$in": picked}}, limit=third, max_ms=WITHIN_MS), most // 3)
     if not found:
-        add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS))
+        add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
     documents = [document for raw in found.values() if (document := read(raw)) is not None]
     return Sample(ns, count, tuple(documents), len(found) - len(documents), indexes)
 
 
 def _picked(server: Port, ns: str, size: int) -> list[Value]:
     ids = server.aggregate(ns, [{"$sample": {"size": size}}, {"$project": {"_id": 1}}], max_ms=WITHIN_MS)
-    return [id for raw in ids if (id := c.get(raw, ("_id",))) is not None and id.type in ID_TYPES]
+    return [id for raw in ids if (id := c.get(raw, ("_id",))) is not None and id.type in (*ID_TYPES, c.OBJECT)]
 
 
 def _key(raw: bytes) -> bytes:

@@ -22,6 +22,7 @@ from model.values.canonical import Value
 
 SKEW = 2  # seconds by which the clocks of two writers may differ
 MOST_GOOD = 0.8
+LEAST_ALIKE = 0.3  # of the fields of two states of one document, those that both have
 
 
 class Verdict(Enum):
@@ -110,21 +111,51 @@ def judgement(chain: SampledChain, version: str, dated: bool = False) -> Judgeme
     return Judgement(Verdict.GOOD)
 
 
-def rising(places: Sequence[int | None], named: str, last: str) -> Judgement:
-    """The judgement of the numbers in an array, whose order is that of time, and behind it; ``last`` is the newest."""
+@dataclass(frozen=True)
+class Inside:
+    """One document with earlier states in an array of its own, oldest first, and its current state."""
+
+    id: Value | None
+    past: Sequence[Document]
+    now: Document
+
+    @property
+    def alike(self) -> float:
+        """The share of fields that the latest earlier state and the current one have in common."""
+        ours, theirs = set(self.now.fields), set(self.past[-1].fields) if self.past else set()
+        return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
+
+
+def judged_inside(documents: Iterable[Inside], version: str, prev: str) -> Judged:
+    """The verdicts on documents that keep their past inside, up to the first that contradicts."""
+    good = damaged = 0
+    for each in documents:
+        if not each.past:
+            continue
+        found = _rising([*(d.place(version) for d in each.past), each.now.place(version)], version, prev)
+        if each.alike < LEAST_ALIKE:
+            found = Judgement(Verdict.AGAINST, f"has little in {prev} of what it is made of itself")
+        if found.verdict is Verdict.AGAINST:
+            who = id_name(each.id) if each.id is not None else "a document"
+            return Judged(version, good, damaged, f"{who} {found.why}")
+        good += found.verdict is Verdict.GOOD
+        damaged += found.verdict is Verdict.DAMAGED
+    return Judged(version, good, damaged)
+
+
+def _rising(places: Sequence[int | None], version: str, prev: str) -> Judgement:
+    """The judgement of the numbers in an array, whose order is that of time, with the current one behind them."""
     found = [place for place in places if place is not None]
-    if len(places) < 2:
-        return Judgement(Verdict.SILENT)
-    if 2 * len(found) < len(places):
-        return Judgement(Verdict.AGAINST, f"has no {named} in {len(places) - len(found)} of {len(places)} versions")
+    if 2 * len(found) < len(places) or places[-1] is None:
+        return Judgement(Verdict.AGAINST, f"has no {version} in {len(places) - len(found)} of {len(places)} versions")
     if len(set(found)) == 1 and len(found) > 1:
-        return Judgement(Verdict.AGAINST, f"has {named} {found[0]} in all of its {len(found)} versions")
+        return Judgement(Verdict.AGAINST, f"has {version} {found[0]} in all of its {len(found)} versions")
+    if found[-1] < max(found):
+        return Judgement(Verdict.AGAINST, f"has a {version} that is not above all in {prev}")
     spare = max(1, len(found) // 5) if len(found) > 2 else 0
     astray = len(found) - _longest_rise(found)
     if astray > spare:
-        return Judgement(Verdict.AGAINST, f"has a {named} that falls or repeats within its list")
-    if len(places) > 1 and places[-1] is not None and places[-1] < max(found):
-        return Judgement(Verdict.AGAINST, f"has a {named} in {last} that is not above the others")
+        return Judgement(Verdict.AGAINST, f"has a {version} that falls or repeats in {prev}")
     return Judgement(Verdict.DAMAGED if astray or len(found) < len(places) else Verdict.GOOD)
 
 

@@ -116,7 +116,81 @@ def test_damage_in_too_many_documents_is_no_damage(server: Server, database: Db)
     assert things(server, database).layout == "plain"
 
 
+# --- documents that keep their past inside
+
+
+def inside(rows: Rows) -> Rows:
+    """The versions without ids."""
+    return [{name: value for name, value in row.items() if name not in ("_id", "docId")} for row in rows]
+
+
+def put_inside(database: Db, layout: str, change: Callable[[Rows], Rows]) -> None:
+    """Twelve documents with their past inside, of which one is changed."""
+    for number in range(1, 13):
+        rows = inside(lives(number))
+        told = change(rows) if number == ODD else rows
+        if layout == "embedded":
+            database["things"].insert_one({"_id": f"K-{number}", "current": told[-1], "prev": told[:-1]})
+        else:
+            database["things"].insert_one({"_id": f"K-{number}", **told[-1], "versions": told[:-1]})
+
+
+SOUND_INSIDE: dict[str, Callable[[Rows], Rows]] = {
+    "as the others": lambda rows: rows,
+    "one that is lost": lambda rows: [*rows[:1], *rows[2:]],
+    "two in another order": lambda rows: [rows[0], rows[2], rows[1], *rows[3:]],
+    "one twice": lambda rows: [rows[0], rows[1], *rows[1:]],
+    "no past": lambda rows: rows[-1:],
+}
+WRONG_INSIDE: dict[str, tuple[Callable[[Rows], Rows], str]] = {
+    "a constant": (lambda rows: numbered(rows, 2, 2, 2, 2, 2), "K-7 has v 2 in all of its 5 versions"),
+    "numbers that fall": (lambda rows: numbered(rows, 4, 3, 2, 1, 5), "K-7 has a v that falls or repeats in"),
+    "a current one below": (lambda rows: numbered(rows, 1, 2, 3, 4, 1), "K-7 has a v that is not above all in"),
+    "no numbers": (
+        lambda rows: [*({k: x for k, x in row.items() if k != "v"} for row in rows[:-1]), rows[-1]],
+        "K-7 has no v in 4 of 5 versions",
+    ),
+    "other things": (
+        lambda rows: [{"v": n, "street": "x", "city": "y"} for n in range(1, 5)] + rows[-1:],
+        "K-7 has little in",
+    ),
+}
+INSIDE = ["embedded", "nested"]
+
+
+@pytest.mark.parametrize("layout", INSIDE)
+@pytest.mark.parametrize("which", SOUND_INSIDE)
+def test_a_past_inside_that_nothing_contradicts_is_claimed(
+    server: Server, database: Db, layout: str, which: str
+) -> None:
+    put_inside(database, layout, SOUND_INSIDE[which])
+    info = things(server, database)
+    assert info.layout == layout, info.why
+    assert "none has a v that is constant, repeats or falls as time goes on" in info.why
+
+
+@pytest.mark.parametrize("layout", INSIDE)
+@pytest.mark.parametrize("which", WRONG_INSIDE)
+def test_a_past_inside_that_one_document_in_twelve_contradicts_is_not_claimed(
+    server: Server, database: Db, layout: str, which: str
+) -> None:
+    change, why = WRONG_INSIDE[which]
+    put_inside(database, layout, change)
+    info = things(server, database)
+    assert (info.layout, info.alternatives) == ("plain", (layout,))
+    assert why in info.why
+
+
 # --- which documents are looked at
+
+
+def test_a_large_document_among_the_first_hides_no_others(server: Server, database: Db) -> None:
+    for number in range(2, 31):
+        told = inside(lives(number))
+        big = {"scan": "x" * 6_000_000} if number == 3 else {}
+        database["things"].insert_one({"_id": number, "current": {**told[-1], **big}, "prev": told[:-1]})
+    why = things(server, database).why
+    assert "above theirs in all 29 documents that have any" in why
 
 
 def test_a_flag_on_the_newest_of_long_histories_is_seen(server: Server, database: Db) -> None:
