@@ -121,7 +121,8 @@ class LayoutStatements:
         try:
             return self._texts(recognise.profile_for(self.port, info, layout)), ""
         except Refused as refusal:
-            return self.defaults(ns, layout), str(refusal)
+            why = str(refusal).removesuffix(" State its fields in a profile.")
+            return self.defaults(ns, layout), f"{why} The layout's usual names are filled in."
 
     def of_writer(self, ns: str, writer: str) -> tuple[str, Mapping[str, str]]:
         """The layout of a known program's histories, and the texts of its keys for a collection."""
@@ -191,6 +192,10 @@ class LayoutStatements:
         except Refused as refusal:
             documents, against = (), [*against, str(refusal)]
         return Trial(info, documents, tuple(dict.fromkeys(against)), block(profile, told))
+
+    def against(self, ns: str) -> tuple[str, ...]:
+        """What the data say against the profile by which a collection is read now."""
+        return contradictions(self.port, self.catalogue.known(ns)[1])
 
     def _chosen(self, layout: Layout) -> list[tuple[Value, Outline | None]]:
         """The documents with the longest histories among the first ones, in the order in which they are listed."""

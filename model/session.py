@@ -225,6 +225,10 @@ class Session:
         """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
         return LayoutStatements(self._catalogue, self._opened.server)
 
+    def contradictions(self, ns: str) -> tuple[str, ...]:
+        """What the data of a collection say against the layout that it is read by, sentences with an example each."""
+        return self.statements.against(ns)
+
     def keep_profile(self, edit: ProfileEdit, ns: str) -> bool:
         """Write a profile in which ``ns`` was stated; whether it is the one in use now.
 

@@ -12,7 +12,9 @@ from model.values.canonical import Value
 
 def open_session(args: argparse.Namespace, source: str | None = None) -> Session:
     """The session of the command's SOURCE, or of another one."""
-    return Session.open(source or args.source, profile=args.profile, into_memory=args.into_memory)
+    return Session.open(
+        source or args.source, profile=args.profile, read_only=args.read_only, into_memory=args.into_memory
+    )
 
 
 def document(args: argparse.Namespace, session: Session, create: bool = False) -> Value:

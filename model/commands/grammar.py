@@ -278,6 +278,7 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUTS) -> None:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--layout", metavar="NAME", choices=names, help=f"use this layout: {', '.join(names)}")
     made.add_argument("--profile", metavar="FILE", help=PROFILE)
+    made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
 
 

@@ -85,6 +85,16 @@ def test_where_the_collection_is_read_in_the_same_way_without_the_option_undo_ne
     assert run("undo", entry)[0] == 0
 
 
+def test_with_read_only_every_command_reads_and_none_writes(
+    run: Run, server_uri: str, database: Db, ns: str, profile: str
+) -> None:
+    assert run("history", server_uri, ns, "A", "--profile", profile, "--read-only")[0] == 0
+    status, out, err = run("edit", server_uri, ns, "A", "--set", "total=30", "--profile", profile, "--read-only")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "read-only" in err
+    assert totals(database) == [10, 20]
+
+
 def test_a_write_of_unknown_outcome_is_not_looked_for_in_another_layout(
     server_uri: str, database: Db, ns: str, profile: str
 ) -> None:

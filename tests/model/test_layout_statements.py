@@ -102,6 +102,14 @@ def test_what_contradicts_is_said_with_an_example(session: Session, database: Db
     assert "names a document of" in against(layout="archive", id="_id", archive=f"{database.name}.other")
 
 
+def test_the_layout_that_a_collection_is_read_by_can_be_asked_what_contradicts_it(
+    session: Session, sheets: str
+) -> None:
+    assert session.contradictions(sheets) == ()
+    session.statements.use(sheets, {**STATED, "version": "note"})
+    assert "note is of the type String" in session.contradictions(sheets)[0]
+
+
 def test_a_statement_that_says_nothing_possible_is_refused_in_one_sentence(session: Session, sheets: str) -> None:
     with pytest.raises(Refused, match="cannot both be 'thing'"):
         session.statements.tried(sheets, {**STATED, "version": "thing"})

@@ -189,6 +189,7 @@ class LayoutSheet(Sheet):
         self._place()
         self._fill(filled)
         self._ready(True)
+        self.layout_choice.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def _other_layout(self, _: int) -> None:
         statements, ns, name = self._statements, self._ns, str(self.layout_choice.currentData())

@@ -81,7 +81,7 @@ class TrialModel(RowsModel[TrialRow]):
             return Cell(marks=marks, accessible=found_words(document))
         if document.trouble:
             return Cell(spans=(Span(document.trouble, "err"),), size=12, tip=document.trouble)
-        return plain(found_words(document), size=12)
+        return plain(found_words(document), size=12, tip=found_words(document))
 
     def _of_change(self, change: Change, column: int) -> Cell:
         if column == 0:
@@ -99,7 +99,9 @@ class TrialModel(RowsModel[TrialRow]):
 def found_words(document: TriedDocument) -> str:
     """``6 versions``, ``6 versions, 2 missing``."""
     said = wording.many(document.versions, "version")
-    return f"{said}, {wording.count(document.missing)} missing" if document.missing else said
+    said += f", {wording.count(document.missing)} missing" if document.missing else ""
+    damaged = document.outline is not None and document.outline.severity == "error"
+    return f"{said}: {document.outline.health}" if damaged and document.outline else said
 
 
 class TrialPane(QWidget):

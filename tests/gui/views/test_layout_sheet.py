@@ -9,8 +9,9 @@ from typing import Any
 
 import pymongo
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QComboBox, QFileDialog
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from gui.style import symbols, theme
@@ -155,6 +156,7 @@ def test_every_key_of_the_layout_is_there_with_what_was_recognised(
     assert (texts["archive"], texts["archive_id"], texts["version"]) == (f"{shop}.orders_history", "docId", "v")
     assert found.form.rows["version"].state.text() == "default"
     assert found.layout_choice.currentText() == "archive"
+    assert found.layout_choice.hasFocus()
 
 
 def test_fields_are_chosen_from_the_names_that_are_found(
@@ -176,9 +178,19 @@ def test_fields_are_chosen_from_the_names_that_are_found(
 
 
 def test_the_wheel_over_a_choice_scrolls_and_changes_nothing(opened: Callable[[str], LayoutSheet]) -> None:
-    choice = opened("orders").form.rows["version"].editor
+    found = opened("orders")
+    choice = found.form.rows["version"].editor
     assert isinstance(choice, Choice)
-    assert choice.focusPolicy() == Qt.FocusPolicy.StrongFocus
+    assert choice.count() > 1
+    middle = QPointF(choice.rect().center())
+    for way in (-120, 120):
+        turned = QWheelEvent(
+            middle, QPointF(choice.mapToGlobal(middle)), QPoint(), QPoint(0, way), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(choice, turned)
+        assert choice.currentText() == "v"
+        assert not turned.isAccepted()
 
 
 def test_the_preview_follows_what_is_typed(qtbot: QtBot, opened: Callable[[str], LayoutSheet], shop: str) -> None:
