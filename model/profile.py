@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 import os
 import re
 import tomllib
@@ -18,7 +19,7 @@ from model.layouts import row_keys
 from model.layouts.log import Log
 from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
 from model.layouts.writers import preset
-from model.profile_keys import ProfileKey, keys_of
+from model.profile_keys import ROWS, ProfileKey, keys_of
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
 
@@ -104,7 +105,8 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     if profile.targets:
         found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
     if not _is_written(profile.layout):
-        return found
+        used = {"layout", *(key.name for key in keys(profile.layout))}
+        return {name: value for name, value in found.items() if name in used}
     kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
     return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile)}
 
@@ -156,7 +158,7 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
     if not isinstance(ns, str) or not _is_namespace(ns):
         raise Refused(f"{where}: ns must name a collection as database.collection.")
     where = f"{where} ({ns})"
-    table = _with_preset(table, ns, where)
+    told, table = tuple(table), _with_preset(table, ns, where)
     layout = table.get("layout", "plain")
     if not isinstance(layout, str) or layout not in NAMES:
         raise Refused(f"{where}: there is no layout {layout!r}; the layouts are {', '.join(NAMES)}.")
@@ -166,15 +168,32 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
             continue
         reader = _reader(key, layout)
         if reader is None:
-            names = sorted({*_READERS, *(row_keys.READERS if _is_written(layout) else ())})
-            raise Refused(f"{where}: there is no key {key!r}; the keys are {', '.join(names)}.")
+            raise Refused(f"{where}: {_unused(key, layout) if key in ROWS else _unknown(key, layout)}")
         try:
             fields |= reader(key, value)
         except ValueError as error:
             raise Refused(f"{where}: {key} {error}.") from None
+        if key in told and (why := _unused(key, layout)):
+            raise Refused(f"{where}: {why}")
     profile = stated(ns, layout, **fields)
     _check(profile, where)
     return profile
+
+
+def _unknown(key: str, layout: str) -> str:
+    """What to say of a key that nobody knows: the nearest one, else those that the layout has."""
+    near = difflib.get_close_matches(key, ["ns", "layout", *ROWS], 1, 0.6)
+    return f"there is no key {key!r}; " + (f"the nearest is {near[0]}." if near else _has(layout))
+
+
+def _unused(key: str, layout: str) -> str:
+    """Why a key does nothing in a layout, one sentence; "" where it does something."""
+    used = key in ("ns", "layout") or any(each.name == key for each in keys(layout))
+    return "" if used else f"{key} does nothing in the layout {layout}; {_has(layout)}"
+
+
+def _has(layout: str) -> str:
+    return f"{layout} has {', '.join(each.name for each in keys(layout))}."
 
 
 def _with_preset(table: Mapping[str, Any], ns: str, where: str) -> Mapping[str, Any]:

@@ -77,6 +77,7 @@ ROWS = {row.name: row for row in _ROWS}
 _OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer"}
 _IN_ROWS = ("version", "at", "author", "reason")  # where other programs write the history
 _MORE = {
+    "embedded": {"archive", "archive_id"},
     "sequence": {"targets"},
     "pending": {"grace"},
     "processed": {"counter"},
@@ -87,11 +88,11 @@ _MORE = {
 
 def keys_of(layout: str) -> tuple[ProfileKey, ...]:
     """The keys that a layout or a pattern uses, in the order in which people are asked for them."""
-    used = {*declared(layout).roles, "keys", *_MORE.get(layout, ())}
+    used = {*declared(layout).roles, "keys", "guard", *_MORE.get(layout, ())}
     if layout in LAYOUTS:
         kind = LAYOUTS[layout]
         used |= {"at", "author", "reason"}
-        used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe", "guard"}
+        used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe"}
         used |= {"numbering", "grace"} if kind.numbered and not kind.read_only else set()
     rows = [row for row in _ROWS if row.name in used]
     if layout in LAYOUTS and LAYOUTS[layout].written_by_others:

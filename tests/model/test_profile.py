@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from model.collection_profile import LockField
 from model.errors import NotFound, Refused
 from model.hash_recipe import WAYS, HashRecipe
 from model.layouts.registry import NAMES, fields_of
 from model.layouts.row_keys import profile_of
 from model.layouts.writers import presets
-from model.profile import CollectionProfile, Profile, as_stated, stated, table
+from model.profile import CollectionProfile, Profile, as_stated, keys, stated, table
 
 WHOLE = """
 [[collection]]
@@ -121,7 +122,15 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
         ("[[collection]]\nns = 'contracts'\n", ["collection 1", "database.collection"]),
         ("[[collection]]\nns = 'a.b'\nlayout = 'archived'\n", ["a.b", "'archived'", "embedded"]),
         ("[[collection]]\nns = 'a.b'\nlayout = 3\n", ["a.b", "3"]),
-        ("[[collection]]\nns = 'a.b'\nversoin = 'v'\n", ["a.b", "'versoin'", "version"]),
+        ("[[collection]]\nns = 'a.b'\nversoin = 'v'\n", ["a.b", "'versoin'", "the nearest is version"]),
+        ("[[collection]]\nns = 'a.b'\nlayuot = 'archive'\n", ["a.b", "'layuot'", "the nearest is layout"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'hashed'\nxyz = 1\n", ["'xyz'", "hashed has id, token, at"]),
+        (
+            "[[collection]]\nns = 'a.b'\nlayout = 'plain'\nversion = 'version'\n",
+            ["a.b", "version does nothing in the layout plain; plain has id, token, at, author, reason, "],
+        ),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nprev = 'prev'\n", ["prev does nothing", "archive_id"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'pending'\nversion = 'v'\n", ["version does nothing", "applied"]),
         ("[[collection]]\nns = 'a.b'\nversion = 'meta.v'\n", ["a.b", "version", "dots"]),
         ("[[collection]]\nns = 'a.b'\nid = 'meta.of'\nlayout = 'versions'\n", ["a.b", "id", "log"]),
         ("[[collection]]\nns = 'a.b'\nversion = ''\n", ["version", "empty"]),
@@ -181,18 +190,37 @@ def test_a_layout_that_nobody_knows_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "layout", ["versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "pending"]
+    "layout", ["versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "pending", "sequence"]
 )
 def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) -> None:
     ns = "shop.things"
-    plain = stated(ns, layout)
-    odd = stated(ns, layout, at="changed", token="", hash_exclude=("views", "seen"), grace=dt.timedelta(minutes=90))
-    for profile in (
-        plain,
-        odd,
-        stated(ns, layout, targets={"a": ("shop.b", "n")}, numbering="counter:shop.seq", keys=("_id", "sku")),
-    ):
+    odd: dict[str, Any] = {
+        "at": "changed",
+        "token": "",
+        "hash_fields": ("views", "seen"),
+        "grace": dt.timedelta(minutes=90),
+        "targets": {"a": ("shop.b", "n")},
+        "numbering": "counter:shop.seq",
+        "keys": ("_id", "sku"),
+        "guard": LockField("__v", "inc"),
+    }
+    used = {key.name for key in keys(layout)}
+    made = {"hash_exclude" if key == "hash_fields" else key: value for key, value in odd.items() if key in used}
+    for profile in (stated(ns, layout), stated(ns, layout, **made)):
         assert Profile.read({"collection": [{"ns": ns, **table(profile)}]}, "x").collections == (profile,)
+
+
+def test_the_example_of_a_guard_is_read_and_what_is_none_is_refused() -> None:
+    def read(guard: Any, layout: str = "plain") -> LockField | None:
+        return Profile.read({"collection": [{"ns": "a.b", "layout": layout, "guard": guard}]}, "x").collections[0].guard
+
+    for layout in NAMES:
+        assert read({"field": "__v", "how": "inc"}, layout) == LockField("__v", "inc")
+    for wrong in ("__v", {"field": "__v"}, {"field": "__v", "how": "add"}, {"field": "", "how": "inc"}):
+        with pytest.raises(Refused, match="guard"):
+            read(wrong)
+    with pytest.raises(Refused, match="guard and version cannot both be 'v'"):
+        read({"field": "v", "how": "inc"}, "archive")
 
 
 @pytest.mark.parametrize("recipe", [replace(way, algorithm="sha512", encoding="binary") for way in WAYS])
@@ -277,7 +305,7 @@ def test_a_history_without_a_preset_is_stated_key_by_key() -> None:
         ({"writer": 7}, "writer must be the name of a program"),
         ({"writer": "ts-patch-mongoose"}, 'say which by where = { "collectionName"'),
         ({"layout": "shadow", "kept": "some"}, "kept must be 'all' or 'earlier'"),
-        ({"layout": "archive", "kept": "all"}, "there is no key 'kept'"),
+        ({"layout": "archive", "kept": "all"}, "kept does nothing in the layout archive; archive has id, archive"),
     ],
 )
 def test_what_a_writers_entry_lacks_is_one_sentence(entry: dict[str, Any], said: str) -> None:
