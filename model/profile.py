@@ -138,7 +138,10 @@ def whole(profile: CollectionProfile) -> dict[str, Any]:
 
 def state(ns: str, entry: Mapping[str, Any]) -> CollectionProfile:
     """The profile of one collection from its table, without ``ns``; raises ``Refused`` as :meth:`Profile.read`."""
-    return _collection({**entry, "ns": ns}, "Stated")
+    try:
+        return _collection({**entry, "ns": ns}, "")
+    except Refused as refusal:
+        raise Refused(str(refusal).removeprefix(f" ({ns}): ")) from None
 
 
 def trouble_with(key: str, value: Any, layout: str = "") -> str:

@@ -128,6 +128,7 @@ class KeyRow(QWidget):
         if trouble != self._trouble:
             self._trouble = trouble
             self.about.setText(f"{self.key.name} {trouble}" if trouble else self.key.about)
+            self.editor.setAccessibleDescription(self.about.text())
             self.about.setProperty("role", "error" if trouble else "hint")
             self.about.style().unpolish(self.about)
             self.about.style().polish(self.about)

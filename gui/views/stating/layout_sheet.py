@@ -72,6 +72,7 @@ class LayoutSheet(Sheet):
         self.question = boxes.ground(QWidget(), "lostline")
         self.asked = words("", wrap=True)
         self.agree = button("Save", self._keep, "small")
+        self.refuse = button("Do not save", self._drop_question, "small", "quiet")
         self.keep = button("Save as profile…", self.pick_file, icon="file-text")
         self.forget = button("Leave it to recognition", self._forget, "quiet")
         self.cancel = button("Cancel", self.reject)
@@ -140,7 +141,7 @@ class LayoutSheet(Sheet):
         row.addWidget(Glyph("question", "warn"))
         row.addWidget(self.asked, 1)
         row.addWidget(self.agree)
-        row.addWidget(button("Do not save", self._drop_question, "small", "quiet"))
+        row.addWidget(self.refuse)
         self.question.hide()
         return self.question
 
@@ -155,6 +156,21 @@ class LayoutSheet(Sheet):
 
     def first(self) -> QWidget | None:
         return self.layout_choice
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab goes down the keys, then through the preview, then along the foot, also to keys that are out of sight."""
+        rows = [row.editor for row in self.form.rows.values()]
+        preview = (self.trial.table, self.trial.copy, self.trial.toml)
+        foot = (self.agree, self.refuse, self.keep, self.forget, self.cancel, self.use)
+        there = [part for part in (self.layout_choice, *rows, *preview, *foot) if part.isVisible() and part.isEnabled()]
+        now = self.focusWidget()
+        at = next((i for i, part in enumerate(there) if now is part or part.isAncestorOf(now or self)), -1)
+        if there:
+            to = there[(at + (1 if forward else -1)) % len(there)]
+            to.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+            if to in rows:
+                self.form.ensureWidgetVisible(to, 0, theme.px(60))
+        return True
 
     # --- what is known
 

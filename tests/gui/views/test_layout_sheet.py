@@ -11,7 +11,7 @@ import pymongo
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui.style import symbols, theme
@@ -244,7 +244,7 @@ def test_what_cannot_be_is_said_at_its_key_and_cannot_be_used(
     assert row.about.text() == row.key.about
     found.form.rows["version"].put("_w")  # two roles in one field: no single key is wrong
     settled(qtbot, found)
-    assert "cannot both be '_w'" in found.trial.states.state.help
+    assert found.trial.states.state.help == "token and version cannot both be '_w'."
     assert not found.use.isEnabled()
 
 
@@ -280,6 +280,30 @@ def test_a_late_answer_is_dropped_and_one_trial_runs_at_a_time(
     settled(qtbot, found)
     assert asked == ["total", "pos"]
     assert 'version = "pos"' in found.trial.toml.toPlainText()
+
+
+def test_tab_goes_down_the_keys_then_through_the_preview_and_the_foot(
+    qtbot: QtBot, window: Window, opened: Callable[[str], LayoutSheet]
+) -> None:
+    window.resize(1024, 640)  # most keys are out of sight
+    found = opened("orders")
+    met = []
+    for _ in range(len(found.form.rows) + 7):
+        now = found.focusWidget()
+        assert now is not None
+        said = now.text() if isinstance(now, QPushButton) else now.accessibleName()
+        met.append(said or now.parentWidget().accessibleName())  # what is typed into stands in its choice
+        shown = now.mapTo(found, now.rect().center())
+        assert found.rect().contains(shown)
+        if now.accessibleName() in found.form.rows:
+            assert found.form.viewport().rect().contains(now.mapTo(found.form.viewport(), now.rect().center()))
+        qtbot.keyClick(now, Qt.Key.Key_Tab)
+    keys = list(found.form.rows)
+    foot = ["Save as profile…", "Cancel", "Use this layout"]
+    assert met == [
+        "Layout", *keys, "Three documents as they would be read", "Copy", "The lines of a profile", *foot,
+    ]  # fmt: skip
+    assert found.layout_choice.hasFocus()
 
 
 # --- what becomes of it
