@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import os
 import re
+import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from model.commands import command_line
 from tests import support, test_house
 from tests.resources.manual_text import blocks, leads_nowhere, prose, rows
 
@@ -104,3 +109,49 @@ def test_the_map_names_every_room_once() -> None:
 
 def is_room(path: Path) -> bool:
     return (path / "__init__.py").exists()
+
+
+# --- what machines read
+
+
+def libraries(path: str) -> set[str]:
+    """The libraries of the system that a file names."""
+    return set(re.findall(r"\blib[a-z]+[\w.-]*\b", (ROOT / path).read_text("utf-8"))) - {"libraries", "library"}
+
+
+def test_the_libraries_that_qt_needs_are_the_same_wherever_they_are_installed() -> None:
+    told = libraries("resources/help/troubleshooting.md")
+    assert len(told) == 13
+    assert libraries(".github/actions/prepare/action.yml") == told
+    assert libraries(".ci/run") - {"libxkbcommon0", "libglib2.0-0"} == told
+
+
+def test_ci_lints_in_one_job_and_measures_in_one() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8")
+    runs = re.findall(r"- run: (.+)", workflow)
+    assert [run for run in runs if run.startswith(("ruff", "mypy", "lint-imports"))]
+    suites = [run for run in runs if "pytest" in run]
+    assert all('-m "not lint"' in run for run in suites)
+    assert len([run for run in suites if "--cov" in run]) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script of the shell")
+def test_the_scripts_of_ci_can_be_run_and_read() -> None:
+    scripts = [path for path in (ROOT / ".ci").iterdir() if path.is_file()]
+    assert {path.name for path in scripts} == {"run", "wheel"}
+    for path in scripts:
+        assert os.access(path, os.X_OK)
+        subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+def test_the_distribution_and_the_command_are_called_as_they_are_told() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["name"] == "palimpsest-inspector"
+    assert project["scripts"] == {"palimpsest": "gui.__main__:main"}
+    assert f"## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_program_says_the_version_of_its_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"palimpsest {importlib.metadata.version('palimpsest-inspector')}\n"

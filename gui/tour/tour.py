@@ -85,11 +85,11 @@ def _own_home() -> Iterator[None]:
 
 @contextmanager
 def _without_noise() -> Iterator[None]:
-    """Silence the offscreen platform's warning about every window with a minimum size; nobody can act on it."""
+    """Silence the offscreen platform's warnings of what it cannot do to a window; nobody can act on them."""
     from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
     def say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
-        if "propagateSizeHints" not in text:
+        if "This plugin does not support" not in text:
             print(text, file=sys.stderr)
 
     before = qInstallMessageHandler(say)
