@@ -13,12 +13,13 @@ import pytest
 from gui.__main__ import is_command
 from model.commands import command_line, grammar
 from model.hash_recipe import HashRecipe
-from model.layouts import registry
 from model.layouts.numbering import WAYS
 from model.layouts.recognition.patterns import PATTERNS
-from model.layouts.registry import LAYOUTS, declared
+from model.layouts.registry import LAYOUTS, WRITABLE
+from model.layouts.registry import NAMES as NAMED
 from model.layouts.writers import presets
-from model.profile import Profile, keys
+from model.profile import Profile
+from model.profile_keys import ROWS, keys_of
 from model.repair.damage_classes import CLASSES, GROUPS
 from model.session import Session
 from resources import manual
@@ -171,12 +172,24 @@ def test_the_ways_of_numbering_are_those_that_there_are() -> None:
 
 
 def test_the_keys_of_a_profile_are_those_that_it_takes_each_for_its_layouts() -> None:
-    listed = {key: of for key, of, _ in rows(manual.page("profiles"), "key", "for", "means")}
-    known = {key.name for layout in registry.NAMES for key in keys(layout)}
-    assert set(listed) == {"ns", "layout", *known}
-    for key, of in listed.items():
-        for layout in re.findall(r"`(\w+)`", of if not of.startswith("all") else ""):
-            assert key in {each.name for each in keys(layout)} or key in declared(layout).defaults, (key, layout)
+    page = manual.page("profiles")
+    own, others = (rows(each, "key", "for", "means") for each in page.split("## Histories of other programs"))
+    listed = {key: of for key, of, _ in (*own, *others)}
+    assert len(listed) == len(own) + len(others)
+    assert set(listed) == {"ns", "layout", *ROWS}
+    for key in ROWS:
+        used = {name for name in NAMED if key in {each.name for each in keys_of(name)}}
+        assert layouts_said(listed[key]) == used, key
+
+
+def layouts_said(of: str) -> set[str]:
+    """The layouts and patterns that a row is for: ``all layouts but `plain`; `pending` `` or some names."""
+    found: set[str] = set()
+    for part in of.split(";"):
+        some, _, without = part.strip().partition(" but ")
+        known = {"all": NAMED, "all layouts": LAYOUTS, "all that are edited": WRITABLE}.get(some)
+        found |= set(re.findall(r"\w+", some) if known is None else known) - set(re.findall(r"\w+", without))
+    return found
 
 
 def test_the_parts_of_a_hash_recipe_and_their_values_are_those_that_there_are() -> None:
@@ -184,11 +197,10 @@ def test_the_parts_of_a_hash_recipe_and_their_values_are_those_that_there_are() 
     kinds = get_type_hints(HashRecipe)
     assert list(told) == [each.name for each in fields(HashRecipe)]
     for each in fields(HashRecipe):
-        default = str(each.default).lower()
-        values = [default, str(not each.default).lower()] if each.type == "bool" else list(get_args(kinds[each.name]))
-        said = [value for value in told[each.name] if value != "_id"]
+        values = ["true", "false"] if each.type == "bool" else list(get_args(kinds[each.name]))
+        said = [value for value in told[each.name] if value in values]
         assert sorted(said) == sorted(values)
-        assert said[0] == default
+        assert said[0] == str(each.default).lower()
 
 
 def test_the_classes_of_damage_are_those_of_the_table_under_their_groups() -> None:
