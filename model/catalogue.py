@@ -168,6 +168,14 @@ class Catalogue:
             self._bound.pop(ns, None)
         return made
 
+    def id_parts(self, ns: str) -> tuple[str, ...]:
+        """The paths that the ids of a collection's documents are made of, where its profile lists several."""
+        with self._lock:
+            known = self._picked.get(ns) or self._known.get(ns)
+            stated = self._profile.get(ns) if self._profile else None
+        profile = stated or (known[1] if known else None)
+        return profile.id_parts if profile is not None else ()
+
     def stated_for(self, ns: str) -> CollectionProfile | None:
         """The profile's statement on a collection, whether or not that exists already."""
         return self._profile.get(ns) if self._profile else None

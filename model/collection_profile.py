@@ -48,6 +48,7 @@ class CollectionProfile:
     archive: str = ""  # ns of the earlier versions; archive and stream
     archive_id: str = "docId"
     id: str = "_id"
+    id_parts: tuple[str, ...] = ()  # the paths that an id of several fields is made of; ``id`` is then their name
     version: str = "v"
     token: str = "_w"  # "" where the collection must gain no field
     current: str = "current"

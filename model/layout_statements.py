@@ -17,6 +17,7 @@ from model.diff import diff
 from model.errors import Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
+from model.layouts.composite_ids import reading, stored
 from model.layouts.numbering import WAYS
 from model.layouts.page_query import PageQuery
 from model.layouts.recognition.contradictions import contradictions
@@ -171,7 +172,8 @@ class LayoutStatements:
         if (ns, inside) not in self._found:
             counts: dict[str, int] = {}
             for document in take(self.port, ns).documents:
-                at = canonical.get(document.raw, (inside,)) if inside else Value.document(document.raw)
+                raw = stored(self.port, ns, document.raw)
+                at = canonical.get(raw, (inside,)) if inside else Value.document(raw)
                 if at is not None and at.type == canonical.OBJECT:
                     for path in _paths(at.data, DEEPEST):
                         counts[path] = counts.get(path, 0) + 1
@@ -184,9 +186,10 @@ class LayoutStatements:
     ) -> Trial:
         """Read three documents as the table states; raises ``Refused`` where it states nothing that can be."""
         profile = profiles.state(ns, entry)
-        info, profile = recognise.as_stated(self.port, profile)
-        layout = recognise.bind(self.port, profile)
-        against = list(contradictions(self.port, profile))
+        port = reading(self.port, ns, profile.id_parts)
+        info, profile = recognise.as_stated(port, profile)
+        layout = recognise.bind(port, profile)
+        against = list(contradictions(port, profile))
         try:
             documents = tuple(self._tried(layout, id, outline, checkpoint) for id, outline in self._chosen(layout))
         except Refused as refusal:
@@ -244,13 +247,13 @@ class LayoutStatements:
 def _text(key: ProfileKey, value: Any) -> str:
     if value is None:
         return ""
-    if key.kind == "names":
+    if key.kind == "names" or isinstance(value, list):
         return ", ".join(value)
     return to_line(value) if key.kind == "value" and value else str(value or "")
 
 
 def _value(key: ProfileKey, text: str) -> Any:
-    if key.kind == "names":
+    if key.kind == "names" or (key.name == "id" and "," in text):
         return [name.strip() for name in text.split(",") if name.strip()]
     return from_line(text) if key.kind == "value" else text
 

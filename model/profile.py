@@ -16,6 +16,7 @@ from model.collection_profile import CollectionProfile, LockField
 from model.errors import NotFound, Refused
 from model.hash_recipe import HashRecipe
 from model.layouts import row_keys
+from model.layouts.composite_ids import name_of
 from model.layouts.log import Log
 from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
 from model.layouts.writers import preset
@@ -88,8 +89,10 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     default = stated(profile.ns, profile.layout)
     found: dict[str, Any] = {"layout": profile.layout, **fields_of(profile)}
     found.pop("guard", None)
+    if profile.id_parts:
+        found["id"] = list(profile.id_parts)
     for name in (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering"):
-        if getattr(profile, name) != getattr(default, name):
+        if getattr(profile, name) != getattr(default, name) and not (name == "id" and profile.id_parts):
             found[name] = getattr(profile, name)
     for way in ("include", "exclude"):
         if names := getattr(profile, f"hash_{way}"):
@@ -235,9 +238,13 @@ def _check(profile: CollectionProfile, where: str) -> None:
         raise Refused(f"{where}: id may be a path into sub-documents in a {Log.name} alone; name a field at the top.")
     if profile.hash_recipe is not None and profile.hash_recipe.id and (profile.layout, profile.id) != ("hashed", "_id"):
         raise Refused(f"{where}: a hash_recipe covers _id only in the layout hashed, where the id is _id.")
+    if profile.id_parts and not (profile.layout in LAYOUTS and LAYOUTS[profile.layout].own_documents):
+        such = ", ".join(name for name, layout in LAYOUTS.items() if layout.own_documents)
+        raise Refused(f"{where}: id may list several fields only where versions are documents ({such}); name one.")
     elsewhere = ("archive", "archive_id", *declared(profile.layout).inside)
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]
     seen: dict[str, str] = {}
+    names += [("id", part) for part in profile.id_parts]
     for role, name in names:
         if name in seen:
             raise Refused(f"{where}: {role} and {seen[name]} cannot both be {name!r}.")
@@ -270,6 +277,17 @@ def _path(key: str, value: Any) -> dict[str, Any]:
     for name in value.split("."):
         _name(key, name)
     return {key: value}
+
+
+def _id(key: str, value: Any) -> dict[str, Any]:
+    """A field's name, or a list of the paths that an id is made of."""
+    if not isinstance(value, list):
+        return _path(key, value)
+    for part in value:
+        _path("part", part)
+    if len(value) < 2 or len(set(value)) < len(value):
+        raise ValueError('must be one name, or list several different ones, as in ["tenant", "number"]')
+    return {key: name_of(value), "id_parts": tuple(value)}
 
 
 def _namespace(key: str, value: Any) -> dict[str, Any]:
@@ -355,7 +373,8 @@ _HOW = ("inc", "uuid", "closed", "none")
 _NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author", "reason")
 _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     **dict.fromkeys((*_NAMES, "processed"), _name),
-    **dict.fromkeys(("id", "counter", "pending", "applied"), _path),
+    **dict.fromkeys(("counter", "pending", "applied"), _path),
+    "id": _id,
     "archive": _namespace,
     "hash_fields": _hash_fields,
     "hash_recipe": _hash_recipe,

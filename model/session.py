@@ -33,6 +33,7 @@ from model.history import following
 from model.history.chain import Bisection, Blame, Chain, bisect
 from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
+from model.layouts.composite_ids import CompositeIds, as_sent, stored
 from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
@@ -164,8 +165,9 @@ class Session:
         self._trust = ServerVerdicts(home)
         self._home = home
         self.named_database = opened.database
-        self._catalogue = Catalogue(opened.server, opened.server, profile, opened.text, opened.database)
-        self._writer = Writer(self._catalogue, opened.server, self.journal, opened.text, _user())
+        self._port = CompositeIds(opened.server, lambda ns: self._catalogue.id_parts(ns))
+        self._catalogue = Catalogue(opened.server, self._port, profile, opened.text, opened.database)
+        self._writer = Writer(self._catalogue, self._port, self.journal, opened.text, _user())
         self.read_only = read_only
 
     @property
@@ -223,7 +225,7 @@ class Session:
     @property
     def statements(self) -> LayoutStatements:
         """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
-        return LayoutStatements(self._catalogue, self._opened.server)
+        return LayoutStatements(self._catalogue, self._port)
 
     def contradictions(self, ns: str) -> tuple[str, ...]:
         """What the data of a collection say against the layout that it is read by, sentences with an example each."""
@@ -293,7 +295,9 @@ class Session:
     ) -> Written:  # fmt: skip
         """Write every document that :meth:`documents` would list to a file, by ``model.text.row_file.write_rows``."""
         total, _ = self.count(ns, filter, any_version)
-        return write_rows(self._catalogue.rows(ns, filter, sort, any_version), FilePath(path), total, checkpoint)
+        found = self._catalogue.rows(ns, filter, sort, any_version)
+        rows = (replace(row, raw=self.stored(ns, row.raw)) for row in found)
+        return write_rows(rows, FilePath(path), total, checkpoint)
 
     def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
         """The histories in miniature of some documents, as they become known."""
@@ -324,6 +328,10 @@ class Session:
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """One version with content and stored document; the current one where ``v`` is None. Raises ``NotFound``."""
         return self._catalogue.layout(ns).version(id, v)
+
+    def stored(self, ns: str, raw: bytes) -> bytes:
+        """A version's ``raw`` as the database has it: without the field that stands for an id of several fields."""
+        return stored(self._port, ns, raw)
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference from the first to the second; None is the current one."""
@@ -413,7 +421,7 @@ class Session:
         base, profile = layout.version(id), layout.profile
         reason = self._why_read_only() or layout.writable(base)
         try:
-            document = layout.document(base.raw) if base.raw is not None else b""
+            document = self.stored(ns, layout.document(base.raw)) if base.raw is not None else b""
         except Unreadable:
             document = base.raw or b""  # damaged: its bytes as they are stored
         asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
@@ -423,7 +431,8 @@ class Session:
         """The exact write that :meth:`save` would send; nothing is written."""
         layout = self._catalogue.layout(ns)
         stamp = Stamp(ObjectId(), _user())
-        return sending(layout.foreseen(id, base, layout.signed(content, stamp.author), stamp), layout.explained(base))
+        writes = layout.foreseen(id, base, layout.signed(content, stamp.author), stamp)
+        return sending(as_sent(self._port, writes), layout.explained(base))
 
     def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
         """Swap the current version ``base`` for a new one with this content.
@@ -573,7 +582,7 @@ class Session:
         ``summary`` counts the work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for
         production.
         """
-        return Scan(self._catalogue, self._opened.server, places, ids, pace, checkpoint, now, mark)
+        return Scan(self._catalogue, self._port, places, ids, pace, checkpoint, now, mark)
 
     # --- counters in two steps
 

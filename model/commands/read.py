@@ -109,7 +109,9 @@ def show(args: argparse.Namespace) -> int:
         choose_layout(args, session)
         id, v = _id_at_version(session, args.ns, args.id, args.of_version)
         version = session.version(args.ns, id, v)
-    raw = version.raw if args.stored else version.content
+        raw = version.content
+        if args.stored:
+            raw = None if version.raw is None else session.stored(args.ns, version.raw)
     if raw is None:
         what = "stored document" if args.stored else "content"
         raise Refused(

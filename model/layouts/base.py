@@ -206,7 +206,11 @@ class Layout(ABC):
 
         Raises ``NotFound`` where none matches, ``Refused`` with the ids where several do.
         """
-        return document_ids.pick(text, self.ns, self.reader.exists)
+        id = document_ids.pick(text, self.ns, self.reader.exists)
+        if not self.profile.id_parts or id.type != c.OBJECT:
+            return id
+        parts = dict(c.fields(id.data))  # whoever types it need not know their order
+        return Value.document(c.document((part, parts[part]) for part in self.profile.id_parts))
 
     def exists(self, id: Value) -> bool:
         """Whether there is a document, or a version of one, with exactly this id."""

@@ -46,9 +46,8 @@ class Own:
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:
     """The own names by a profile; ``id`` and ``version`` replace its names for these."""
     v = profile.version if version is None else version
-    return Own(
-        id or profile.id, v, profile.token, profile.hash, profile.at, (*filter(None, others), *profile.lock_names)
-    )
+    kept = (*filter(None, others), *profile.lock_names, *profile.id_parts)
+    return Own(id or profile.id, v, profile.token, profile.hash, profile.at, kept)
 
 
 def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[str, Value | None]) -> bytes:

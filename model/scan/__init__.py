@@ -25,6 +25,7 @@ from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.base import Check
 from model.layouts.checks.ordered_reading import OrderedReading
+from model.layouts.composite_ids import CompositeIds
 from model.layouts.reserved_fields import legible_field
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.scan.doubt import DamageTally, Waiting
@@ -84,7 +85,7 @@ class Scan:
     def __init__(
         self,
         catalogue: Catalogue,
-        server: Server,
+        server: Server | CompositeIds,
         places: Sequence[str] = (),
         ids: Sequence[Value] | None = None,
         pace: Pace = "fast",

@@ -410,7 +410,7 @@ class BrowserPanel(QWidget):
         return menu
 
     def _copy(self, row: Row) -> None:
-        copying.copy(self, len(row.raw), lambda: text.to_text(row.raw, 2))
+        copying.copy(self, len(row.raw), lambda: text.to_text(self._session.stored(self.ns, row.raw), 2))
 
     def _fill_json(self) -> None:
         rows = list(self.model.rows)

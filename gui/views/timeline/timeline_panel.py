@@ -459,7 +459,8 @@ class TimelinePanel(QWidget):
         session, ns, v = self._session, self._ns, one.v
 
         def work(progress: tasks.Progress) -> bytes | None:
-            return session.version(ns, id, v).raw
+            raw = session.version(ns, id, v).raw
+            return None if raw is None else session.stored(ns, raw)
 
         tasks.run(work, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title="Reading a version")
         dialog.open()

@@ -37,8 +37,9 @@ DRIVERS = {
     "retry.py": {"pymongo"},
     "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"},
 }
-SENDERS = {"retry.py", "numbering.py"}
-"""Where a write is sent: by ``run``, and by the two guarded steps that settle a number."""
+SENDERS = {"retry.py", "numbering.py", "composite_ids.py"}
+"""Where a write is sent: by ``run``, by the two guarded steps that settle a number, and by the port between these and
+the server that puts ids of several fields into the words of what is stored."""
 
 
 def named(path: Path) -> str:
