@@ -54,6 +54,7 @@ class CollectionProfile:
     current: str = "current"
     prev: str = "prev"
     removed: str = ""  # deltas: the field that lists the paths which a version removed
+    deleted: str = "_deleted"  # versions, flagged, deltas: the marker of a version that ends a document; "": none
     hash: str = "_versioned_id"
     hash_include: tuple[str, ...] = ()  # paths; () means all content
     hash_exclude: tuple[str, ...] = ()

@@ -91,8 +91,11 @@ class Migration:
     # --- the old collection
 
     def ids(self) -> Iterator[Value]:
-        """The documents of the old collection, in the order of their ids; those whose current one is gone are not."""
-        return (row.id for row in self.source.page(PageQuery(limit=ALL)))
+        """The documents of the old collection, in the order of their ids, those that a tombstone ends among them.
+
+        Those whose current document is gone, and nothing says so, are not.
+        """
+        return (row.id for row in self.source.page(PageQuery(limit=ALL, any_version=self.source.own_documents)))
 
     def _versions(self, layout: Layout, id: Value) -> list[Version]:
         """The stored versions of a document, oldest first."""
@@ -342,16 +345,19 @@ class Migration:
             return Checked(id, 0, f"{id_name(id)} is not in {self.target.ns}: {error}")
         if left := self._beside(id, old):
             return Checked(id, 0, left)
+        if old[-1].deleted and not new[-1].deleted:
+            return Checked(id, 0, f"{id_name(id)} is deleted in {self.source.ns}, and not in {self.target.ns}.")
         if not self.target.numbered:
             old = old[-1:]
         if len(old) != len(new):
             return Checked(id, 0, f"{id_name(id)} has {len(old)} versions there and {len(new)} here.")
-        if not any(each.current for each in new):  # an archive may hold all of it before the document itself is there
+        # An archive may hold all of it before the document itself is there.
+        if not any(each.current for each in new) and not new[-1].deleted:
             return Checked(id, 0, f"{id_name(id)} has no current document in {self.target.ns}.")
         for a, b in zip(old, new, strict=True):
             if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
                 return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}.")
-            if a.content is None or a.content != b.content:
+            if a.content is None or a.content != b.content or a.deleted != b.deleted:
                 return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another content here.")
             if a.at is not None and b.at is not None and abs((a.at - b.at).total_seconds()) >= 1:
                 return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another time here.")

@@ -243,6 +243,8 @@ def _check(profile: CollectionProfile, where: str) -> None:
         raise Refused(f"{where}: id may list several fields only where versions are documents ({such}); name one.")
     elsewhere = ("archive", "archive_id", *declared(profile.layout).inside)
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]
+    if profile.deleted and any(key.name == "deleted" for key in keys_of(profile.layout)):
+        names.append(("deleted", profile.deleted))
     seen: dict[str, str] = {}
     names += [("id", part) for part in profile.id_parts]
     for role, name in names:
@@ -260,7 +262,7 @@ def _name(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, str):
         raise ValueError("must be a field's name in quotes")
     if not value:
-        if key in ("token", "removed", "at", "author", "reason", "hash"):
+        if key in ("token", "removed", "deleted", "at", "author", "reason", "hash"):
             return {key: ""}
         raise ValueError("must not be empty")
     if "." in value or value.startswith("$") or "\x00" in value:
@@ -370,7 +372,9 @@ def _guard(key: str, value: Any) -> dict[str, Any]:
 
 
 _HOW = ("inc", "uuid", "closed", "none")
-_NAMES = ("archive_id", "id", "version", "token", "current", "prev", "removed", "hash", "at", "author", "reason")
+_NAMES = (
+    "archive_id", "id", "version", "token", "current", "prev", "removed", "deleted", "hash", "at", "author", "reason",
+)  # fmt: skip
 _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     **dict.fromkeys((*_NAMES, "processed"), _name),
     **dict.fromkeys(("counter", "pending", "applied"), _path),

@@ -53,6 +53,9 @@ _ROWS = (
     ProfileKey("version", "the field with the number or date of the version", place="current"),
     ProfileKey("token", "the field with the write token", place="current", empty="none: nothing is added"),
     ProfileKey("removed", "the field that lists the paths which a version removed", empty="none: nothing is removed"),
+    ProfileKey(
+        "deleted", "the marker of a version that ends a document", empty="none: nothing is deleted, only purged"
+    ),
     ProfileKey("counter", "the field with the number"),
     ProfileKey("pending", "the list of tokens between step one and step two"),
     ProfileKey("applied", "the list of tokens that were counted"),
@@ -93,6 +96,7 @@ def keys_of(layout: str) -> tuple[ProfileKey, ...]:
         kind = LAYOUTS[layout]
         used |= {"at", "author", "reason"}
         used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe"}
+        used |= {"deleted"} if kind.own_documents and not kind.read_only else set()
         used |= {"numbering", "grace"} if kind.numbered and not kind.read_only else set()
     rows = [row for row in _ROWS if row.name in used]
     if layout in LAYOUTS and LAYOUTS[layout].written_by_others:

@@ -517,16 +517,44 @@ class Session:
         return self._writer.create(ns, content, id)
 
     def delete(self, ns: str, id: Value, base: Version) -> Outcome:
-        """Delete a document if ``base`` is still its current version; the journal keeps it."""
+        """Delete a document if ``base`` is still its current version.
+
+        Versions that are documents of their own, or rows of an archive, stay, and :meth:`restore` brings the document
+        back. The journal keeps what goes.
+        """
         self._check_allowed()
         return self._writer.delete(ns, id, base)
+
+    def kept_by_delete(self, ns: str) -> str:
+        """The fate of a deleted document's versions and the way to bring it back, a sentence for whoever is asked."""
+        return self._catalogue.layout(ns).kept_by_delete
+
+    def purge(self, ns: str, id: Value, base: Version) -> Outcome:
+        """Remove a document and all its versions if ``base`` is still the newest, by :meth:`last`.
+
+        The journal keeps what goes, and can put it back.
+        """
+        self._check_allowed()
+        return self._writer.purge(ns, id, base)
+
+    def last(self, ns: str, id: Value) -> Version:
+        """The newest version, of a document that is deleted too; raises ``NotFound`` where no version is left."""
+        return self._catalogue.layout(ns).last(id)
 
     def restore(
         self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None = None, base: Version | None = None
     ) -> Outcome:
-        """Make an earlier state, or some of its fields, the content of a new version."""
+        """Make an earlier state, or some of its fields, the content of a new version.
+
+        The state of a document that is deleted brings it back; so where ``base`` is given, but is no current version.
+        """
         self._check_allowed()
-        base = base or self.version(ns, id)
+        if base is None:
+            base = self.last(ns, id)
+        if not base.current:
+            if fields is not None:
+                raise Refused(f"{id_name(id)} is deleted; restore a whole version of it first, then single fields.")
+            return self._writer.create(ns, self.restored(ns, id, v, None, base), id, "restore")
         return self._writer.save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
 
     def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
@@ -534,6 +562,8 @@ class Session:
         old = self.version(ns, id, v)
         if old.content is None:
             raise Refused(f"{version_name(v)} cannot be restored: {old.detail or old.state}.")
+        if old.deleted:
+            raise Refused(f"{version_name(v)} says that {id_name(id)} is deleted; restore a version before it.")
         return edit.restored(old.content, base.content or canonical.EMPTY, fields)
 
     def settle(self, outcome: Outcome) -> Outcome:

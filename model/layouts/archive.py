@@ -22,7 +22,9 @@ after 4 everything has happened. An edit in place between the two makes the resi
 Creating inserts the current document, above the archive's rows of an earlier life of its id, and looks there again:
 where somebody created and deleted the same id in between, the new document is numbered above that life too. Deleting
 archives the document first, then deletes by the same guard; the archive stays. A deleted document is put back unless
-another life has begun and ended since: below that nobody could edit it.
+another life has begun and ended since: below that nobody could edit it. A purge deletes the document in the same way,
+then removes the archive's rows, the oldest first: one that dies on the way leaves a deleted document with its newest
+versions, and purging again goes on.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from model.layouts.checks.chains import Chains
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
 from model.layouts.indexes import create_unique, is_unique
+from model.layouts.put_back import put_back
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import number_of, own_of
@@ -48,7 +51,7 @@ from model.layouts.swap_steps import SwapSteps
 from model.names import id_name, version_name
 from model.records import Outcome, Version
 from model.server import guards
-from model.server.retry import Port, Write, run
+from model.server.retry import End, Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -274,8 +277,15 @@ class Archive(Layout):
         return False
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert the document again; ``conflict`` where another life of its id has ended in the archive since."""
-        (_, raw) = removed[0]
+        """Insert the document again, then the archive's rows that a purge removed with it.
+
+        It is a ``conflict`` where another life of its id has ended in the archive since.
+        """
+        (ns, raw) = removed[0]
+        if ns == self.archive.ns:
+            id = c.get(raw, (self.profile.archive_id,))
+            assert id is not None
+            return self._restored(id, removed)
         physical = guards.physical_id(raw)
         id = document_ids.id_of(raw, self.profile.id) or physical
         later = Outcome(
@@ -309,13 +319,87 @@ class Archive(Layout):
         )
         return replace(back, detail=f"{back.detail} {said}")
 
-    def _delete(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
+    def _restored(self, id: Value, removed: Sequence[tuple[str, bytes]]) -> Outcome:
+        """Insert a purge's rows again, unless the document has begun again since: it may be numbered below them."""
+        try:
+            again = self._current.exists(id)
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
+        if again:
+            said = f"{id_name(id)} was created again since; none of its versions were put back."
+            return Outcome("conflict", self.ns, id, said)
+        return put_back(self.server, self.profile, removed, (self.profile.archive_id, self.profile.version))
+
+    def _delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
         raw, _ = self._check(base)
         deletion = self._writer.deletion(base)
-        row = self._row_for(id, raw, Stamp())
+        row = self._row_for(id, raw, stamp)
         copy = self._archiving(row, "the last version is archived")
         stopped = self._overtaken(id, base) or self._archived(copy, id, base)
         return stopped or self._writer.send_deletion(deletion, id, base, stamp)
+
+    # --- purging
+
+    def purgeable(self, version: Version) -> str:
+        """As for any document; of one that is deleted the newest version in the archive may be purged too."""
+        return super().purgeable(version) if version.current else self.missing_index() or ""
+
+    def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """The current document, where there is one, and every row of it in the archive, the oldest first."""
+        rows = [(self.archive.ns, raw) for raw in self.archive.rows_of(id)]
+        return (*(self.writer.removal(id, base) if base.current else ()), *reversed(rows))
+
+    def _purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
+        doomed = self.all_stored(id, base)
+        if kept is not None and set(kept) != set(doomed):
+            said = f"The versions of {id_name(id)} changed while they were being kept; nothing was removed."
+            return Outcome("conflict", self.ns, id, said)
+        if not doomed:
+            return Outcome("conflict", self.ns, id, f"{id_name(id)} was purged meanwhile; nothing was removed.")
+        if base.current:
+            outcome = self._delete(id, base, stamp)
+            if outcome.kind != "applied":
+                return outcome
+        elif self._current.exists(id):
+            said = f"{id_name(id)} was created again; nothing was removed."
+            return Outcome("conflict", self.ns, id, said)
+        try:
+            return self._without_rows(id, base, [raw for ns, raw in doomed if ns == self.archive.ns])
+        except Refused as error:
+            return Outcome("unknown", self.ns, id, f"{id_name(id)} is deleted, some of its versions are left. {error}")
+
+    def _without_rows(self, id: Value, base: Version, kept: Sequence[bytes]) -> Outcome:
+        """Remove the rows that were kept, and the copy of the base that a delete has made."""
+        gone: list[tuple[str, bytes]] = []
+        again = "purge it once more"
+        for raw in reversed(list(self.archive.rows_of(id))):
+            copy = c.get(raw, (self.profile.version,)) == base.v and self.archive.own.content(raw) == base.content
+            if raw not in kept and not copy:
+                said = f"{id_name(id)} is deleted, and somebody archived another version of it meanwhile; {again}."
+                return Outcome("unknown", self.ns, id, said)
+            end = self._remove_row(raw)
+            if end.kind not in ("applied", "conflict"):  # a conflict: somebody else has removed it
+                said = f"{id_name(id)} is deleted, and some of its versions are left; {again}. {end.sentence}"
+                return Outcome("unknown", self.ns, id, said.strip())
+            gone.append((self.archive.ns, raw))
+        if self._current.exists(id):
+            back = put_back(self.server, self.profile, gone, (self.profile.archive_id, self.profile.version))
+            said = f"Somebody created {id_name(id)} again meanwhile; its versions were put back."
+            return Outcome("unknown", self.ns, id, said if back.kind == "applied" else f"{said} {back.detail}")
+        if left := sum(1 for _ in self.archive.rows_of(id)):
+            said = f"{id_name(id)} is deleted, and {left} of its versions are there; {again}."
+            return Outcome("unknown", self.ns, id, said)
+        return Outcome("applied", self.ns, id, f"{id_name(id)} is purged, with all its versions in {self.archive.ns}.")
+
+    def _remove_row(self, raw: bytes) -> End:
+        p = self.profile
+        where = guards.by_id(guards.physical_id(raw))
+        for name in filter(None, (p.archive_id, p.version, p.token)):
+            where |= guards.exact(name, c.get(raw, (name,)))
+        note = f"{version_name(c.get(raw, (p.version,)))} is removed from the archive"
+        return run(
+            self.server, Write(self.archive.ns, "delete", where, None, note), lambda: not self.archive.any(where)
+        )
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The archive's rows first, so that no document is seen without its history."""

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
-from model.errors import Refused
+from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.layouts import document_ids, indexes
 from model.layouts.archive_reader import ArchiveReader
@@ -28,9 +28,8 @@ from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, unreadable, version_damage
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
-from model.names import id_name
+from model.layouts.tombstones import says_deleted
 from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
-from model.server import guards
 from model.server.retry import Port, Terms, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -102,16 +101,26 @@ class LayoutWriter(Protocol):
     def occupied(self, id: Value) -> bool:
         """Whether no new document can have this id."""
 
+    def ended(self, id: Value) -> Version | None:
+        """The tombstone that a new document with this id follows; None where there is none."""
+
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version."""
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
         """Every (ns, stored document) that :meth:`delete` would remove."""
 
-    def delete(
-        self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
-    ) -> Outcome:
+    def undeletable(self, base: Version) -> str:
+        """Why a document that may be purged may not be deleted, one sentence; "" where it may."""
+
+    def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
         """Delete the document if ``base`` is still its current version, by the rules of :meth:`Layout.delete`."""
+
+    def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """Every (ns, stored document) that :meth:`purge` would remove."""
+
+    def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
+        """Remove the document and its versions if ``base`` is still the newest, by :meth:`Layout.purge`."""
 
     def asks(
         self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
@@ -131,7 +140,7 @@ class Layout(ABC):
     What a layout declares of itself is all that others know of it: profiles, recognition, the command line, the window.
     It holds a ``reader`` and a ``writer``, which do most of the work. A swap, a creation and a delete run here; where
     layouts differ, these call down to ``steps``, ``_number``, ``_first_number``, ``_doubt``, ``_prepared``,
-    ``_swapped``, ``_created``, ``_new_document`` and ``_delete``, and to nothing else.
+    ``_swapped``, ``_created``, ``_new_document``, ``_delete`` and ``_purge``, and to nothing else.
     """
 
     name: ClassVar[str]
@@ -248,17 +257,38 @@ class Layout(ABC):
         return ()
 
     @property
+    def kept_by_delete(self) -> str:
+        """The fate of a deleted document's versions and the way to bring it back, a sentence for whoever is asked."""
+        if self.own_documents:
+            return (
+                "All its versions stay; one that says that it is deleted follows them, and restoring an earlier one "
+                "brings it back."
+            )
+        if self.archive is not None:
+            return f"Its versions stay in {self.archive.ns}, and restoring one of them brings it back."
+        goes = "All its versions go with it" if self.numbered else "What goes"
+        return f"{goes}{' and are' if self.numbered else ' is'} kept in the journal, from where it can be brought back."
+
+    @property
     def locked(self) -> tuple[str, ...]:
         """The top-level names of :meth:`document` that nobody edits: ``_id`` and the layout's own."""
         return tuple(sorted({"_id", self.profile.id} | self.own.names))
 
     def writable(self, version: Version) -> str:
         """Why this version may not be written over, one sentence; "" where it may."""
-        reason = self.removable(version) or self.foreign.objection(version.raw or c.EMPTY)
+        reason = self._barred(version) or self.foreign.objection(version.raw or c.EMPTY)
         return reason or self.writer.hindrance(version)
 
     def removable(self, version: Version) -> str:
         """Why the document with this current version may not be deleted, one sentence; "" where it may."""
+        return self._barred(version) or self.writer.undeletable(version)
+
+    def purgeable(self, version: Version) -> str:
+        """Why the document with this newest version may not be purged, one sentence; "" where it may."""
+        return self._barred(version)
+
+    def _barred(self, version: Version) -> str:
+        """Why nothing at all may be written over this version, one sentence; "" where something may."""
         reason = self.read_only or self._objection(version) or self.foreign.closed()
         return reason or self._doubt(version) or self.missing_index() or ""
 
@@ -273,11 +303,16 @@ class Layout(ABC):
         if kept is not None:
             return f"The field {kept} is kept by the layout itself, so a content cannot hold it; leave it out."
         twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-        return "" if twice is None else f"The content holds the field {twice} twice; take one of them out."
+        if twice is not None:
+            return f"The content holds the field {twice} twice; take one of them out."
+        if self.own_documents and says_deleted(content, self.profile):
+            mark = self.profile.deleted
+            return f"A version with nothing but {mark} says that its document is deleted; delete it, or add a field."
+        return ""
 
     def _objection(self, version: Version) -> str:
         """Why the version itself cannot be written over."""
-        if not version.current:
+        if not version.current and not version.deleted:
             return "Only the current version can be edited; restore this one to work from it."
         if version.raw is None or version.content is None:
             return "This document cannot be read, so it can be shown and not written."
@@ -378,7 +413,10 @@ class Layout(ABC):
         return self._swapped(outcome, content, stamp)
 
     def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
-        """Insert a document as its first version; ``refused`` where the id exists, as a unique index tells."""
+        """Insert a document as its first version; ``refused`` where the id exists, as a unique index tells.
+
+        Where a tombstone says that the document with this id is deleted, the new version follows that.
+        """
         stamp = stamp or Stamp()
         id = id if id is not None else Value.of(ObjectId())
         content = self.signed(content, stamp.author)
@@ -387,6 +425,8 @@ class Layout(ABC):
                 raise Refused(reason)
             if self.writer.occupied(id):
                 return self.writer.outcomes.taken(id)
+            if (ended := self.writer.ended(id)) is not None:
+                return self.swap(id, ended, content, stamp)
             v = self._first_number(id, content, stamp)
             raw = self._new_document(id, content, stamp, v)
             if held := self._held(id, raw):
@@ -402,20 +442,8 @@ class Layout(ABC):
 
         ``before`` is the document's earlier state, where it takes its own place.
         """
-        found = indexes.in_the_way(self.server, self.ns, made, before, self.writer.unique)
-        if found is None:
-            return ""
-        index, there = found
-        other = c.get(there, (self.profile.id,))
-        if self.own_documents and other == id:
-            return (
-                f"The unique index {index.name} lets one version of a document have {index.told(made).key}, so no "
-                "further version can be inserted; drop this index, or change the value."
-            )
-        return (
-            f"{id_name(other or guards.physical_id(there))} holds {index.told(made).key} already, and the unique index "
-            f"{index.name} lets no other document have it; choose another value."
-        )
+        unique = self.writer.unique
+        return indexes.held(self.server, self.profile, id, made, before, unique, self.own_documents)
 
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         """The version of a new document; None where there are none."""
@@ -425,28 +453,55 @@ class Layout(ABC):
         """The stored document of a first version; raises ``Refused`` where it would be too large."""
         return self.writer.new_document(id, content, stamp, v)
 
-    def delete(
-        self, id: Value, base: Version, stamp: Stamp | None = None, kept: Sequence[tuple[str, bytes]] | None = None
-    ) -> Outcome:
+    def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
         """Delete the document if ``base`` is still its current version.
 
-        ``kept`` are the documents of :meth:`removal`, once somebody has put them away: no other is deleted then, and
-        where there are more by now, or fewer, it is a conflict.
+        Versions that are documents of their own, or rows of an archive, stay.
         """
         try:
             if reason := self.removable(base):
                 raise Refused(reason)
-            return self._delete(id, base, stamp or Stamp(), kept)
+            return self._delete(id, base, stamp or Stamp())
         except Refused as error:
             return self.writer.outcomes.refused(id, str(error))
 
-    def _delete(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
+    def _delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
         """Do :meth:`delete`; raises ``Refused`` only before anything is deleted."""
-        return self.writer.delete(id, base, stamp, kept)
+        return self.writer.delete(id, base, stamp)
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
         """Every (ns, stored document) that :meth:`delete` would remove, to be kept first."""
         return self.writer.removal(id, base)
+
+    def last(self, id: Value) -> Version:
+        """The newest version, of a document that is deleted too; raises ``NotFound`` where no version is left."""
+        try:
+            return self.version(id)
+        except NotFound:
+            return next(version for version in self.history(id, contents=True) if version.state != "missing")
+
+    def purge(
+        self, id: Value, base: Version, stamp: Stamp | None = None, kept: Sequence[tuple[str, bytes]] | None = None
+    ) -> Outcome:
+        """Remove the document and every version of it, if ``base`` is still the newest one, by :meth:`last`.
+
+        ``kept`` are the documents of :meth:`all_stored`, once somebody has put them away: no other is removed then, and
+        where there are more by now, or fewer, it is a conflict.
+        """
+        try:
+            if reason := self.purgeable(base):
+                raise Refused(reason)
+            return self._purge(id, base, stamp or Stamp(), kept)
+        except Refused as error:
+            return self.writer.outcomes.refused(id, str(error))
+
+    def _purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
+        """Do :meth:`purge`; raises ``Refused`` only before anything is removed."""
+        return self.writer.purge(id, base, stamp, kept)
+
+    def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """Every (ns, stored document) that :meth:`purge` would remove, to be kept first."""
+        return self.writer.all_stored(id, base)
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
         """Whether the write with this token is in the current document or its history; None where nobody can tell.
@@ -472,7 +527,7 @@ class Layout(ABC):
         """
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert a delete's documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
+        """Insert removed documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
         if self.read_only:
             return Outcome("refused", self.ns, None, self.read_only)
         return put_back(self.server, self.profile, removed, self.writer.unique)

@@ -294,6 +294,14 @@ class CurrentWriter:
         """Whether there is a current document with this id."""
         return self._current.exists(id)
 
+    def ended(self, id: Value) -> Version | None:
+        """None: a document that is deleted leaves no version here."""
+        return None
+
+    def undeletable(self, base: Version) -> str:
+        """Nothing: what may be purged may be deleted."""
+        return ""
+
     # --- did mine land?
 
     def asks(
@@ -333,11 +341,13 @@ class CurrentWriter:
             where |= self.whole_guard(base, 0)
         return Write(self._ns, "delete", where, None, "the document")
 
-    def delete(
-        self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
-    ) -> Outcome:
-        """One guarded delete of the current document; ``kept`` can hold nothing else."""
+    def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """One guarded delete of the current document."""
         return self.send_deletion(self.deletion(base), id, base, stamp)
+
+    def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
+        """The delete, where all versions are in the one document; ``kept`` can hold nothing else."""
+        return self.delete(id, base, stamp)
 
     def send_deletion(self, deletion: Write, id: Value, base: Version, stamp: Stamp) -> Outcome:
         """Send :meth:`deletion`, and say how it ended."""
@@ -348,6 +358,10 @@ class CurrentWriter:
         """The (ns, stored document) that a delete removes: the current document."""
         assert base.raw is not None
         return ((self._ns, base.raw),)
+
+    def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """The (ns, stored document) that a purge removes: the current document."""
+        return self.removal(id, base)
 
     def gone(self, id: Value, base: Version) -> bool | None:
         """Whether a delete in doubt has removed the base; None where another document is there and nobody can tell.

@@ -12,10 +12,14 @@ from model.values.canonical import Path, Value
 
 @dataclass(frozen=True)
 class Delta:
-    """The changes of one version: fields with their values, and paths that it removed before these were set."""
+    """The changes of one version: fields with their values, and paths that it removed before these were set.
+
+    ``ends``: it is a tombstone, which leaves nothing of the state.
+    """
 
     fields: tuple[tuple[str, Value], ...]
     removed: tuple[str, ...] = ()
+    ends: bool = False
 
 
 class Fold:
@@ -31,6 +35,10 @@ class Fold:
 
     def apply(self, delta: Delta) -> None:
         """Apply one delta."""
+        if delta.ends:
+            self._undo.append(self._state)
+            self._state = {}
+            return
         if delta.removed:
             self._undo.append(dict(self._state))  # a removed field leaves its place, which no value tells
             for path in delta.removed:

@@ -14,7 +14,8 @@ from model.layouts.gaps import after, announced, are_times, loss, newest_first, 
 from model.layouts.newest_query import NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery
-from model.layouts.reserved_fields import compose, number_of, place_of, same_version
+from model.layouts.reserved_fields import compose, legible_field, number_of, place_of, same_version
+from model.layouts.tombstones import SAID
 from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
 from model.records import Outline, Row, Version
@@ -47,7 +48,7 @@ class DeltaStates:
     def overtaken(self, id: Value, base: Version) -> bool:
         """Whether the newest version is not the base any more, or leads to another state."""
         try:
-            now = self.version(id)
+            now = self._newest(id)
         except NotFound:
             return True
         return now.content != base.content or not self.documents.is_same(now.raw, base.raw)
@@ -64,12 +65,14 @@ class DeltaStates:
         states: list[_State] = []
         before, whole, proven = 0, "", True
         marks: list[int | None] = []  # the next numbers that the versions under the number before are marked with
-        for version in reversed(found):
+        for version in reversed(self._ended(found)):
             number = number_of(version.v)
             place = place_of(version.v)
             twice = bool(states) and place is not None and place == place_of(states[-1].version.v)
+            if version.deleted and not twice:
+                proven, whole = True, ""
             if number is not None and not twice:
-                if after(before, marks, number) != number and not are_times(before, number):
+                if not version.deleted and after(before, marks, number) != number and not are_times(before, number):
                     proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
                 before, marks = number, []
             marks.append(announced(version, self.documents.claim))
@@ -86,7 +89,23 @@ class DeltaStates:
             states.append(_State(version, delta))
         return states
 
+    def _ended(self, newest_first: list[Version]) -> list[Version]:
+        """The versions, where a tombstone is one only if the version after it does not take the marker back by a value.
+
+        An application that sets a flag of its own to true and to false again means the state that goes on below.
+        """
+        name = self.profile.deleted
+        told: list[Version] = []
+        for version in newest_first:
+            after = told[-1].raw if told else None
+            if version.deleted and after is not None and legible_field(after, name) is not None:
+                version = replace(version, deleted=False, detail=version.detail.removesuffix(SAID).removesuffix("; "))
+            told.append(version)
+        return told
+
     def _delta(self, version: Version) -> Delta:
+        if version.deleted:
+            return Delta((), ends=True)
         try:
             raw, name = version.raw or c.EMPTY, self.profile.removed
             fields = tuple(c.fields(self.own.content(raw)))
@@ -108,7 +127,8 @@ class DeltaStates:
         for state in states:
             fold.apply(state.delta)
         for i, state in enumerate(reversed(states)):
-            yield self._with_state(replace(state.version, current=i == 0), fold.content())
+            current = i == 0 and not state.version.deleted
+            yield self._with_state(replace(state.version, current=current), fold.content())
             fold.take_back()
 
     def _with_state(self, version: Version, content: bytes) -> Version:
@@ -133,13 +153,26 @@ class DeltaStates:
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """The newest state, or that of one version."""
+        if v is None:
+            newest = self._newest(id)
+            if newest.deleted:
+                raise self.documents.gone(id, newest.raw or c.EMPTY)
+            return newest
+        for version in self._versions(id):
+            if same_version(v, version.v):
+                return version
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def _versions(self, id: Value) -> Iterator[Version]:
+        """The states that are stored, newest first; raises ``NotFound`` where there is none."""
         states = self._states(id)
         if not states:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
-        for version in self._folded(states):
-            if v is None or same_version(v, version.v):
-                return version
-        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+        return self._folded(states)
+
+    def _newest(self, id: Value) -> Version:
+        """The newest state, which may be a tombstone's."""
+        return next(self._versions(id))
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions; behind a gap they are unproven."""
@@ -187,6 +220,9 @@ class DeltaStates:
             try:
                 versions = [v for v in self.history(id, contents=True) if v.content is not None]
             except NotFound:
+                continue
+            if versions[0].deleted and not any_version:
+                yield None
                 continue
             newest = self.whole(versions[0])
             others = versions[1:] if any_version else ()

@@ -12,7 +12,8 @@ The swap, step by step:
 3. The delta is inserted with the next number, and with the write token as its ``_id``; the unique index decides.
 
 Crash points: before the insert nothing has happened, after it everything has. After a gap, or without a base, every
-state is unproven: it is shown, and called so. A delete begins at the newest, so that the others still fold.
+state is unproven: it is shown, and called so. A delete inserts a tombstone, at which the state ends: the version after
+it is a base again. A purge begins at the newest, so that the others still fold.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.own_documents import own_documents
 from model.layouts.content_hashes import next_hash
-from model.layouts.delta_folding import delta_between
+from model.layouts.delta_folding import Delta, delta_between
 from model.layouts.delta_states import DeltaStates
 from model.layouts.recognition import find_version_documents
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import compose, own_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
+from model.layouts.tombstones import says_deleted
 from model.layouts.version_documents import VersionDocuments, claim_of
 from model.layouts.version_writer import VersionWriter
 from model.names import version_name
@@ -102,6 +104,7 @@ class Deltas(Layout):
         delta = delta_between(old, content, bool(p.removed))
         if delta is None or any("." in name for name in delta.removed):
             raise Refused(_inexpressible(old, content, p.removed))
+        self._refuse_marker(base.deleted, delta)
         values = self._writer.own_values(stamp, v)
         if p.removed:
             values[p.removed] = c.array(Value.of(name) for name in delta.removed) if delta.removed else None
@@ -112,19 +115,35 @@ class Deltas(Layout):
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The first version whole, and the changes of each further one."""
-        p, before = self.profile, c.EMPTY
+        p, before, ended = self.profile, c.EMPTY, False
         rows = []
         for version, v in zip(versions, stored_form.numbers(versions), strict=True):
+            if version.deleted and p.deleted:
+                pairs = [("_id", stored_form.key(id, version, v)), (p.id, id), *stored_form.stamps(p, id, version, v)]
+                rows.append((self.ns, stored_form.made(pairs, self._writer.content_as_stored(version))))
+                before, ended = c.EMPTY, True
+                continue
             content = stored_form.content_of(version, self.own.names)
             delta = delta_between(before, content, bool(p.removed))
             if delta is None or any("." in name for name in delta.removed):
                 raise Refused(f"{version_name(v)}: {_inexpressible(before, content, p.removed)}")
+            self._refuse_marker(ended, delta)
             pairs = [("_id", stored_form.key(id, version, v)), (p.id, id), *stored_form.stamps(p, id, version, v)]
             if delta.removed:
                 pairs.append((p.removed, c.array(Value.of(name) for name in delta.removed)))
             rows.append((self.ns, stored_form.made(pairs, c.document(delta.fields))))
-            before = content
+            before, ended = content, False
         return tuple(rows)
+
+    def _refuse_marker(self, ended: bool, delta: Delta) -> None:
+        """Raise ``Refused`` for changes that would be read as a tombstone, or as taking the one before them back."""
+        name = self.profile.deleted
+        names = [each for each, _ in delta.fields]
+        if name in names if ended else not delta.removed and says_deleted(c.document(delta.fields), self.profile):
+            raise Refused(
+                f"A delta with {name} {'behind a tombstone' if ended else 'alone'} would say whether the document is "
+                "deleted; name the marker otherwise in a profile (deleted), or leave the field as it is."
+            )
 
     def explain(self, base: Version) -> str:
         """The content of the insert, and its guard."""

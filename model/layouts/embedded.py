@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from model.collection_profile import CollectionProfile
+from model.errors import Refused
 from model.layouts import numbering, overflow_archive, update_operators
 from model.layouts.base import Layout
 from model.layouts.checks.embedded_chain import embedded_chain
@@ -35,8 +36,8 @@ from model.layouts.reserved_fields import Own, compose
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import check_size
-from model.names import version_name
-from model.records import Version
+from model.names import id_name, version_name
+from model.records import Outcome, Version
 from model.server import guards
 from model.server.retry import Port, Write, bson_of
 from model.values import canonical as c
@@ -152,6 +153,15 @@ class Embedded(Layout):
         raw = c.document([*self._writer.new_ids(id, stamp), (p.current, current), (p.prev, c.array([])), *locks])
         check_size(raw)
         return raw
+
+    def _purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
+        """The delete, unless the oldest versions are in a collection of their own."""
+        if overflow_archive.numbers(self.server, self.profile, id):
+            raise Refused(
+                f"The oldest versions of {id_name(id)} are in {overflow_archive.place(self.profile)}, so the document "
+                "alone is no history; remove these rows with your own tools first, or delete the document."
+            )
+        return super()._purge(id, base, stamp, kept)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """One document with all versions."""

@@ -11,6 +11,8 @@ The swap, step by step:
 2. The new version is inserted with the next number and the flag, and with the write token as its ``_id``. This decides.
 3. The flag is taken from every version below, one guarded write each: a flag that a dead writer left goes with it.
 
+A delete does the same with a tombstone, so that whoever reads by the flag finds that the document is deleted.
+
 Crash points: before 2 nothing has happened; after it two versions carry the flag until the next edit, or the repair,
 takes it from the lower one. The newest by number is current here all the while.
 """
@@ -101,6 +103,10 @@ class Flagged(Layout):
         if outcome.kind != "applied" or outcome.version is None or outcome.id is None:
             return outcome
         return replace(outcome, detail=f"{outcome.detail} {self._lower(outcome.id, outcome.version)}".strip())
+
+    def _delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """Insert the tombstone, with the flag, then take the flag from all versions below it."""
+        return self._swapped(self.writer.delete(id, base, stamp), c.EMPTY, stamp)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """A document for each version, the newest with the flag."""

@@ -137,7 +137,7 @@ def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = (
         words.append(f"{twice} stored twice")
     if unproven:
         words.append(f"{unproven} unproven")
-    if words or any(v.detail and v.state == "present" and not v.current for v in versions):
+    if words or any(v.detail and v.state == "present" and not v.current and not v.deleted for v in versions):
         severity = "warn"
     if bytes_:
         words.append(f"{bytes_} unreadable")
@@ -145,7 +145,9 @@ def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = (
     if phantoms:
         words.insert(0, _phantoms(phantoms))
         severity = "error"
-    if versions and not currents:
+    if versions and versions[0].deleted:
+        words.insert(0, "Deleted")
+    elif versions and not currents:
         words.insert(0, "No current document")
         severity = "warn" if severity == "sound" else severity
     if words == [f"{gone:,} missing"]:

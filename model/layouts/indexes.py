@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from model import text
+from model.collection_profile import CollectionProfile
 from model.errors import Refused, Unreachable, Unreadable
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.filters import compile_filter
+from model.names import id_name
 from model.server.duplicate_key import DuplicateKey, shown
+from model.server.guards import physical_id
 from model.server.retry import Port, bson_of
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -138,3 +141,32 @@ def in_the_way(
     except (Refused, Unreadable, CommandError, RecursionError):
         pass
     return None
+
+
+def held(
+    server: Port,
+    profile: CollectionProfile,
+    id: Value,
+    made: bytes,
+    before: bytes | None,
+    deciding: Sequence[str],
+    several: bool,
+) -> str:
+    """Why a unique index beside the layout's own will turn a document away, one sentence; "" where none will.
+
+    ``several``: each version is a document of its own, so that a version of the same document may be in the way.
+    """
+    found = in_the_way(server, profile.ns, made, before, deciding)
+    if found is None:
+        return ""
+    index, there = found
+    other = c.get(there, (profile.id,))
+    if several and other == id:
+        return (
+            f"The unique index {index.name} lets one version of a document have {index.told(made).key}, so no "
+            "further version can be inserted; drop this index, or change the value."
+        )
+    return (
+        f"{id_name(other or physical_id(there))} holds {index.told(made).key} already, and the unique index "
+        f"{index.name} lets no other document have it; choose another value."
+    )

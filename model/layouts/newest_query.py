@@ -42,6 +42,12 @@ class NewestQuery:
     profile: CollectionProfile
     newest: Callable[[Value], bytes]
 
+    @property
+    def _keys(self) -> dict[str, int]:
+        """The fields that are read of each version: its key, and the marker by which a tombstone is known."""
+        p = self.profile
+        return {name: 1 for name in (p.id, p.version, p.deleted) if name}
+
     def picked(self, filter: Terms | None, sort: Terms | None, any_version: bool) -> Iterator[bytes]:
         """The keys of the newest versions to list, in order."""
         p = self.profile
@@ -53,7 +59,7 @@ class NewestQuery:
                 elif (id := c.get(raw, (p.id,))) is not None:
                     yield self.newest(id)
             return
-        keys = {p.id: 1, p.version: 1}
+        keys = self._keys
         seen: set[Value] = set()
         heads: dict[Value, Value | None] = {}
         order: Terms = sort or {p.id: 1, p.version: -1}
@@ -84,8 +90,7 @@ class NewestQuery:
 
     def heads(self, filter: Terms | None, down: bool = False) -> Iterator[bytes]:
         """The key of the highest version of each document that matches, by id; long histories are leapt over."""
-        p = self.profile
-        keys = {p.id: 1, p.version: 1}
+        p, keys = self.profile, self._keys
         order = {p.id: -1 if down else 1, p.version: -1}
         behind: Terms | None = None
         last: Value | None = None

@@ -29,7 +29,8 @@ class Outcomes:
     def swapped(self, end: End, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> Outcome:
         """The outcome of the write that decides a swap from ``base`` to ``content``, the new version ``v``."""
         if end.kind == "applied":
-            said = f"Saved as {version_name(v)}." if v is not None else "Saved."
+            did = "Created" if base.deleted else "Saved"
+            said = f"{did} as {version_name(v)}." if v is not None else f"{did}."
             back = self._read_back(id, base, content, stamp, v)
             return Outcome("applied", self._ns, id, _joined(said, end.sentence, back), v)
         if end.kind == "conflict":
@@ -115,6 +116,18 @@ class Outcomes:
         return self.refused(id, end.sentence)
 
     # --- a delete
+
+    def buried(self, end: End, id: Value, base: Version, stamp: Stamp, v: Value | None) -> Outcome:
+        """The outcome of the insert of a tombstone, the version ``v`` after ``base``."""
+        if end.kind == "applied":
+            said = (
+                f"{id_name(id)} is deleted as {version_name(v)}. All its versions stay; restore one to bring it back."
+            )
+            return Outcome("applied", self._ns, id, _joined(said, end.sentence), v)
+        if end.kind == "unknown":
+            detail = _joined("It is not known whether the delete was applied.", end.sentence)
+            return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
+        return self.swapped(end, id, base, c.EMPTY, stamp, v)
 
     def deleted(self, end: End, id: Value, base: Version, stamp: Stamp) -> Outcome:
         """The outcome of the one guarded delete of a document."""

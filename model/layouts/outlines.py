@@ -9,6 +9,7 @@ from model.collection_profile import CollectionProfile
 from model.layouts.content_hashes import hash_damage
 from model.layouts.gaps import loss, outlined, with_gaps
 from model.layouts.reserved_fields import Own, place_of, version_damage
+from model.layouts.tombstones import SAID, is_marked, is_tombstone
 from model.records import Outline, State, Stored, Version
 from model.server import guards
 from model.server.retry import Port
@@ -60,7 +61,7 @@ def _keys(
     server: Port, profile: CollectionProfile, own: Own, ids: Sequence[Value], stored: Stored, flag: str, claim: str
 ) -> dict[Value, tuple[list[Version], list[Value | None]]]:
     found: dict[Value, tuple[list[Version], list[Value | None]]] = {}
-    keys = {name: 1 for name in (profile.id, profile.version, profile.hash, flag, claim) if name}
+    keys = {name: 1 for name in (profile.id, profile.version, profile.hash, profile.deleted, flag, claim) if name}
     for raw in server.find(profile.ns, {profile.id: {"$in": list(ids)}}, projection=keys):
         id, v = c.get(raw, (profile.id,)), c.get(raw, (profile.version,))
         physical = c.get(raw, ("_id",))
@@ -70,9 +71,14 @@ def _keys(
         if profile.hash and c.get(raw, (profile.hash,)) is not None:
             whole = next(iter(server.find(profile.ns, guards.by_id(physical), limit=1)), raw)
             damage = damage or hash_damage(whole, own.content(whole), profile)
+        over = False
+        if is_marked(raw, profile):
+            whole = next(iter(server.find(profile.ns, guards.by_id(physical), limit=1)), raw)
+            over = is_tombstone(whole, own, profile)
         state: State = "damaged" if damage else "present"
         versions, flagged = found.setdefault(id, ([], []))
-        versions.append(Version(v, None, None, stored, state, False, None, None, damage, raw=raw))
+        said = damage or (SAID if over else "")
+        versions.append(Version(v, None, None, stored, state, False, None, None, said, raw=raw, deleted=over))
         if flag and is_flagged(c.get(raw, (flag,))):
             flagged.append(v)
     return found
@@ -92,4 +98,4 @@ def _current_first(versions: Sequence[Version]) -> Iterator[Version]:
         if i and place is not None and place == before:
             version = replace(version, state="damaged", detail="stored twice")
         before = place
-        yield replace(version, current=i == 0)
+        yield replace(version, current=i == 0 and not version.deleted)

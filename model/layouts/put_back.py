@@ -25,7 +25,9 @@ def put_back(
     key: Value | None = None
     for done, (ns, raw) in enumerate(removed):
         physical = guards.physical_id(raw)
-        key = key or document_ids.id_of(raw, profile.id) or physical
+        key = key or document_ids.id_of(raw, profile.id if ns == profile.ns else profile.archive_id) or physical
+
+        places = unique if ns == profile.ns else (profile.archive_id, profile.version)
 
         def there(ns: str = ns, raw: bytes = raw, physical: Value = physical) -> bool:
             return next(iter(server.find(ns, guards.by_id(physical), limit=1)), None) == raw
@@ -33,7 +35,7 @@ def put_back(
         try:
             if there():
                 continue
-            end = run(server, Write(ns, "insert", {}, raw, "put back what was deleted", unique), there)
+            end = run(server, Write(ns, "insert", {}, raw, "put back what was deleted", places), there)
         except Refused as error:
             end = End("refused", str(error))
         if end.kind == "applied":

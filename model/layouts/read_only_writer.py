@@ -68,6 +68,14 @@ class ReadOnlyWriter:
         """Refused."""
         self.refuse()
 
+    def ended(self, id: Value) -> Version | None:
+        """Refused."""
+        self.refuse()
+
+    def undeletable(self, base: Version) -> str:
+        """The reason: nothing is deleted."""
+        return self.reason
+
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """Refused."""
         self.refuse()
@@ -76,9 +84,15 @@ class ReadOnlyWriter:
         """Nothing is ever removed."""
         return ()
 
-    def delete(
-        self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
-    ) -> Outcome:
+    def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """Refused."""
+        self.refuse()
+
+    def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """Nothing is ever removed."""
+        return ()
+
+    def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
         """Refused."""
         self.refuse()
 

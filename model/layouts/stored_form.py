@@ -66,7 +66,15 @@ def stamps(
 
 
 def content_of(version: Version, own: Collection[str]) -> bytes:
-    """The content of a version; raises ``Refused`` where there is none, or where it uses a name of the layout's own."""
+    """The content of a version; raises ``Refused`` where there is none, or where it uses a name of the layout's own.
+
+    So it does for a tombstone, which only a layout with a document for every version can hold.
+    """
+    if version.deleted:
+        raise Refused(
+            f"{version_name(version.v)} says that the document is deleted, which only layouts with a document for "
+            "every version can say; its history stays in the old collection."
+        )
     if version.content is None:
         why = version.detail or version.state
         raise Refused(f"{version_name(version.v)} cannot be read ({why}), so this history cannot be moved.")

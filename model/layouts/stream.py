@@ -130,6 +130,13 @@ class Stream(Layout):
             f" {self.archive.ns} follows by its own feed."
         )
 
+    def purgeable(self, version: Version) -> str:
+        """The reason: the archive belongs to its feeder, so that its rows are removed by nobody here."""
+        return (
+            f"The earlier versions are rows of {self.archive.ns}, which belong to its feed and are not removed from "
+            "here; delete the document, and remove the rows where the feed is run."
+        )
+
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         return numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -22,6 +23,7 @@ from model.layouts.reserved_fields import (
     time_of,
     unreadable,
 )
+from model.layouts.tombstones import MARK, SAID, is_marked, is_tombstone
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version
 from model.server import guards
@@ -57,7 +59,24 @@ class VersionDocuments:
     def made(self, raw: bytes, current: bool = False, contents: bool = True) -> Version:
         """A stored version."""
         times = ("_id", self.profile.token)
-        return made_version(raw, self.own, self.profile, self.stored, current, contents, times)
+        version = made_version(raw, self.own, self.profile, self.stored, current, contents, times)
+        if not self.ends(raw):
+            return version
+        content = c.EMPTY if contents else None
+        said = f"{version.detail}; {SAID}" if version.detail else SAID
+        return replace(
+            version,
+            current=False,
+            hash=c.hash_of(c.EMPTY),
+            bytes=len(c.EMPTY),
+            detail=said,
+            content=content,
+            deleted=True,
+        )
+
+    def ends(self, raw: bytes) -> bool:
+        """Whether a stored version is a tombstone."""
+        return is_tombstone(raw, self.own, self.profile)
 
     def newest(self, id: Value) -> bytes:
         """The stored newest version; one of a wrong type counts by its number. Raises ``NotFound``."""
@@ -93,18 +112,28 @@ class VersionDocuments:
             place = place_of(version.v)
             if place is not None and place == before:
                 version = replace(version, state="damaged", detail="stored twice")
-            yield replace(version, current=first)
+            yield replace(version, current=first and not version.deleted)
             first, before = False, place
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """The newest version, or one by its number."""
         newest = self.newest(id)
+        if v is None and self.ends(newest):
+            raise self.gone(id, newest)
         if v is None or same_version(v, c.get(newest, (self.profile.version,))):
             return self.made(newest, current=True)
         for raw in self.of(id):
             if same_version(v, c.get(raw, (self.profile.version,))):
                 return self.made(raw)
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def gone(self, id: Value, tombstone: bytes) -> NotFound:
+        """The error of whoever looks for the current version of a document that is deleted."""
+        at = version_name(c.get(tombstone, (self.profile.version,)))
+        return NotFound(
+            f"{id_name(id)} was deleted as {at} in {self.ns}, and its versions are kept; restore one of them to bring "
+            "it back."
+        )
 
     def exists(self, id: Value) -> bool:
         """Whether there is a version of a document with exactly this id."""
@@ -128,7 +157,8 @@ class VersionDocuments:
             newest = self.newest(id)
         except NotFound:
             return True
-        return newest != base.raw and (self.version(id).content != base.content or not self.is_same(newest, base.raw))
+        now = self.made(newest)
+        return newest != base.raw and (now.content != base.content or not self.is_same(newest, base.raw))
 
     def is_same(self, raw: bytes | None, base: bytes | None) -> bool:
         """Whether two stored documents are one version, by ``_id``, number and token."""
@@ -145,8 +175,13 @@ class VersionDocuments:
         return Row(found.get(p.id) or Value.of(None), found.get(p.version), at, len(raw), raw, readable)
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """The newest version of each document that matches; with ``any_version`` of each that ever did."""
+        """The newest version of each document that matches; with ``any_version`` of each that ever did.
+
+        A document that is deleted is listed, by its tombstone, only where any version may match.
+        """
         picked = NewestQuery(self.server, self.profile, self.newest).picked(query.filter, query.sort, query.any_version)
+        if not query.any_version:
+            picked = (key for key in picked if not self._is_over(key))
         keys = islice(picked, query.skip, query.skip + max(0, query.limit))
         while chunk := [c.get(raw, ("_id",)) for raw in islice(keys, TOGETHER)]:
             whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=with_own(query.projection, self.own))
@@ -155,7 +190,7 @@ class VersionDocuments:
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match; grouped by the server, None where that takes too long."""
-        p = self.profile
+        p, until = self.profile, time.monotonic() + max_ms / 1000
         stages: list[Terms] = []
         if filter and any_version:
             stages = [{"$match": filter}, {"$group": {"_id": f"${p.id}"}}]
@@ -170,7 +205,32 @@ class VersionDocuments:
             stages = [{"$group": {"_id": f"${p.id}"}}]
         try:
             for raw in self.server.aggregate(self.ns, [*stages, {"$count": "n"}], max_ms):
-                return number_of(c.get(raw, ("n",)))
+                total = number_of(c.get(raw, ("n",)))
+                return total if any_version or not total else total - self._deleted(filter, until)
         except Refused:
             return None
         return 0
+
+    def _deleted(self, filter: Terms | None, until: float) -> int:
+        """How many documents end with a tombstone that matches; raises ``Refused`` where that takes too long."""
+        p = self.profile
+        if not p.deleted:
+            return 0
+        found = 0
+        where: Terms = {p.deleted: {"$eq": MARK}}
+        keys = {p.id: 1, p.deleted: 1}
+        for key in self.server.find(self.ns, {"$and": [filter, where]} if filter else where, projection=keys):
+            id = c.get(key, (p.id,))
+            newest = self.newest(id) if id is not None else None
+            same = newest is not None and c.get(newest, ("_id",)) == c.get(key, ("_id",))
+            found += same and newest is not None and self.ends(newest)
+            if time.monotonic() > until:
+                raise Refused("Counting the deleted documents takes too long.")
+        return found
+
+    def _is_over(self, key: bytes) -> bool:
+        """Whether the newest version with this key is a tombstone; only one with the marker is read whole."""
+        physical = c.get(key, ("_id",))
+        if physical is None or not is_marked(key, self.profile):
+            return False
+        return any(self.ends(raw) for raw in self.server.find(self.ns, guards.by_id(physical), limit=1))

@@ -1,7 +1,8 @@
 """Writes where every version is a document of its own: a version is written by inserting it.
 
 The unique index on id and version lets one writer have each number. A version's ``_id`` is the write token, so that the
-write is found again even where the collection must gain no field.
+write is found again even where the collection must gain no field. A delete is a version too: a tombstone, which says
+so and has no content. Only a purge removes versions.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from typing import Protocol
 
 from bson import ObjectId
 
-from model.errors import Refused
+from model.errors import NotFound, Refused
 from model.layouts import indexes, numbering, stored_form
 from model.layouts.content_hashes import next_hash
 from model.layouts.foreign_guard import ForeignGuard
 from model.layouts.indexes import create_unique, is_unique
 from model.layouts.outcomes import Outcomes
+from model.layouts.outlines import is_flagged
 from model.layouts.put_back import put_back
 from model.layouts.reserved_fields import compose
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
+from model.layouts.tombstones import MARK, says_deleted
 from model.layouts.update_operators import check_size
 from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
@@ -44,9 +47,9 @@ class States(Protocol):
 
 
 class VersionWriter:
-    """Numbers, begins and deletes the versions of one collection, and knows an insert again.
+    """Numbers, begins, ends and purges the versions of one collection's documents, and knows an insert again.
 
-    ``flag`` is the field that the newest version carries. A delete goes from the oldest version up to the newest, or
+    ``flag`` is the field that the newest version carries. A purge goes from the oldest version up to the newest, or
     with ``newest_first`` down from it, where the later ones would mean nothing without the oldest.
     """
 
@@ -166,8 +169,16 @@ class VersionWriter:
     # --- a new document
 
     def occupied(self, id: Value) -> bool:
-        """Whether there is a version of a document with this id."""
-        return self._documents.exists(id)
+        """Whether there is a version of a document with this id, and none that says that it is deleted."""
+        return self._documents.exists(id) and self.ended(id) is None
+
+    def ended(self, id: Value) -> Version | None:
+        """The newest version, where it is a tombstone."""
+        try:
+            last = self._documents.made(self._documents.newest(id))
+        except NotFound:
+            return None
+        return last if last.deleted else None
 
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version."""
@@ -195,9 +206,22 @@ class VersionWriter:
             pairs += stored_form.stamps(self._profile, id, version, v)
             if self._flag and version is versions[-1]:
                 pairs.append((self._flag, Value.of(True)))
-            content = stored_form.content_of(version, self._documents.own.names)
-            rows.append((self._ns, stored_form.made(pairs, content)))
+            rows.append((self._ns, stored_form.made(pairs, self.content_as_stored(version))))
         return tuple(rows)
+
+    def content_as_stored(self, version: Version) -> bytes:
+        """The content of a version that is moved here; of a tombstone its marker, and who deleted the document."""
+        p = self._profile
+        if version.deleted and p.deleted:
+            said = [(name, c.get(version.raw or c.EMPTY, (name,))) for name in (p.author, p.reason) if name]
+            kept = [(name, value) for name, value in said if value is not None]
+            return c.document([*kept, (p.deleted, MARK)])
+        content = stored_form.content_of(version, self._documents.own.names)
+        if says_deleted(content, p):
+            raise Refused(
+                f"{version_name(version.v)} holds nothing but {p.deleted}, which would say that it is deleted."
+            )
+        return content
 
     # --- did mine land?
 
@@ -227,24 +251,64 @@ class VersionWriter:
 
     # --- deleting
 
+    def undeletable(self, base: Version) -> str:
+        """Why no tombstone can follow ``base``, one sentence; "" where one can."""
+        if base.deleted:
+            return f"It is deleted already, as {version_name(base.v)}; only a purge removes its versions too."
+        if not self._profile.deleted:
+            return (
+                f"A delete keeps all versions and inserts one that says so, and the profile has no marker for that in "
+                f"{self._ns}; name one (deleted), or purge the document."
+            )
+        return self.hindrance(base)
+
+    def tombstone(self, base: Version, stamp: Stamp, v: Value | None) -> SwapSteps:
+        """The insert of the version ``v``, which says that the document is deleted after ``base``, and by whom."""
+        p, raw = self._profile, base.raw
+        assert raw is not None
+        v = v or numbering.following(base.v, p, stamp.at)
+        by = [(p.author, Value.of(stamp.author))] if p.author and stamp.author else []
+        values: dict[str, Value | None] = {name: None for name in (p.hash, p.removed) if name}
+        values |= self.own_values(stamp, v)
+        if self._flag:
+            flag = c.get(raw, (self._flag,))
+            values[self._flag] = flag if is_flagged(flag) else MARK
+        new = compose(raw, self._documents.own.names, c.document(by), values | {p.deleted: MARK})
+        return self.inserted(new, f"{version_name(v)} is inserted, which says that the document is deleted")
+
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """Nothing: a delete keeps every version."""
+        return ()
+
+    def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """Insert the tombstone behind ``base``, as a swap inserts a version: nothing is removed."""
+        v = self.number(id, base, stamp)
+        steps = self.tombstone(base, stamp, v)
+        if held := indexes.held(self._server, self._profile, id, steps.makes, None, self.unique, several=True):
+            return self.outcomes.hindered(id, base, held)
+        if stopped := self.prepared(id, base):
+            return stopped
+        end = run(self._server, steps.decides, self.asks(id, stamp, steps.makes, base))
+        return self.outcomes.buried(end, id, base, stamp, v)
+
+    # --- purging
+
+    def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
         """Every (ns, stored version), oldest first."""
         return tuple((self._ns, raw) for raw in reversed(list(self._documents.of(id))))
 
-    def delete(
-        self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None
-    ) -> Outcome:
-        """Delete the versions one by one, the current one last, each guarded by its ``_id``, version and token.
+    def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
+        """Remove the versions one by one, the newest one last, each guarded by its ``_id``, version and token.
 
-        Where somebody has written another version by then, deleted versions are put back; where somebody else has
-        deleted the others, none is. A delete that dies on the way leaves the newest versions; deleting again goes on. A
-        delete that was in doubt may still arrive after its version was put back: then the outcome is unknown.
+        Where somebody has written another version by then, removed versions are put back; where somebody else has
+        removed the others, none is. A purge that dies on the way leaves the newest versions; purging again goes on. A
+        removal that was in doubt may still arrive after its version was put back: then the outcome is unknown.
         """
-        doomed = self.removal(id, base)
+        doomed = self.all_stored(id, base)
         for _, raw in doomed:
             guards.physical_id(raw)  # raises before anything is deleted, not half-way
         if kept is not None and set(kept) != set(doomed):
-            said = f"The versions of {id_name(id)} changed while they were being kept; nothing was deleted."
+            said = f"The versions of {id_name(id)} changed while they were being kept; nothing was removed."
             return Outcome("conflict", self._ns, id, said)
         if stopped := self.prepared(id, base):  # after the versions were read, so that none is newer than the base
             return stopped
@@ -286,7 +350,7 @@ class VersionWriter:
             elif not on_its_way:
                 return Outcome("conflict", self._ns, id, said)
             return Outcome("unknown", self._ns, id, f"{said} {ON_ITS_WAY}" if on_its_way else said)
-        return Outcome("applied", self._ns, id, f"{id_name(id)} is deleted, all {len(doomed)} versions of it.")
+        return Outcome("applied", self._ns, id, f"{id_name(id)} is purged, all {len(doomed)} versions of it.")
 
     def _restored(self, gone: list[tuple[str, bytes]]) -> Outcome | None:
         if not gone:

@@ -11,6 +11,9 @@ The swap, step by step:
    insert is sent once more, which the index turns away if the first one has arrived, or arrives later.
 
 Crash points: before the insert nothing has happened, after it everything has.
+
+A delete does the same with a tombstone, a version that says so and has no content; a new document with that id follows
+it, under the next number. A purge removes the versions, the newest last.
 """
 
 from __future__ import annotations

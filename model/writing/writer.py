@@ -1,6 +1,6 @@
 """Every write of the product: noted in the journal, sent, and its outcome noted; and the way back.
 
-The intent stands in the journal before anything leaves, so that a process that dies in between leaves a trace. Deleted
+The intent stands in the journal before anything leaves, so that a process that dies in between leaves a trace. Removed
 documents are kept there whole. An undo is a write like any other: guarded by the state that the entry left behind.
 """
 
@@ -67,9 +67,15 @@ class Writer:
         )
 
     def create(
-        self, ns: str, content: bytes, id: Value | None, undoes: str | None = None, unless_there: bool = False
+        self,
+        ns: str,
+        content: bytes,
+        id: Value | None,
+        action: str = "create",
+        undoes: str | None = None,
+        unless_there: bool = False,
     ) -> Outcome:
-        """Insert a document as its first version.
+        """Insert a document as its first version, or behind the versions of one that is deleted.
 
         With ``unless_there``, as somebody has looked whether its id is free, one that is taken by now is a conflict.
         """
@@ -80,7 +86,7 @@ class Writer:
         content = layout.signed(content, self.author)
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
-        intent = self._intent(layout, ns, id, "create", None, content, undoes)
+        intent = self._intent(layout, ns, id, action, None, content, undoes)
 
         def insert(stamp: Stamp) -> Outcome:
             outcome = layout.create(content, id, stamp)
@@ -91,15 +97,37 @@ class Writer:
 
         return self.send(intent, insert)
 
-    def delete(self, ns: str, id: Value, base: Version, action: str = "delete", undoes: str | None = None) -> Outcome:
-        """Delete a document, once every stored document of it is kept."""
+    def delete(self, ns: str, id: Value, base: Version, undoes: str | None = None) -> Outcome:
+        """Delete a document, once every stored document that goes is kept."""
         layout = self.catalogue.layout(ns)
         if reason := layout.removable(base):
             return Outcome("refused", ns, id, reason)
-        intent = self._intent(layout, ns, id, action, base.content, None, undoes)
         kept = layout.removal(id, base)
-        intent = replace(intent, version_before=base.v, stored=_packed(kept), extra={"base": _base_hash(layout, base)})
-        return self.send(intent, lambda stamp: layout.delete(id, base, stamp, kept))
+        intent = self._removing(layout, id, base, "delete", kept, undoes)
+        return self.send(intent, lambda stamp: layout.delete(id, base, stamp))
+
+    def purge(self, ns: str, id: Value, base: Version) -> Outcome:
+        """Remove a document and all its versions, once every stored document of it is kept."""
+        layout = self.catalogue.layout(ns)
+        if reason := layout.purgeable(base):
+            return Outcome("refused", ns, id, reason)
+        kept = layout.all_stored(id, base)
+        intent = self._removing(layout, id, base, "purge", kept)
+        return self.send(intent, lambda stamp: layout.purge(id, base, stamp, kept))
+
+    def _removing(
+        self,
+        layout: Layout,
+        id: Value,
+        base: Version,
+        action: str,
+        kept: Sequence[tuple[str, bytes]],
+        undoes: str | None = None,
+    ) -> Intent:
+        """The intent of a delete or a purge; where nothing is removed, a tombstone is inserted."""
+        intent = self._intent(layout, layout.ns, id, action, base.content, None, undoes)
+        stored = _packed(kept) if kept else None
+        return replace(intent, version_before=base.v, stored=stored, extra={"base": _base_hash(layout, base)})
 
     def create_index(self, ns: str) -> Outcome:
         """Create the unique index that the layout's safety rests on."""
@@ -233,7 +261,7 @@ class Writer:
         if record.layout == "processed":
             return self._undo_entry(record, id)
         if record.after is None:
-            return self._put_back(record, id)
+            return self._put_back(record, id) if record.stored else self._revive(record, id)
         current = self._current(ns, id)
         if current is None:
             return self._moved_on(record, id, "was deleted since")
@@ -295,6 +323,20 @@ class Writer:
             return outcome
 
         return self.send(intent, put_back)
+
+    def _revive(self, record: Record, id: Value) -> Outcome:
+        """Let the content that a delete ended follow its tombstone, where that is still the newest version."""
+        ns = record.entry.ns
+        assert record.before is not None
+        if self._current(ns, id) is not None:
+            return self._moved_on(record, id, "was created again since")
+        try:
+            last = self.catalogue.layout(ns).last(id)
+        except NotFound:
+            return self._moved_on(record, id, "was purged since")
+        if not last.deleted or last.v != record.version_after:
+            return self._moved_on(record, id, "was created and deleted again since")
+        return self.create(ns, record.before, id, undoes=record.entry.id)
 
     def _undo_step(self, record: Record, id: Value) -> Outcome:
         kept = dict(record.extra)
@@ -376,11 +418,12 @@ class Writer:
             return self._found_count(record, id)
         if record.extra.get("numbered"):
             return self._found_numbered(record, id)
-        if record.undoes is not None and record.before is None and record.after is not None:
-            return self._found_back(record, record.undoes, id)
+        back = record.undoes if record.before is None and record.after is not None else None
+        if back is not None and self.journal.record(back).stored:
+            return self._found_back(record, back, id)
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
         at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
-        if record.after is None:
+        if record.after is None and record.stored:
             if current is None:
                 return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
             left, all_of_it = self._there(record.stored)
@@ -392,13 +435,22 @@ class Writer:
         # Without a token the content itself tells: one that is just what was sent is what the write wanted.
         told = record.before is None or (landed is None and current is not None and current.v is not None)
         if landed or (told and current is not None and current.content == record.after):
-            return Outcome("applied", ns, id, "It arrived.", current.v if current else None)
+            return Outcome("applied", ns, id, "It arrived.", self._arrived(record, layout, id, current))
         if at_base or (record.before is None and current is None):
             return self._waiting(record, id)
         if landed is None:
             text = f"{id_name(id)} has changed since, and nobody can tell whether this write was among the changes."
             return Outcome("unknown", ns, id, text)
         return self._missed(record, id)
+
+    def _arrived(self, record: Record, layout: Layout, id: Value, current: Version | None) -> Value | None:
+        """The version of a write that was found: a tombstone's own, else the current one."""
+        if record.after is None and record.token is not None:
+            made = Value.of(ObjectId(record.token))
+            for each in layout.history(id, contents=True):
+                if each.deleted and canonical.get(each.raw or canonical.EMPTY, ("_id",)) == made:
+                    return each.v
+        return current.v if current is not None else None
 
     def _missed(self, record: Record, id: Value) -> Outcome:
         return Outcome(

@@ -11,7 +11,9 @@ import pytest
 from bson import Int64, ObjectId
 
 from model import text
+from model.session import Session
 from model.values import canonical
+from model.values.canonical import Value
 from tests.journeys.command_support import Rows, Run
 from tests.model import session_scenes
 
@@ -68,7 +70,7 @@ def test_a_history_is_rows_with_gaps(rows: Rows, source: str, ns: str) -> None:
     status, found = rows("history", source, ns, "K-1")
     assert status == 0
     assert [list(row) for row in found] == [
-        ["v", "at", "hash", "bytes", "stored", "current", "state", "author", "reason"]
+        ["v", "at", "hash", "bytes", "stored", "current", "state", "author", "reason", "detail"]
     ] * 4
     assert [(r["v"], r["stored"], r["state"], r["current"]) for r in found] == [
         ({"$numberInt": "4"}, "document", "present", True),
@@ -395,3 +397,27 @@ def test_the_sample_and_dumps_are_sources_like_any_other(rows: Rows, run: Run, t
     status, _, err = run("undo", entry["entry"])
     assert status == 2
     assert "in memory" in err
+
+
+def test_a_deleted_document_is_told_and_restored(run: Run, rows: Rows, server_uri: str, database: Db) -> None:
+    ns = f"{database.name}.claims"
+    database["claims"].create_index([("docId", 1), ("v", 1)], unique=True)
+    for number in range(1, 4):
+        database["claims"].insert_one({"docId": "C-1", "v": number, "_w": ObjectId(), "amount": number, "open": True})
+    with Session.open(server_uri) as session:
+        assert session.delete(ns, Value.of("C-1"), session.version(ns, Value.of("C-1"))).kind == "applied"
+    status, found = rows("history", server_uri, ns, "C-1", "--layout", "versions")
+    said = [(row["v"]["$numberInt"], row["state"], row["current"], row["detail"]) for row in found]
+    assert (status, said[0]) == (0, ("4", "present", False, "deleted"))
+    assert said[1:] == [(number, "present", False, "") for number in "321"]
+    status, out, _ = run("history", server_uri, ns, "C-1", "--layout", "versions")
+    assert "deleted" in out
+    status, _, err = run("show", server_uri, ns, "C-1", "--layout", "versions")
+    assert (status, err.count("\n"), "was deleted as v4" in err) == (2, 1, True)
+    status, out, err = run("edit", server_uri, ns, "C-1", "--set", "amount=9", "--layout", "versions")
+    assert (status, "restore one of them" in err) == (2, True), out
+    status, found = rows("scan", server_uri, ns, "--layout", "versions")
+    assert (status, found) == (0, [])
+    status, out, err = run("restore", server_uri, ns, "C-1", "2", "--layout", "versions")
+    assert (status, "Created as v5" in out) == (0, True), err
+    assert [doc["v"] for doc in database["claims"].find(sort=[("v", 1)])] == [1, 2, 3, 4, 5]

@@ -45,12 +45,13 @@ def moved(
             ends = list(migration.run(step))
             if kind is Migration:
                 ends += migration.run()  # people have stopped, and the old place is left
-            wrong = [each.detail for each in ends if each.kind not in ("applied", "skipped")]
+            ended = here.ended()
+            wrong = [each.detail for each in ends if each.kind not in ("applied", "skipped") and each.id not in ended]
             wrong += _gone(here, migration, client)
             wrong += here.wrong()
             if kind is Migration:
-                wrong += [each.wrong for each in migration.verify() if each.wrong]
-                again = [each for each in migration.copy() if each.kind != "skipped"]
+                wrong += [each.wrong for each in migration.verify() if each.wrong and each.id not in ended]
+                again = [each for each in migration.copy() if each.kind != "skipped" and each.id not in ended]
                 wrong += [f"a second run wrote: {each.detail}" for each in again]
             return wrong, here.edits
         finally:

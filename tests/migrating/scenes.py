@@ -150,6 +150,12 @@ class Place:
         assert self.source.delete(id, base).kind == "applied"
         del self.known[id]
 
+    def ended(self) -> set[Value]:
+        """The documents that a tombstone ends, where the new place cannot say so."""
+        if not self.source.own_documents or self.target.own_documents:
+            return set()
+        return {row.id for row in self.source.page(PageQuery(limit=10**6, any_version=True))} - set(self.known)
+
     # --- the audit: by documents as they are stored, and by what was planted and edited
 
     def wrong(self) -> Iterator[str]:

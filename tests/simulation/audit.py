@@ -12,6 +12,7 @@ from model.errors import Refused
 from model.findings import Finding
 from model.layouts.base import Layout
 from model.layouts.flagged import Flagged
+from model.values.canonical import Value
 from tests.simulation.histories import Entry, flagged, history, still
 from tests.simulation.machine import Machine
 from tests.simulation.writers import BESIDE_ONE_ANOTHER, ID, Attempt, Edit, Stranger, Variant, changed, stamp
@@ -104,9 +105,11 @@ def settled(entries: Sequence[Entry], edits: Sequence[Edit], sound: Layout) -> l
     return said
 
 
-def as_read(sound: Layout, entries: Sequence[Entry], of: Variant, stranger: Stranger | None = None) -> list[str]:
+def as_read(
+    sound: Layout, entries: Sequence[Entry], of: Variant, stranger: Stranger | None = None, id: Value = ID
+) -> list[str]:
     """The layout's own history is the one stored, and numbers that nobody used are no gaps where it can tell."""
-    read = list(sound.history(ID, contents=True))
+    read = list(sound.history(id, contents=True)) if entries else []
     if not of.dense and of.layout not in BESIDE_ONE_ANOTHER:
         read = [each for each in read if each.state != "missing"]
     if not sound.numbered:
@@ -116,7 +119,8 @@ def as_read(sound: Layout, entries: Sequence[Entry], of: Variant, stranger: Stra
         fine.append("damaged")  # what was bumped behind the hash shows, until the next edit
     if any(each.state not in fine for each in read):
         return [f"the history is damaged: {[(each.v, each.state, each.detail) for each in read]}"]
-    if [each.content for each in reversed(read)] != [entry.content for entry in entries]:
+    over = bson.encode({of.profile.deleted: True})
+    if [over if each.deleted else each.content for each in reversed(read)] != [entry.content for entry in entries]:
         return ["the history that the layout reads is another than the one stored"]
     return []
 

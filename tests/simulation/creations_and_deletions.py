@@ -1,11 +1,13 @@
-"""Documents that begin and end among edits: creates, deletes and their undoing; and the audit of these.
+"""Documents that begin and end among edits: creates, deletes, purges and their undoing; and the audit of these.
 
-What a writer was told must be so: what is acknowledged is there once or was among what a delete saw; a delete takes
-what it saw and nothing else; what it gave up is there again, and so is what was put back.
+What a writer was told must be so: what is acknowledged is there once or was among what a removal saw; a removal takes
+what it saw and nothing else; what it gave up is there again, and so is what was put back. Where versions are documents
+of their own a delete is a write like an edit, and only a purge is a removal.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +19,11 @@ from bson import ObjectId
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout
 from model.layouts.stamp import Stamp
-from model.records import Outcome
+from model.profile import CollectionProfile
+from model.records import Outcome, Version
 from model.values.canonical import Value
-from tests.simulation.histories import history
+from tests.simulation.audit import as_read
+from tests.simulation.histories import Entry, history
 from tests.simulation.machine import Machine
 from tests.simulation.writers import BESIDE, FIRST, ID, KINDS, NEW, NS, TRIES, Variant, changed, stamp
 
@@ -28,18 +32,25 @@ SURELY_NOT = ("conflict", "refused")
 
 @dataclass
 class Write:
-    """One attempt to create a document, or to change it, and what its writer was told; None where it died first."""
+    """One attempt to make a version, and what its writer was told; None where it died first.
+
+    ``kind`` is create, edit or delete; ``base`` the number of the version that it was to follow, None where it begins.
+    """
 
     mark: str
     kind: str
     id: Value
     token: ObjectId
+    base: object = None
     outcome: Outcome | None = None
 
 
 @dataclass
 class Removal:
-    """One delete: what it saw, what its writer was told, and what came of putting it back where that was tried."""
+    """One delete, or one purge, that removes documents: what it saw, and what its writer was told.
+
+    ``back`` is what came of putting them back, where that was tried.
+    """
 
     mark: str
     id: Value
@@ -71,9 +82,16 @@ class Story:
 def story(writer: int, rng: random.Random) -> Story:
     """What one writer does: edits mostly, of the document that is there and of one that is being made."""
     kinds = rng.choice(
-        (("create", "edit"), ("edit", "delete"), ("delete",), ("undo",), ("create", "delete"), ("edit",))
+        (
+            *(("create", "edit"), ("edit", "delete"), ("delete",), ("undo",), ("create", "delete"), ("edit",)),
+            *(("delete", "create"), ("purge",), ("undo purge",), ("delete", "purge")),
+        )
     )
-    return Story([(kind, NEW if kind == "create" else rng.choice((ID, NEW))) for kind in kinds], writer)
+    place = rng.choice((ID, NEW)) if kinds[0] == "delete" else None  # what follows is about the same document
+    return Story(
+        [(kind, place or (NEW if kind == "create" else rng.choice((ID, NEW)))) for kind in kinds],
+        writer,
+    )
 
 
 def live(layout: Layout, told: Story, rng: random.Random, stamps: Callable[[], Stamp]) -> None:
@@ -87,27 +105,42 @@ def live(layout: Layout, told: Story, rng: random.Random, stamps: Callable[[], S
                 told.writes.append(write)
                 write.outcome = layout.create(bson.encode(FIRST | {"born": mark}), id, brought)
                 break
+            purges = kind in ("purge", "undo purge")
             try:
-                base = layout.version(id)
-                saw = layout.removal(id, base)
+                base = layout.last(id) if purges else layout.version(id)
+                saw = layout.all_stored(id, base) if purges else layout.removal(id, base)
             except NotFound:
                 break
             except Refused:
                 continue
+            if purges and layout.purgeable(base):
+                break
             assert base.content is not None
-            if kind == "edit":
+            ends = kind in ("delete", "undo") and layout.own_documents
+            if kind == "edit" or ends:
                 brought = stamps()
-                write = Write(mark, kind, id, brought.token)
+                write = Write(mark, "delete" if ends else kind, id, brought.token, _plain(base))
                 told.writes.append(write)
-                edits = KINDS[:1] if layout.name == "deltas" else KINDS
-                write.outcome = layout.swap(id, base, changed(base.content, rng.choice(edits), mark), brought)
+                if ends:
+                    write.outcome = layout.delete(id, base, brought)
+                else:
+                    edits = KINDS[:1] if layout.name == "deltas" else KINDS
+                    write.outcome = layout.swap(id, base, changed(base.content, rng.choice(edits), mark), brought)
+                if write.outcome.kind == "applied" and kind == "undo":
+                    brought = stamps()
+                    again = Write(f"{mark} again", "create", id, brought.token)
+                    told.writes.append(again)
+                    again.outcome = layout.create(base.content, id, brought)
                 if write.outcome.kind not in SURELY_NOT:
                     break
                 continue
             removal = Removal(mark, id, saw)
             told.removals.append(removal)
-            removal.outcome = layout.delete(id, base, stamps(), saw)
-            if removal.outcome.kind == "applied" and kind == "undo":
+            if purges:
+                removal.outcome = layout.purge(id, base, stamps(), saw)
+            else:
+                removal.outcome = layout.delete(id, base, stamps())
+            if removal.outcome.kind == "applied" and kind.startswith("undo"):
                 removal.undone = True
                 removal.back = layout.put_back(saw)
             if removal.outcome.kind not in SURELY_NOT:
@@ -180,7 +213,10 @@ def _of_one(
         freed = freed and write.kind != "create"
         if kind in SURELY_NOT and (there[write.token] or excused) and not freed:
             yield f"{write.mark} ({write.kind}) was told {kind} and is there"
-    if not removals and of.layout not in ("hashed", "plain"):
+    if sound.own_documents and not removals:
+        yield from _lives(entries, writes, of)
+        yield from as_read(sound, entries, of, id=id)
+    elif not removals and of.layout not in ("hashed", "plain"):
         begun = [write.mark for write in writes if write.kind == "create" and there[write.token]]
         if len(begun) > 1 or (begun and entries[0].token not in {w.token for w in writes if w.kind == "create"}):
             yield f"{begun} were all created under one id"
@@ -197,6 +233,30 @@ def _of_one(
         return
     if outcome.kind != "applied" and not (of.layout == "archive" and _unseen(machine, id, arrived, writes, removals)):
         yield f"nobody can go on with {id.python()}: {outcome.detail}"
+
+
+def _lives(entries: Sequence[Entry], writes: Sequence[Write], of: Variant) -> Iterator[str]:
+    """Each version follows the one that its writer saw; a document begins once, and again only behind a tombstone."""
+    by_token = {write.token: write for write in writes}
+    over = True  # before the first version as after a tombstone
+    for place, entry in enumerate(entries):
+        write = by_token.get(entry.token) if entry.token is not None else None
+        before = entries[place - 1].v if place else None
+        ends = entry.content == bson.encode({of.profile.deleted: True})
+        if of.dense and entry.v != (before or 0) + 1:
+            yield f"version {entry.v} follows {before}"
+        if write is not None and (write.kind == "create") != over:
+            yield f"{write.mark} ({write.kind}) follows {'a tombstone or nothing' if over else 'a version'}"
+        if write is not None and write.kind != "create" and write.base != before:
+            yield f"{write.mark} ({write.kind}) began from {write.base} and follows {before}"
+        if ends != (write is not None and write.kind == "delete"):
+            yield f"version {entry.v} is {'' if ends else 'no '}tombstone, and its write is {write and write.kind}"
+        over = ends
+
+
+def _plain(base: Version) -> object:
+    found = base.v.python() if base.v is not None else None
+    return found.replace(tzinfo=None) if isinstance(found, dt.datetime) else found
 
 
 def _unseen(machine: Machine, id: Value, arrived: list[bytes], writes: list[Write], removals: list[Removal]) -> bool:
@@ -249,12 +309,16 @@ def _taken(machine: Machine, of: Variant, removals: list[Removal], began: int) -
     """Every document that was deleted is, as it was then, one that a delete saw."""
     p = of.profile
     marks = ("", f"{p.token}_next", p.current if of.layout == "flagged" else "")
-    seen = {_bare(raw, marks) for removal in removals for _, raw in removal.saw}
+    seen = {_bare(raw, marks, p) for removal in removals for _, raw in removal.saw}
     for change in machine.log[began:]:
-        if change.after is None and change.before is not None and _bare(change.before, marks) not in seen:
+        if change.after is None and change.before is not None and _bare(change.before, marks, p) not in seen:
             yield f"a document was deleted in another state than any delete saw: {bson.decode(change.before)}"
 
 
-def _bare(raw: bytes, marks: tuple[str, ...]) -> bytes:
+def _bare(raw: bytes, marks: tuple[str, ...], p: CollectionProfile) -> bytes:
+    """A stored document without its marks; of an archive the version, whether it is the document or its copy there."""
     doc = bson.decode(raw)
+    if p.layout == "archive":
+        own = doc.pop("_id")
+        doc = {"": doc.pop(p.archive_id, own)} | doc
     return bson.encode({name: value for name, value in doc.items() if name not in marks})

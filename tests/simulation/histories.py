@@ -58,6 +58,10 @@ def _deltas(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     entries = []
     own = ("_id", p.id, p.version, p.token, p.removed, f"{p.token}_next")
     for doc in _by_number(_decoded(machine.documents(p.ns), p.id, id), p):
+        if doc.get(p.deleted) is True and not doc.keys() - {*own, p.deleted}:
+            state = {}  # a tombstone: nothing is left of what was there before
+            entries.append(Entry(doc[p.version], doc[p.token], bson.encode({p.deleted: True})))
+            continue
         for name in doc.get(p.removed, ()):
             state.pop(name, None)  # what it removes is gone already where a delete took the versions before
         state |= {name: value for name, value in doc.items() if name not in own}

@@ -14,6 +14,7 @@ from model.layouts.archive import Archive
 from model.layouts.current_writer import CurrentWriter, HashGuard, VersionGuard
 from model.layouts.flagged import Flagged
 from model.layouts.update_operators import Operators
+from model.layouts.version_documents import VersionDocuments
 from model.records import Version
 from model.server import guards, retry
 from model.server.retry import Write
@@ -123,6 +124,14 @@ def test_the_harness_convicts_numbers_that_do_not_keep_writers_apart(
 ) -> None:
     monkeypatch.setattr("model.layouts.numbering.claimed", lambda server, ns, base, names, claim, number: number())
     assert _convicted("versions", crew)
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "deltas"])
+def test_the_harness_convicts_an_edit_that_follows_a_tombstone(
+    layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(VersionDocuments, "ends", lambda *_: False)
+    assert _convicted(layout, crew)
 
 
 def test_a_write_without_a_guard_stops_the_simulation() -> None:

@@ -84,14 +84,18 @@ def test_a_swap_on_a_deleted_document_is_a_conflict(layout: Layout) -> None:
         layout.version(id)
 
 
-def test_what_a_delete_removes_can_be_put_back(layout: Layout) -> None:
+def test_what_a_purge_removes_can_be_put_back(layout: Layout) -> None:
     id = Value.of("K-1")
     layout.create(doc(n=1), id)
     layout.swap(id, layout.version(id), doc(n=2))
     before = [(each.v, each.content, each.raw) for each in layout.history(id, contents=True)]
     base = layout.version(id)
-    removed = layout.removal(id, base)
-    assert layout.delete(id, base).kind == "applied"
+    removed = layout.all_stored(id, base)
+    if layout.name == "stream":  # its archive belongs to another program
+        assert layout.purge(id, base).kind == "refused"
+        return
+    assert layout.purge(id, base).kind == "applied"
+    assert not layout.exists(id)
     assert layout.put_back(removed).kind == "applied"
     assert layout.put_back(removed).kind == "applied"
     assert [(each.v, each.content, each.raw) for each in layout.history(id, contents=True)] == before

@@ -317,9 +317,7 @@ def test_operators_give_the_new_document_or_none_at_all() -> None:
     assert edit.before == {"a.x": v(1), "b": v(1), "a.y": v(2)}
 
 
-def test_a_version_that_came_while_the_others_were_being_kept_is_not_deleted(
-    local_uri: str, database_name: str
-) -> None:
+def test_a_version_that_came_while_the_others_were_being_kept_is_not_purged(local_uri: str, database_name: str) -> None:
     with Server.connect(local_uri) as server:
         for name in ("versions", "flagged", "deltas"):
             layout = layout_of(server, f"{database_name}_{name}", name)
@@ -327,8 +325,8 @@ def test_a_version_that_came_while_the_others_were_being_kept_is_not_deleted(
             assert layout.create(doc(n=1), id).kind == "applied"
             assert layout.swap(id, layout.version(id), doc(n=2)).kind == "applied"
             base = layout.version(id)
-            kept = layout.removal(id, base)
-            outcome = layout.delete(id, base, None, kept[1:])  # as if the first one had been put back only just now
+            kept = layout.all_stored(id, base)
+            outcome = layout.purge(id, base, None, kept[1:])  # as if the first one had been put back only just now
             assert outcome.kind == "conflict"
-            assert len(layout.removal(id, base)) == 2
-            assert layout.delete(id, base, None, kept).kind == "applied"
+            assert len(layout.all_stored(id, base)) == 2
+            assert layout.purge(id, base, None, kept).kind == "applied"

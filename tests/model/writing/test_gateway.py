@@ -133,11 +133,14 @@ def test_every_write_that_a_layout_sends_is_guarded(name: str, local_uri: str) -
         if isinstance(layout, Flagged):
             layout.repair(id)
         base = layout.version(id)
-        removed = layout.removal(id, base)
-        assert layout.delete(id, base).kind == "applied"
+        removed = layout.all_stored(id, base)
+        remove = layout.delete if name == "stream" else layout.purge
+        assert remove(id, base).kind == "applied"
         assert layout.put_back(removed).kind == "applied"
         numbered = bind(port, stated(sound.ns, name, archive=sound.profile.archive, numbering="counter:gateway.seq"))
         numbered.swap(id, numbered.version(id), doc(a=7))
+        if layout.own_documents:
+            assert numbered.delete(id, numbered.version(id)).kind == "applied"
         for write in port.sent:
             check(write)
             assert write.note or write.ns.endswith(".seq"), "nobody could be told what this write is for"

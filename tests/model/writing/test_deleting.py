@@ -1,0 +1,175 @@
+"""Deleting, purging and bringing back through the one door: nothing of a history is lost that can be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pymongo.database
+import pytest
+
+from model.errors import NotFound, Refused
+from model.profile import Profile
+from model.records import Outcome
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+
+Db = pymongo.database.Database[dict[str, Any]]
+ID = Value.of("K-1")
+KEEPING = ("versions", "flagged", "deltas", "archive", "stream")
+
+
+@pytest.fixture(params=KEEPING)
+def layout(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def ns(database: Db) -> str:
+    return f"{database.name}.things"
+
+
+@pytest.fixture
+def session(layout: str, ns: str, database: Db, server_uri: str) -> Iterator[Session]:
+    """A document at v2, whose layout is stated."""
+    stated = {"ns": ns, "layout": layout} | ({"archive": f"{ns}_past"} if layout in ("archive", "stream") else {})
+    with Session.open(server_uri, Profile.read({"collection": [stated]}, "here")) as made:
+        if made.missing_index(ns):
+            made.create_index(ns)
+        assert made.create(ns, canonical.encode({"n": 1}), ID).kind == "applied"
+        feed(database, layout)
+        assert made.edit(ns, ID, {"n": 2}).kind == "applied"
+        feed(database, layout)
+        yield made
+
+
+def feed(database: Db, layout: str) -> None:
+    """What feeds the archive of a stream."""
+    for doc in database["things"].find() if layout == "stream" else ():
+        row = {"docId": doc.pop("_id")} | doc
+        database["things_past"].replace_one({"docId": row["docId"], "v": row["v"]}, row, upsert=True)
+
+
+def stored(database: Db) -> list[dict[str, Any]]:
+    return [doc for name in ("things", "things_past") for doc in database[name].find(sort=[("v", 1)])]
+
+
+def deleted(session: Session, ns: str) -> Outcome:
+    outcome = session.delete(ns, ID, session.version(ns, ID))
+    assert outcome.kind == "applied", outcome
+    return outcome
+
+
+def numbers(session: Session, ns: str) -> list[object]:
+    return [each.v.python() if each.v is not None else None for each in session.history(ns, ID)]
+
+
+def content(session: Session, ns: str) -> bytes | None:
+    return session.version(ns, ID).content
+
+
+def test_a_deleted_document_keeps_its_versions_and_is_restored(session: Session, ns: str, layout: str) -> None:
+    deleted(session, ns)
+    with pytest.raises(NotFound):
+        session.version(ns, ID)
+    assert session.documents(ns).rows == ()
+    kept = [each.v.python() for each in session.history(ns, ID) if each.v is not None and not each.deleted]
+    assert kept == [2, 1]
+    assert session.last(ns, ID).v is not None
+    back = session.restore(ns, ID, Value.of(1))
+    assert back.kind == "applied", back
+    assert content(session, ns) == canonical.encode({"n": 1})
+    assert numbers(session, ns) == ([3, 2, 1] if layout in ("archive", "stream") else [4, 3, 2, 1])
+    assert [row.id for row in session.documents(ns).rows] == [ID]
+    assert session.journal.entries(limit=1)[0].action == "restore"
+    assert not list(session.scan([ns])) or layout == "stream", "a stream's feeder has not come by yet"
+
+
+def test_some_fields_of_a_deleted_document_are_not_restored_alone(session: Session, ns: str, database: Db) -> None:
+    deleted(session, ns)
+    before = stored(database)
+    with pytest.raises(Refused, match="is deleted; restore a whole version"):
+        session.restore(ns, ID, Value.of(1), [("n",)])
+    assert stored(database) == before
+
+
+def test_a_delete_is_undone_and_so_is_its_undo(session: Session, ns: str) -> None:
+    done = deleted(session, ns)
+    assert done.entry is not None
+    back = session.undo(done.entry)
+    assert back.kind == "applied", back
+    assert content(session, ns) == canonical.encode({"n": 2})
+    assert back.entry is not None
+    again = session.undo(back.entry)
+    assert again.kind == "applied", again
+    with pytest.raises(NotFound):
+        session.version(ns, ID)
+    assert again.entry is not None
+    assert session.undo(again.entry).kind == "applied"
+    assert content(session, ns) == canonical.encode({"n": 2})
+
+
+def test_a_delete_is_not_undone_over_a_document_that_came_since(session: Session, ns: str, database: Db) -> None:
+    done = deleted(session, ns)
+    assert done.entry is not None
+    assert session.create(ns, canonical.encode({"n": 9}), ID).kind == "applied"
+    before = stored(database)
+    assert session.undo(done.entry).kind == "conflict"
+    assert stored(database) == before
+
+
+def test_a_purge_leaves_nothing_and_is_undone_whole(session: Session, ns: str, layout: str, database: Db) -> None:
+    if layout == "stream":
+        outcome = session.purge(ns, ID, session.version(ns, ID))
+        assert (outcome.kind, "feed" in outcome.detail) == ("refused", True)
+        return
+    for first in (False, True):
+        if first:
+            deleted(session, ns)
+        before = stored(database)
+        done = session.purge(ns, ID, session.last(ns, ID))
+        assert done.kind == "applied", done
+        assert stored(database) == []
+        with pytest.raises(NotFound):
+            session.last(ns, ID)
+        assert done.entry is not None
+        assert session.journal.record(done.entry).entry.action == "purge"
+        assert session.undo(done.entry).kind == "applied"
+        assert stored(database) == before
+
+
+def test_a_delete_without_an_answer_is_found_again(session: Session, ns: str) -> None:
+    done = deleted(session, ns)
+    assert done.entry is not None
+    session.journal.end(done.entry, Outcome("unknown", ns, ID, "The connection was lost."))
+    found = session.look_again(done.entry)
+    assert found.kind == "applied", found
+    back = session.undo(done.entry)
+    assert back.entry is not None
+    session.journal.end(back.entry, Outcome("unknown", ns, ID, "The connection was lost."))
+    assert session.look_again(back.entry).kind == "applied"
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "deltas"])
+def test_a_delete_that_an_earlier_release_journalled_is_undone(session: Session, ns: str, database: Db) -> None:
+    writer, base, before = session._writer, session.version(ns, ID), stored(database)
+    at = writer.catalogue.layout(ns)
+    kept = at.all_stored(ID, base)
+    intent = writer._removing(at, ID, base, "delete", kept)  # it removed all versions, and kept them in its entry
+    done = writer.send(intent, lambda stamp: at.purge(ID, base, stamp, kept))
+    assert stored(database) == []
+    assert done.entry is not None
+    assert session.undo(done.entry).kind == "applied"
+    assert stored(database) == before
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "deltas"])
+def test_following_a_history_goes_through_a_deletion(session: Session, ns: str) -> None:
+    deleted(session, ns)
+    assert session.blame(ns, ID) == ()
+    assert [each.changed for each in session.history(ns, ID)] == [1, 1, None]
+    assert session.compare(ns, ID, Value.of(2), Value.of(3)).b.content == canonical.EMPTY
+    assert session.create(ns, canonical.encode({"n": 2, "m": 1}), ID).kind == "applied"
+    assert {each.version.v for each in session.blame(ns, ID)} == {Value.of(4)}
+    assert session.chain(ns, ID)
