@@ -113,6 +113,7 @@ TABLE: tuple[Item, ...] = (
     line("Document"),
     item("Document", "history", "History", "Ctrl+Shift+H", "document", icon="clock-counter-clockwise"),
     item("Document", "delete", "Delete…", "", "document writable", icon="trash"),
+    item("Document", "purge", "Purge with all versions…", "", "document writable"),
     line("Document"),
     item("Document", "colleague", "Edit as a colleague", "Ctrl+Shift+E", "document sample readable", icon="users"),
     item("Compare", "compare", "Compare two versions", "Ctrl+D", "document", icon="git-diff"),

@@ -157,6 +157,7 @@ class CollectionPage(Page):
                 menu.addAction(label, call)
         menu.addAction("Duplicate…", partial(self.writes.duplicate, row.id))
         menu.addAction("Delete…", partial(self.writes.delete, row.id))
+        menu.addAction("Purge with all versions…", partial(self.writes.purge, row.id))
         if self.session.is_sample:
             menu.addSeparator()
             menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
@@ -322,6 +323,10 @@ class CollectionPage(Page):
     def do_delete(self) -> None:
         if self._chosen_row is not None:
             self.writes.delete(self._chosen_row.id)
+
+    def do_purge(self) -> None:
+        if self._chosen_row is not None:
+            self.writes.purge(self._chosen_row.id)
 
     def do_colleague(self) -> None:
         if self._chosen_row is not None:

@@ -231,6 +231,9 @@ class DocumentPage(Page):
     def do_delete(self) -> None:
         self.writes.delete(self._id)
 
+    def do_purge(self) -> None:
+        self.writes.purge(self._id)
+
     def do_colleague(self) -> None:
         self.writes.colleague(self._id)
 

@@ -1,4 +1,4 @@
-"""Writes that are asked for outside the editor: restore, delete, create, count, undo, and the sample's colleague.
+"""Writes that are asked for outside the editor: restore, delete, purge, create, count, undo, the sample's colleague.
 
 Each one reads its document, asks with all changes in sight, runs in a task and says how it ended.
 """
@@ -62,17 +62,18 @@ class DocumentWrites(QObject):
         placed = seen is not None and any(isinstance(step, int) for path in paths or () for step in path)
 
         def work(_: tasks.Progress) -> _Restoring:
-            base = session.version(ns, id)
+            base = session.last(ns, id)
             if placed and base.v != seen:
                 raise Refused(f"{wording.plain(id)} changed since it was compared; refresh, then restore.")
             content = session.restored(ns, id, v, paths, base)
-            return _Restoring(id, v, paths, base, change_lines(base.content or canonical.EMPTY, content, zone))
+            before = base.content if base.current else None  # of a deleted document nothing is there
+            return _Restoring(id, v, paths, base, change_lines(before or canonical.EMPTY, content, zone))
 
         self._run(work, self._ask_restore, f"Reading {wording.version(v)}")
 
     def _ask_restore(self, plan: _Restoring) -> None:
         name, old = wording.plain(plan.id), wording.version(plan.v)
-        if not plan.lines:
+        if not plan.lines and plan.base.current:
             messages.tell(self._page, f"{name} has what {old} had; nothing needs to be written")
             return
         if plan.paths is None:
@@ -80,10 +81,11 @@ class DocumentWrites(QObject):
         else:
             takes = "takes its value" if len(plan.paths) == 1 else "take their values"
             saying = f"{wording.many(len(plan.paths), 'field')} {takes} from {old} in a new version"
+        stays = f"{wording.version(plan.base.v) or 'the present content'} stays in the history"
         messages.confirm(
             self._page,
             f"Restore {old} of {name}?",
-            f"{saying}; {wording.version(plan.base.v) or 'the present content'} stays in the history.",
+            f"{saying}; {stays}." if plan.base.current else f"{saying}, which brings {name} back; {stays}.",
             f"Restore {wording.many(len(plan.lines), 'change')}",
             partial(self._do_restore, plan),
             more=_listed(plan.lines),
@@ -102,16 +104,20 @@ class DocumentWrites(QObject):
     def delete(self, id: Value) -> None:
         """Delete a document as it is now, once that is agreed to."""
         session, ns = self._session, self._ns
-        self._run(lambda _: session.version(ns, id), partial(self._ask_delete, id), f"Reading {wording.plain(id)}")
+        self._run(
+            lambda _: (session.version(ns, id), session.kept_by_delete(ns)),
+            partial(self._ask_delete, id),
+            f"Reading {wording.plain(id)}",
+        )
 
-    def _ask_delete(self, id: Value, base: Version) -> None:
+    def _ask_delete(self, id: Value, read: tuple[Version, str]) -> None:
+        base, kept = read
         name = wording.plain(id)
         which = f" at {wording.version(base.v)}" if base.v is not None else ""
         messages.confirm(
             self._page,
             f"Delete {name}?",
-            f"{name}{which} is deleted from {self._ns}, unless it changed meanwhile. "
-            "What goes is kept in the journal, from where it can be brought back.",
+            f"{name}{which} is deleted from {self._ns}, unless it changed meanwhile. {kept}",
             "Delete 1 document",
             partial(self._do_delete, id, base),
             danger=True,
@@ -124,6 +130,36 @@ class DocumentWrites(QObject):
             lambda _: session.delete(ns, id, base),
             partial(self.ended, again=partial(self.delete, id)),
             f"Deleting {wording.plain(id)}",
+        )
+
+    # --- purge
+
+    def purge(self, id: Value) -> None:
+        """Remove a document with all its versions, once its name is typed."""
+        session, ns = self._session, self._ns
+        self._run(lambda _: session.last(ns, id), partial(self._ask_purge, id), f"Reading {wording.plain(id)}")
+
+    def _ask_purge(self, id: Value, base: Version) -> None:
+        name = wording.plain(id)
+        upto = f" up to {wording.version(base.v)}" if base.v is not None else ""
+        messages.confirm(
+            self._page,
+            f"Purge {name}?",
+            f"{name} and every version of it{upto} are removed from {self._ns}, unless it changed meanwhile: nobody "
+            "who reads the database finds its history any more. Only the journal on this computer keeps what goes, and "
+            "can put it back.",
+            "Purge 1 document with all versions",
+            partial(self._do_purge, id, base),
+            danger=True,
+            typed=name,
+        )
+
+    def _do_purge(self, id: Value, base: Version) -> None:
+        session, ns = self._session, self._ns
+        self._run(
+            lambda _: session.purge(ns, id, base),
+            partial(self.ended, again=partial(self.purge, id)),
+            f"Purging {wording.plain(id)}",
         )
 
     # --- create

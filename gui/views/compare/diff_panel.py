@@ -276,6 +276,8 @@ class DiffPanel(QWidget):
             return "This connection is read-only."
         if self.comparison.a.current or self._alone:
             return "A is the current version; choose an earlier one."
+        if self.comparison.a.deleted:
+            return "A says that the document is deleted; choose a version before it."
         return "A has no version number." if self.comparison.a.v is None else ""
 
     # --- choosing A and B

@@ -446,8 +446,9 @@ class TimelinePanel(QWidget):
         add(f"Set {name} as B", lambda: self._set_b(row))
         add("Compare with current", lambda: self.model.choose(row, target), target is not None and target != row)
         menu.addSeparator()
-        why = "This connection is read-only." if self._session.read_only else "This is the current version."
-        may = not self._session.read_only and not one.current and one.v is not None
+        why = "This version says that the document is deleted." if one.deleted else "This is the current version."
+        why = "This connection is read-only." if self._session.read_only else why
+        may = not self._session.read_only and not one.current and not one.deleted and one.v is not None
         add(f"Restore {name}…", lambda: self.restore_asked.emit(id, one.v, None), may, "" if may else why)
         add("Show as stored…", lambda: self._show_stored(id, one))
         add("Copy hash", lambda: copying.put(one.hash or ""), bool(one.hash))

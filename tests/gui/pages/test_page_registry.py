@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from gui.messages import Question
@@ -17,7 +18,9 @@ from gui.pages.document_pages import DocumentPage
 from gui.pages.page_registry import ACTIONS, PAGES
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.window.tab_area import TabArea
+from model.errors import NotFound
 from model.session import Session
+from model.values import canonical
 from model.values.canonical import Value
 from tests import support
 from tests.gui.window.windows import sheet, wait_idle
@@ -45,6 +48,11 @@ def pages(above: type[Page] = Page) -> set[type[Page]]:
     """The classes of pages that are shown: those that say their kind."""
     below = above.__subclasses__()
     return {each for each in below if each.kind} | {one for each in below for one in pages(each)}
+
+
+def n_of(session: Session, ns: str, id: Value) -> Value | None:
+    """The number in a document that a test has made."""
+    return canonical.get(session.version(ns, id).content or canonical.EMPTY, ("n",))
 
 
 def kinds_asked_for() -> set[str]:
@@ -173,6 +181,57 @@ def test_a_collection_that_comes_back_knows_that_mistakes_are_dear(session: Sess
     question.field.setText("K-204117")
     assert question.verb.isEnabled()
     question.reject()
+
+
+def test_a_delete_says_what_stays_and_a_restore_brings_the_document_back(session: Session, qtbot: QtBot) -> None:
+    for ns, id, v in (("insurance.claims", Value.of("C-1"), 1), (NS, Value.of("K-9001"), 2)):
+        assert session.create(ns, canonical.encode({"n": 1}), id).kind == "applied"
+        assert session.edit(ns, id, {"n": 2}).kind == "applied"
+        area = tabs(qtbot)
+        page = area.open(session, PageRequest("document", ns, id))
+        assert isinstance(page, DocumentPage)
+        wait_idle(qtbot)
+        page.do_delete()
+        wait_idle(qtbot)
+        question = sheet(area)
+        assert isinstance(question, Question)
+        assert "restoring" in "".join(label.text() for label in question.findChildren(QLabel))
+        question.verb.click()
+        wait_idle(qtbot)
+        with pytest.raises(NotFound):
+            session.version(ns, id)
+        page.writes.restore(id, Value.of(v))
+        wait_idle(qtbot)
+        question = sheet(area)
+        assert isinstance(question, Question)
+        question.verb.click()
+        wait_idle(qtbot)
+        assert n_of(session, ns, id) == Value.of(v)
+
+
+def test_a_purge_is_done_only_once_the_name_is_typed(session: Session, qtbot: QtBot) -> None:
+    id = Value.of("K-9002")
+    assert session.create(NS, canonical.encode({"n": 1}), id).kind == "applied"
+    assert session.edit(NS, id, {"n": 2}).kind == "applied"
+    area = tabs(qtbot)
+    page = area.open(session, PageRequest("collection", NS, id))
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot)
+    page.writes.purge(id)
+    wait_idle(qtbot)
+    question = sheet(area)
+    assert isinstance(question, Question)
+    assert question.field is not None
+    assert not question.verb.isEnabled()
+    question.field.setText("K-9002")
+    question.verb.click()
+    wait_idle(qtbot)
+    with pytest.raises(NotFound):
+        session.last(NS, id)
+    entry = session.journal.entries(limit=1)[0]
+    assert (entry.action, entry.kind) == ("purge", "applied")
+    assert session.undo(entry.id).kind == "applied"
+    assert n_of(session, NS, id) == Value.of(2)
 
 
 def test_a_document_of_a_production_connection_is_deleted_only_once_its_name_is_typed(
