@@ -143,9 +143,9 @@ def test_the_parts_of_an_id_cannot_be_edited(session: Session, database: Db) -> 
         session.edit(ns_of(database), ID, {"tenant": "z"})
 
 
-def test_a_deleted_document_is_gone_alone_and_comes_back_to_the_byte(session: Session, database: Db) -> None:
+def test_a_purged_document_is_gone_alone_and_comes_back_to_the_byte(session: Session, database: Db) -> None:
     ns, before = ns_of(database), list(database["things"].find())
-    end = session.delete(ns, ID, session.version(ns, ID))
+    end = session.purge(ns, ID, session.version(ns, ID))
     assert end.kind == "applied", end
     assert rows(database) == []
     assert database["things"].count_documents({}) == 6
@@ -154,6 +154,21 @@ def test_a_deleted_document_is_gone_alone_and_comes_back_to_the_byte(session: Se
     key = lambda row: str(row["_id"])  # noqa: E731
     after = sorted(database["things"].find(), key=key)
     assert [bson.encode(row) for row in after] == [bson.encode(row) for row in sorted(before, key=key)]
+
+
+def test_a_delete_ends_one_document_by_all_parts_of_its_id(session: Session, database: Db) -> None:
+    ns, before = ns_of(database), rows(database)
+    assert session.delete(ns, ID, session.version(ns, ID)).kind == "applied"
+    *kept, tombstone = rows(database)
+    assert [(row["v"], row["n"]) for row in kept] == [(row["v"], row["n"]) for row in before]
+    own = {"_id", "tenant", "number", "v", "_w", "_deleted"} | ({"current"} if "current" in before[-1] else set())
+    assert (set(tombstone), tombstone["v"]) == (own, 4)
+    assert [row.id for row in session.documents(ns).rows] == [Value.document(doc(tenant="a", number=8)), OTHER]
+    assert session.count(ns)[0] == 2
+    assert not list(session.scan([ns]))
+    assert session.restore(ns, ID, Value.of(1)).kind == "applied"
+    assert content(session, database) == {"title": "a7", "n": 1}
+    assert [each.v for each in session.history(ns, ID)] == [Value.of(v) for v in (5, 4, 3, 2, 1)]
 
 
 def test_of_two_writers_one_has_the_next_version(
