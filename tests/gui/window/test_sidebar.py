@@ -92,6 +92,14 @@ def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window
     assert cell.accessible == "collection contracts, layout archive"
 
 
+def test_how_a_hash_is_made_stands_in_the_tooltip(window: Window) -> None:
+    sidebar = window.workspace.sidebar
+    node = sidebar.model.roots[0].find("insurance.invoices")
+    assert node is not None
+    tip = sidebar.model.index_of(node).data(CELL).tip
+    assert "\nHash: SHA-1 of the content as BSON." in tip
+
+
 @pytest.mark.deep
 def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window: Window, qtbot: QtBot) -> None:
     sidebar = window.workspace.sidebar
