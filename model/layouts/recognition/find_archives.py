@@ -29,7 +29,7 @@ from model.layouts.recognition.sampling import (
     gently,
     matching,
     of,
-    read_chain,
+    read_chains,
     share,
     take,
 )
@@ -160,10 +160,10 @@ def _judged(server: Port, sample: Sample, link: Link) -> Judged:
     asked, _ = _asked(sample, link.id, link.version)
     dated = _is_dated(asked)
     good = damaged = 0
-    for each in asked[:ASKED]:
-        chain = read_chain(server, link.archive.ns, link.archive_id, link.version, each.id)
-        if chain is None or not chain.places:
-            continue
+    by_id = {each.id: each for each in asked[:ASKED]}
+    ids, rows = list(by_id), link.archive.ns
+    for id, chain in read_chains(server, rows, link.archive_id, link.version, ids):
+        each = by_id[id]
         told = judgement(chain, link.version, dated)
         above = sum(place > each.place + 1 for place in chain.places) if not dated else 0
         if told.verdict is Verdict.AGAINST or above > max(1, len(chain.places) // 5):

@@ -23,7 +23,7 @@ from model.layouts.recognition.sampling import (
     SampledChain,
     gently,
     of,
-    read_chain,
+    read_chains,
     scattered,
 )
 from model.layouts.recognition.version_order import Judged, Verdict, judged, judgement
@@ -37,6 +37,7 @@ PAIRS = 6  # guesses that are followed up
 LOOK_UPS = 16  # ids whose versions are read for a guess
 SEEN = 10  # of these, ids whose rows in the sample look wrong
 LARGE = 50_000  # documents from which on a look-up without an index is made seldom
+FEW = 2  # long histories that are read there
 COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
 GROUPS = 2000
 MOST_BEGIN = 0.6  # of all ids: fields that seldom change bring neighbours together, of which few begin with the first
@@ -255,8 +256,8 @@ def fits(server: Port, sample: Sample) -> Iterator[Fit]:
 def _fit(server: Port, sample: Sample, id: str, version: str) -> Fit:
     rare = not sample.leads_index(id) and (sample.count or LARGE) >= LARGE
     groups = _Groups() if rare else gently(lambda: _grouped(server, sample, id, version), _Groups())
-    ids = _worth_a_look(sample, id, version, 2 if rare else LOOK_UPS, groups.several)
-    found = tuple(_looked_up(server, sample, id, version, ids))
+    ids = _worth_a_look(sample, id, version, LOOK_UPS, groups.several)
+    found = tuple(_looked_up(server, sample, id, version, ids, FEW if rare else LOOK_UPS))
     return Fit(id, version, id in sample.unique_with(version), found, groups.beginning)
 
 
@@ -284,15 +285,15 @@ def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
     return _Groups(tuple(value for _, value in several), begun / len(found) if found and whole else 1.0)
 
 
-def _looked_up(server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value]) -> Iterator[SampledChain]:
+def _looked_up(
+    server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value], singly: int
+) -> Iterator[SampledChain]:
     """The versions of some documents, up to the first that contradicts."""
-    for value in ids:
-        read = read_chain(server, sample.ns, id, version, value)
-        if read is not None:
-            yield read
-            dated = any((v := d.get(version)) is not None and v.type == c.DATE for d in read.documents)
-            if judgement(read, version, dated).verdict is Verdict.AGAINST:
-                return
+    for _, read in read_chains(server, sample.ns, id, version, ids, singly):
+        yield read
+        dated = any((v := d.get(version)) is not None and v.type == c.DATE for d in read.documents)
+        if judgement(read, version, dated).verdict is Verdict.AGAINST:
+            return
 
 
 def _promising(sample: Sample, id: str, version: str) -> bool:

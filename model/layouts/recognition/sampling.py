@@ -30,6 +30,7 @@ SAMPLED = 60
 FEW = 3  # of each part, where the first is large
 SAMPLE_BYTES = 4 << 20
 CHAIN_LENGTH = 60  # the newest versions read of one document
+TOGETHER = 400  # versions that are read in one query for several documents
 PART = 20  # of a longer one: its oldest, and as many from the middle on
 CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
@@ -319,7 +320,24 @@ def scattered(documents: Iterable[Document], version: str) -> SampledChain:
     return replace(made, holes=frozenset(range(len(made.documents))))
 
 
-def read_chain(server: Port, ns: str, id: str, version: str, value: Value) -> SampledChain | None:
+def read_chains(
+    server: Port, ns: str, id: str, version: str, ids: Sequence[Value], singly: int = 100
+) -> Iterator[tuple[Value, SampledChain]]:
+    """The versions of some documents: of short histories all in one query, of long ones a part of each.
+
+    No more than ``singly`` long ones: without an index each takes as long as the collection is large.
+    """
+    found, whole = matching(server, ns, {id: {"$in": list(ids)}}, TOGETHER) if ids else ([], True)
+    for value in ids if whole else ids[:singly]:
+        if whole:
+            told = [d for d in found if d.get(id) == value]
+            if told:
+                yield value, chain_of(told, version)
+        elif (chain := _read_chain(server, ns, id, version, value)) is not None:
+            yield value, chain
+
+
+def _read_chain(server: Port, ns: str, id: str, version: str, value: Value) -> SampledChain | None:
     """The versions of one document: the newest, and of a long history its oldest and some from the middle as well."""
 
     def part(where: Terms, way: int, limit: int) -> tuple[list[Document], bool]:
