@@ -48,6 +48,7 @@ KIN = 0.5
 ALIKE = 0.8  # of the fields in rows, those of the documents, for numbers without any sign to be looked into
 MOST = 0.75  # of the versions that it should hold, those that it does
 NAMED = 0.6  # of the ids in its rows, those of current documents; others are of deleted ones
+LIKE = 0.4  # of the values in the rows of some documents, those that these still have
 LEAST = 3  # documents that it holds something of, where neither a name nor an index speaks for it
 BOTH = 0.8  # of the current versions, those that a shadow holds at least
 RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
@@ -146,7 +147,7 @@ def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: boo
         return False
     if not is_version_name(link.version) and (judged.good < 2 or names_a_part(link.version)):
         return False
-    if not (named or link.sealed) and (judged.several < LEAST or link.alike < 0.4):
+    if not link.sealed and (link.alike < LIKE or (not named and judged.several < LEAST)):
         return False
     ids = [v for d in link.archive.documents if (v := d.get(link.archive_id)) is not None and v.type in ASKABLE]
     asked = list(dict.fromkeys(ids))
@@ -213,7 +214,12 @@ def _archive_ids(other: Sample, version: str, kinds: Any) -> list[str]:
     unique = other.unique_with(version)
     found: list[tuple[Any, ...]] = []
     for name, shape in other.shapes.items():
-        if name in ("_id", version) or shape.share() < 0.7 or not set(shape.types) & set(kinds):
+        if (
+            name in ("_id", version)
+            or shape.share() < 0.7
+            or not set(shape.types) & set(kinds)
+            or is_version_name(name)
+        ):
             continue
         found.append((name not in unique, not other.leads_index(name), not is_id_name(name), len(found), name))
     return [name for *_, name in sorted(found)]

@@ -154,7 +154,8 @@ class Fit:
         surely = rising >= 0.95 and steps >= 8 and self.alike >= 0.4
         if not self.judged.earned or (numbers < 0.5 and not surely) or (self.dated and not self.hinted):
             return 0.0
-        if not self.hinted and (names_a_part(self.version) or not (self.kindred or self.partial)):
+        parts = any(map(names_a_part, (self.id, self.version)))
+        if not self.hinted and (parts or self._chance > RARE[True] or not (self.kindred or self.partial)):
             return 0.0
         if self.unique and self.hinted:
             return 0.97 if self.alike >= 0.3 or self.partial else 0.7
