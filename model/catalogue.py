@@ -59,6 +59,7 @@ class Catalogue:
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._accepted: frozenset[str] = frozenset()  # "" for all
         self._by_hand: frozenset[str] = frozenset()  # what the profile states although its file does not
         self._picked_names: dict[str, str] = {}  # the layouts that were asked for by their names
         self._bound: dict[str, Layout] = {}
@@ -175,6 +176,22 @@ class Catalogue:
             stated = self._profile.get(ns) if self._profile else None
         profile = stated or (known[1] if known else None)
         return profile.id_parts if profile is not None else ()
+
+    def accept(self, ns: str = "") -> None:
+        """Write by the profile of a collection, or of all, although the data refute it: a person has said so."""
+        with self._lock:
+            self._accepted |= {ns}
+
+    def objection(self, ns: str) -> str:
+        """Why nothing is written to a collection as its profile states it, in one or two sentences; "" where it is.
+
+        A statement of this session was made beside what contradicts it, so it needs no other word.
+        """
+        with self._lock:
+            if {ns, ""} & self._accepted or ns in self._by_hand or self._profile is None or not self._profile.get(ns):
+                return ""
+        doubt = self.known(ns)[0].doubt
+        return doubt and f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
 
     def stated_for(self, ns: str) -> CollectionProfile | None:
         """The profile's statement on a collection, whether or not that exists already."""

@@ -286,6 +286,7 @@ class Migration:
 
         An outcome for each document and round in which something was done or refused.
         """
+        self._allowed()
         intent = Intent(self._writer.source, self.source.ns, None, "migrate", self.target.name)
         entry = self._writer.journal.begin(replace(intent, extra={"to": self.target.ns}))
         ends: dict[Value, Outcome] = {}

@@ -45,6 +45,7 @@ class CollectionInfo:
     writer: str = ""  # the program that writes the history, as people know it; "" where it is the users' own
     read_only: bool = False  # nothing is written to it from here, whatever the connection allows
     hashing: str = ""  # how the hash that is the version is made, or why nobody knows; "" where there is none
+    doubt: str = ""  # what all the data say against its profile, one sentence; nothing is written by it then
 
     @property
     def keeps_history(self) -> bool:
@@ -129,6 +130,7 @@ class Opened:
     reason: str = ""  # why it is not writable, one sentence
     document: bytes = b""  # raw as people see it: locked fields and content, in stored order
     lock: str = ""  # a field that looks like another program's lock, of which a person must say how it moves
+    doubt: str = ""  # what all the data say against its profile, by which nothing is written until a person insists
 
 
 @dataclass(frozen=True)

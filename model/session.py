@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -261,6 +262,10 @@ class Session:
         """Use another layout for a collection from now on, as ``--layout`` does; an unknown one is ``Refused``."""
         return self._catalogue.set_layout(ns, name)
 
+    def accept_layout(self, ns: str = "") -> None:
+        """Write by the profile of a collection, or of all, although its data refute it; see ``Opened.doubt``."""
+        self._catalogue.accept(ns)
+
     def state_guard(self, ns: str, how: str) -> CollectionInfo:
         """Say how the field that looks like another program's lock moves, as :attr:`.Opened.lock` asks, from now on.
 
@@ -419,13 +424,14 @@ class Session:
         """The current version for editing, and whether it may be written; raises ``NotFound``."""
         layout = self._catalogue.layout(ns)
         base, profile = layout.version(id), layout.profile
-        reason = self._why_read_only() or layout.writable(base)
+        doubt = self._catalogue.objection(ns)
+        reason = self._why_read_only() or doubt or layout.writable(base)
         try:
             document = self.stored(ns, layout.document(base.raw)) if base.raw is not None else b""
         except Unreadable:
             document = base.raw or b""  # damaged: its bytes as they are stored
         asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
-        return Opened(ns, id, base, layout.locked, not reason, reason, document, asks)
+        return Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
         """The exact write that :meth:`save` would send; nothing is written."""
@@ -662,7 +668,7 @@ class Session:
         self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
     ) -> Migration:
         """The move of a collection to another layout. Reading and comparing need no permission to write."""
-        return Migration.of(self._writer, self._check_allowed, ns, to, target, fields or {}, newest_only)
+        return Migration.of(self._writer, partial(self._check_allowed, ns), ns, to, target, fields or {}, newest_only)
 
     @property
     def once(self) -> Once:
@@ -673,8 +679,8 @@ class Session:
         self, ns: str | None = None, once: bool = False, every: float = EVERY, stop: threading.Event | None = None
     ) -> Iterator[Fed]:
         """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` says."""
-        self._check_allowed()
         names = [ns] if ns is not None else self._catalogue.stated("stream")
+        self._check_allowed(*names)
         return feed(self._opened.server, fed_layouts(map(self._catalogue.layout, names)), once, every, stop)
 
     # --- the way back
@@ -712,9 +718,13 @@ class Session:
             )
         return f"{self.name} is open read-only; to edit, reconnect and allow writes." if self.read_only else ""
 
-    def _check_allowed(self) -> None:
+    def _check_allowed(self, *names: str) -> None:
+        """Raise where nothing may be written at all, or nothing to these collections by their profiles."""
         if reason := self._why_read_only():
             raise NotAllowed(reason)
+        for ns in names:
+            if reason := self._catalogue.objection(ns):
+                raise Refused(reason)
 
 
 def _edited(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 
 from model.errors import NotFound
 from model.layouts import document_ids
@@ -12,9 +14,12 @@ from model.values.canonical import Value
 
 def open_session(args: argparse.Namespace, source: str | None = None) -> Session:
     """The session of the command's SOURCE, or of another one."""
-    return Session.open(
+    session = Session.open(
         source or args.source, profile=args.profile, read_only=args.read_only, into_memory=args.into_memory
     )
+    if _insists(args):
+        session.accept_layout()
+    return session
 
 
 def document(args: argparse.Namespace, session: Session, create: bool = False) -> Value:
@@ -34,6 +39,14 @@ def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
 
 
 def choose_layout(args: argparse.Namespace, session: Session) -> None:
-    """Use ``--layout`` for NS."""
+    """Use ``--layout`` for NS; say once where the data contradict what a profile states for it."""
     if args.layout:
         session.set_layout(args.ns, args.layout)
+    if args.profile and (_insists(args) or not hasattr(args, "yes_layout")):  # else it is the refusal that says it
+        with contextlib.suppress(NotFound):
+            if doubt := session.info(args.ns).doubt:
+                print(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
+
+
+def _insists(args: argparse.Namespace) -> bool:
+    return getattr(args, "yes_layout", False)

@@ -104,12 +104,14 @@ def parser() -> Parser:
     made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
     made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
     _options(made)
+    _insisting(made)
 
     made = command("restore", "write:restore", "an old state as a new guarded version")
     _document(made)
     made.add_argument("v", metavar="V")
     made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
     _options(made)
+    _insisting(made)
 
     made = command("scan", "scan:scan", "look for versions that block edits, are missing, doubled or unfinished")
     made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
@@ -132,12 +134,14 @@ def parser() -> Parser:
     report = "keep a report too: FILE.html or FILE.json"
     made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
     _options(made, NAMES)
+    _insisting(made)
 
     made = command("cleanup", "cleanup:cleanup", "finish the pending tokens that their writers left behind")
     made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
     made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _options(made, ("pending",))
+    _insisting(made)
 
     made = command(
         "migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old"
@@ -153,6 +157,7 @@ def parser() -> Parser:
     ends.add_argument("--take-back", action="store_true", help="remove from the new place what this has put there")
     ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
     _options(made)
+    _insisting(made)
 
     made = command(
         "feed", "feed:feed", "keep the archives of stream collections up to date, from change streams or by polling"
@@ -163,6 +168,7 @@ def parser() -> Parser:
         "--every", metavar="AGE", type=_age, default="10s", help="how often to look, by polling; else 10s"
     )
     _options(made)
+    _insisting(made)
 
     made = command("check", "check:check", "what the server really guarantees, measured in a scratch database")
     made.add_argument("--quick", action="store_true", help="only swaps and unique indexes")
@@ -176,6 +182,7 @@ def parser() -> Parser:
     made.add_argument("counter", metavar="COUNTER", help="the counter's name")
     made.add_argument("--create", action="store_true", help="make a counter that is not there; it begins with 1")
     _options(made, ("sequence",))
+    _insisting(made)
 
     made = command(
         "insert", "once:insert", "a new document, under an id or the next number; the same one again is skipped"
@@ -192,6 +199,7 @@ def parser() -> Parser:
         "--counter", metavar="NS:NAME", help="the number comes from this counter, and is never used again"
     )
     _options(made)
+    _insisting(made)
 
     made = command("count", "once:count", "raise a two-step counter once for a token, however often this is repeated")
     _document(made)
@@ -202,6 +210,7 @@ def parser() -> Parser:
     made.add_argument("--owner", metavar="NAME", help="who counts, kept in a new token")
     made.add_argument("--create", action="store_true", help="make a document that is not there")
     _options(made, ("pending",))
+    _insisting(made)
 
     made = command("process", "once:process", "raise a total once for an entry of an apply-once list")
     made.add_argument("ns", metavar="NS", help="database.collection")
@@ -211,6 +220,7 @@ def parser() -> Parser:
     made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; 1 unless said otherwise")
     made.add_argument("--create", action="store_true", help="make a document that is not there")
     _options(made, ("processed",))
+    _insisting(made)
 
     made = command("journal", "write:journal", "what was written from here", source=False)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -221,6 +231,7 @@ def parser() -> Parser:
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
     made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
     _options(made)
+    _insisting(made)
 
     made = command("help", "help:help", "a page of the manual, or the list of its pages", source=False)
     made.add_argument("topic", metavar="TOPIC", nargs="?", help="the page; without it they are listed")
@@ -280,6 +291,12 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUTS) -> None:
     made.add_argument("--profile", metavar="FILE", help=PROFILE)
     made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
+
+
+def _insisting(made: Parser) -> None:
+    """The option of every command that writes."""
+    said = "write by the profile although the collection's data contradict it"
+    made.add_argument("--yes-layout", action="store_true", help=said)
 
 
 def _age(written: str) -> timedelta:

@@ -65,7 +65,7 @@ class ForeignGuard:
         if reason := self.closed() or self.unstated():
             return reason
         value = c.get(raw, (self._name,)) if self._name else None
-        if value is None or value.type == c.NULL or _next(value, self._how) is not None:
+        if value is None or moves(value, self._how):
             return ""
         wanted = "a number that can go up by one" if self._how == "inc" else "a UUID, an ObjectId or a hash"
         return (
@@ -117,6 +117,11 @@ class ForeignGuard:
         if self._how == "inc":
             return {self._name: Value.of(0.0) if like is not None and like.type == c.DOUBLE else whole_number(0, like)}
         return {self._name: (_next(like, self._how) if like is not None else None) or Value.of(str(uuid.uuid4()))}
+
+
+def moves(value: Value, how: str) -> bool:
+    """Whether a value is one that moves in this way: a number that can go up by one, a UUID that can be made anew."""
+    return how not in ("inc", "uuid") or value.type == c.NULL or _next(value, how) is not None
 
 
 def raised_with(body: Mapping[str, Any], name: str) -> dict[str, Any]:

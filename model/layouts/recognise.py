@@ -18,6 +18,7 @@ from model.layouts import overflow_archive
 from model.layouts.embedded import Embedded
 from model.layouts.plain import Plain
 from model.layouts.recognition import find_embedded, find_logs, find_version_documents
+from model.layouts.recognition.contradictions import refuted
 from model.layouts.recognition.find_archives import is_past_of, pair
 from model.layouts.recognition.find_writers import written
 from model.layouts.recognition.key_candidates import is_version_name
@@ -112,11 +113,17 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
 def as_stated(
     server: Port, profile: CollectionProfile, collections: int = 1
 ) -> tuple[CollectionInfo, CollectionProfile]:
-    """A collection as a profile states it, with the lock field of another program where the profile names none."""
+    """A collection as a profile states it, with the lock field that it does not name, and with what refutes it."""
     sample = _look(server, profile.ns, "collection", collections).sample
-    found, said = (profile, "") if sample is None else _with_lock(profile, sample)
-    count = sample.count if sample is not None else None
-    return info_of(found, count, 1.0, f"{STATED} {said}".strip()), found
+    if sample is None:
+        return info_of(profile, None, 1.0, STATED), profile
+    found, said = _with_lock(profile, sample)
+    try:
+        doubt = gently(lambda: refuted(server, found, sample), "")
+    except NotAllowed:  # of the archive
+        doubt = ""
+    why = " ".join(filter(None, (STATED, said, doubt)))
+    return replace(info_of(found, sample.count, 1.0, why), doubt=doubt), found
 
 
 def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:

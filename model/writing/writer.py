@@ -53,7 +53,7 @@ class Writer:
         layout = self.catalogue.layout(ns)
         if base.content == content:
             return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
-        if reason := layout.writable(base):
+        if reason := self.catalogue.objection(ns) or layout.writable(base):
             return Outcome("refused", ns, id, reason)
         content = layout.signed(content, self.author)
         if reason := layout.unfit(content):
@@ -81,7 +81,7 @@ class Writer:
         """
         layout = self.catalogue.layout(ns)
         id = id if id is not None else Value.of(ObjectId())
-        if reason := layout.missing_index():
+        if reason := self.catalogue.objection(ns) or layout.missing_index():
             return Outcome("refused", ns, id, reason)
         content = layout.signed(content, self.author)
         if reason := layout.unfit(content):
@@ -100,7 +100,7 @@ class Writer:
     def delete(self, ns: str, id: Value, base: Version, undoes: str | None = None) -> Outcome:
         """Delete a document, once every stored document that goes is kept."""
         layout = self.catalogue.layout(ns)
-        if reason := layout.removable(base):
+        if reason := self.catalogue.objection(ns) or layout.removable(base):
             return Outcome("refused", ns, id, reason)
         kept = layout.removal(id, base)
         intent = self._removing(layout, id, base, "delete", kept, undoes)
@@ -214,6 +214,8 @@ class Writer:
         stored: Callable[[Outcome], bytes | None] = lambda outcome: None,
     ) -> Outcome:
         """Do one write with its intent in the journal before and its outcome after."""
+        if reason := self.catalogue.objection(intent.ns):
+            return Outcome("refused", intent.ns, intent.document, reason)
         token = ObjectId()
         entry = self.journal.begin(replace(self._with_statement(intent), token=str(token)))
         try:

@@ -109,3 +109,100 @@ def test_a_session_asks_once_and_remembers_the_answer(server_uri: str, database:
         list(session.collections(database_name))
         assert session.set_layout(ns, "plain").fields["guard"] == "lockVersion"
         assert session.open_document(ns, id).lock == ""
+
+
+# --- profiles that the data contradict
+
+
+@pytest.fixture
+def contracts(database: Db) -> Any:
+    """Contracts in ``archive``, of which a profile may state anything."""
+    database["contracts_history"].create_index([("docId", 1), ("v", 1)], unique=True)
+    for n in range(4):
+        database["contracts_history"].insert_one({"docId": n, "v": 1, "name": "old", "_w": ObjectId()})
+        database["contracts"].insert_one({"_id": n, "v": 2, "name": "new", "_w": ObjectId(), "tag": "x"})
+    return database["contracts"]
+
+
+WRONG = {
+    "a path that leads nowhere": (
+        'version = "ver"',
+        "No document sampled in {ns} has ver, which is stated as version.",
+    ),
+    "another type": ('version = "name"', "In 0 of {ns}, name is of the type String and no whole number or date."),
+    "a guard that is not there": (
+        'guard = { field = "lockVersoin", how = "inc" }',
+        "No document sampled in {ns} has lockVersoin, which is stated as guard.",
+    ),
+    "a guard that does not move so": (
+        'guard = { field = "tag", how = "inc" }',
+        "In 0 of {ns}, tag is of the type String and cannot go up by one.",
+    ),
+    "another id in the archive": (
+        'archive_id = "of"',
+        "No document sampled in {ns}_history has of, which is stated as archive_id.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
+def test_nothing_is_written_by_a_profile_that_the_data_contradict_and_it_is_told_once(
+    line: str, said: str, run: Run, rows: Rows, server_uri: str, contracts: Any, database_name: str, tmp_path: Path
+) -> None:
+    ns = f"{database_name}.contracts"
+    said = said.format(ns=ns)
+    file = tmp_path / "profile.toml"
+    stated = f'[[collection]]\nns = "{ns}"\nlayout = "archive"\n{line}\n'
+    file.write_text(stated)
+    profile = ("--profile", str(file))
+    before = list(contracts.find())
+    status, out, err = run("edit", server_uri, ns, "1", "--set", 'note="x"', *profile)
+    assert (status, out) == (2, "")
+    assert err.count(said) == 1
+    assert "--yes-layout" in err
+    assert run("insert", server_uri, ns, '{"name": "y"}', "--id", "77", *profile)[0] == 2
+    assert run("migrate", server_uri, ns, "--to", "plain", "--newest-only", "--apply", *profile)[0] == 2
+    assert list(contracts.find()) == before
+    assert list(contracts.database.list_collection_names()).count("contracts_plain") == 0
+    status, out, err = run("show", server_uri, ns, "1", *profile)
+    assert status == 0, "reading goes on"
+    assert out.startswith("{")
+    assert err == f"palimpsest: {said} The profile states it otherwise.\n"
+    (found,) = [row for row in rows("collections", server_uri, *profile)[1] if row["ns"] == ns]
+    assert said in found["why"]
+    assert rows("journal")[1] == []
+
+
+def test_whoever_insists_writes_by_it(
+    run: Run, server_uri: str, contracts: Any, database_name: str, tmp_path: Path
+) -> None:
+    ns = f"{database_name}.contracts"
+    file = tmp_path / "profile.toml"
+    file.write_text(
+        f'[[collection]]\nns = "{ns}"\nlayout = "archive"\nguard = {{ field = "lockVersion", how = "inc" }}\n'
+    )
+    edit = ("edit", server_uri, ns, "1", "--set", 'name="x"', "--profile", str(file))
+    assert run(*edit)[0] == 2
+    status, _, err = run(*edit, "--yes-layout")
+    assert (status, err.count("lockVersion")) == (0, 1)
+    assert contracts.find_one({"_id": 1})["name"] == "x"
+    with Session.open(server_uri, file) as session:
+        assert session.edit(ns, Value.of(2), {"name": "y"}).kind == "refused"
+        opened = session.open_document(ns, Value.of(2))
+        assert not opened.writable
+        assert "lockVersion" in opened.doubt
+        session.accept_layout(ns)
+        assert session.open_document(ns, Value.of(2)).doubt == ""
+        assert session.edit(ns, Value.of(2), {"name": "y"}).kind == "applied"
+
+
+def test_one_damaged_document_does_not_contradict_a_profile(
+    run: Run, server_uri: str, contracts: Any, database_name: str, tmp_path: Path
+) -> None:
+    ns = f"{database_name}.contracts"
+    contracts.update_one({"_id": 3}, {"$set": {"v": "two"}})
+    contracts.update_one({"_id": 2}, {"$unset": {"v": ""}})
+    file = tmp_path / "profile.toml"
+    file.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "archive"\n')
+    status, _, err = run("edit", server_uri, ns, "1", "--set", 'name="x"', "--profile", str(file))
+    assert (status, err) == (0, "")

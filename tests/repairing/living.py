@@ -238,6 +238,9 @@ class _Places:
     def asked_for(self, ns: str) -> str:
         return ""
 
+    def objection(self, ns: str) -> str:
+        return ""
+
 
 def plan_of(machine: Machine, damage: Damage, profile: CollectionProfile) -> Plan:
     """The plan for what a scan finds."""

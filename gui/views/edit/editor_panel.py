@@ -262,12 +262,18 @@ class EditorPanel(DraftPanel):
     def _say_writable(self) -> None:
         opened = self._opened
         self.set_writable(opened is not None and opened.writable and not self._session.read_only)
-        lock = opened.lock if opened is not None and not self._session.read_only else ""
-        if opened is not None and not opened.writable and opened.reason not in ("", self._missing) and not lock:
+        asks = opened is not None and not self._session.read_only
+        lock, doubt = (opened.lock, opened.doubt) if opened is not None and asks else ("", "")
+        told = lock or doubt
+        if opened is not None and not opened.writable and opened.reason not in ("", self._missing) and not told:
             self.notices.put("writable", "note", opened.reason)
         else:
             self.notices.clear("writable")
-        if lock:
+        if doubt:
+            self.notices.put("layout", "note", doubt, [("Write by it all the same", self._accept_layout)])
+        else:
+            self.notices.clear("layout")
+        if lock and not doubt:
             said = f"{lock} looks like the lock of another program. How does a write move it?"
             self.notices.put("lock", "note", said, [(label, partial(self._state_guard, how)) for label, how in GUARDS])
         else:
@@ -469,6 +475,19 @@ class EditorPanel(DraftPanel):
             owner=self,
             title="Keeping the answer",
         )
+
+    def _accept_layout(self) -> None:
+        session, ns = self._session, self.ns
+        tasks.run(
+            lambda _: session.accept_layout(ns),
+            done=self._layout_accepted,
+            failed=self._statement_failed,
+            owner=self,
+            title="Keeping the answer",
+        )
+
+    def _layout_accepted(self, _: object) -> None:
+        self.reload()
 
     def _guard_stated(self, info: CollectionInfo) -> None:
         lock = info.fields.get("guard")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,3 +77,26 @@ def test_where_nothing_may_be_written_nothing_is_asked(
         qtbot.waitUntil(lambda: panel.is_loaded)
         idle()
         assert "lock" not in panel.notices.lines
+
+
+def test_a_profile_that_the_data_contradict_is_asked_for_before_anything_is_typed(
+    parts: Any, server_uri: str, qtbot: QtBot, idle: Callable[[], None], tmp_path: Path
+) -> None:
+    ns = f"{parts.database.name}.parts"
+    file = tmp_path / "profile.toml"
+    file.write_text(f'[[collection]]\nns = "{ns}"\nguard = {{ field = "lok", how = "inc" }}\n')
+    with Session.open(server_uri, file) as session:
+        panel = EditorPanel(session, ns, Value.of("P-2"))
+        shown(qtbot, panel)
+        qtbot.waitUntil(lambda: panel.is_loaded)
+        idle()
+        line = panel.notices.lines["layout"]
+        assert "has lok, which is stated as guard" in line.text
+        assert not panel.tree.edit_cell(panel.model.find(("name",)))
+        qtbot.mouseClick(line.buttons[0], Qt.MouseButton.LeftButton)
+        idle()
+        assert "layout" not in panel.notices.lines
+        type_into(panel, ("name",), "new")
+        panel.save()
+        idle()
+        assert parts.find_one({"_id": "P-2"})["name"] == "new"
