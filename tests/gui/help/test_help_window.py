@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument
+from PySide6.QtGui import QDesktopServices, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -50,13 +52,18 @@ def test_every_page_is_shown_whole_in_its_width_with_all_of_its_headings(help: H
     assert help.topic == name
     assert shown(help).startswith(manual.headings(name)[0])
     assert help.view.document().idealWidth() <= help.view.viewport().width()
-    there = {anchor for block in manual_dress.blocks(help.view.document()) for anchor in anchors(block)}
+    there = {anchor for each in formats(help) for anchor in each.anchorNames()}
     assert {manual.anchor(heading) for heading in manual.headings(name)} <= there
     assert help.windowTitle() == f"{manual.headings(name)[0]} – Palimpsest"
 
 
-def anchors(block: object) -> list[str]:
-    return QTextCursor(block).block().begin().fragment().charFormat().anchorNames()  # type: ignore[call-overload,no-any-return]
+def formats(help: HelpWindow) -> Iterator[QTextCharFormat]:
+    """The formats of all stretches of the page that is shown."""
+    for block in manual_dress.blocks(help.view.document()):
+        at = block.begin()
+        while not at.atEnd():
+            yield at.fragment().charFormat()
+            at += 1
 
 
 def test_the_topics_are_listed_under_their_groups_and_open_by_key(help: HelpWindow) -> None:
@@ -149,20 +156,11 @@ def test_a_change_of_theme_draws_the_page_in_the_other_colours_at_the_same_place
     for scheme, tokens in (("dark", theme.DARK), ("light", theme.LIGHT)):
         preferences.put("theme", scheme)
         theme.apply(scheme, "normal")
-        assert inks(help) <= {getattr(tokens, each).lower() for each in ("text", "text2", "text3", "acc")}
+        assert {each.foreground().color().name() for each in formats(help)} <= {
+            getattr(tokens, each).lower() for each in ("text", "text2", "text3", "acc")
+        }
         assert help.view.place == 200
         assert len(selected(help)) > 2
-
-
-def inks(help: HelpWindow) -> set[str]:
-    """The colours that the page is written in."""
-    found = set()
-    for block in manual_dress.blocks(help.view.document()):
-        at = block.begin()
-        while not at.atEnd():
-            found.add(at.fragment().charFormat().foreground().color().name())
-            at += 1
-    return found
 
 
 def test_code_keeps_its_empty_lines_and_stands_in_a_box(help: HelpWindow) -> None:
