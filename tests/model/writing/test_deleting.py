@@ -173,3 +173,22 @@ def test_following_a_history_goes_through_a_deletion(session: Session, ns: str) 
     assert session.create(ns, canonical.encode({"n": 2, "m": 1}), ID).kind == "applied"
     assert {each.version.v for each in session.blame(ns, ID)} == {Value.of(4)}
     assert session.chain(ns, ID)
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "deltas"])
+def test_a_migration_takes_a_deletion_along_or_says_that_it_cannot(session: Session, ns: str, layout: str) -> None:
+    assert session.create(ns, canonical.encode({"n": 7}), Value.of("K-2")).kind == "applied"
+    deleted(session, ns)
+    for to in ("versions", "flagged", "deltas"):
+        if to != layout:
+            moving = session.migration(ns, to, f"{ns}_{to}")
+            assert {each.kind for each in moving.run()} <= {"applied", "skipped"}
+            assert [each.wrong for each in moving.verify() if each.wrong] == []
+            assert [(each.v, each.deleted) for each in moving.target.history(ID)] == [
+                (each.v, each.deleted) for each in session.history(ns, ID)
+            ]
+    moving = session.migration(ns, "embedded", f"{ns}_embedded")
+    ends = {each.id: each for each in moving.run()}
+    assert (ends[Value.of("K-2")].kind, ends[ID].kind) == ("applied", "refused")
+    assert "says that the document is deleted" in ends[ID].detail
+    assert [each.id for each in moving.verify() if each.wrong] == [ID]
