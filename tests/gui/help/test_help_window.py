@@ -165,8 +165,10 @@ def test_a_change_of_theme_draws_the_page_in_the_other_colours_at_the_same_place
 
 def test_code_keeps_its_empty_lines_and_stands_in_a_box(help: HelpWindow) -> None:
     help.open_topic("profiles")
-    lines = [b.text() for b in manual_dress.blocks(help.view.document()) if manual_dress.is_code(b)]
-    assert "" in lines
+    lines = [block for block in manual_dress.blocks(help.view.document()) if manual_dress.is_code(block)]
+    empty = [block for block in lines if not block.text()]
+    assert empty
+    assert {block.blockFormat().lineHeight() for block in empty} == {lines[0].blockFormat().lineHeight()}
     assert len(help.view._code_boxes()) == manual.page("profiles").count("```") // 2
     assert all(box.width() <= help.view.viewport().width() for box in help.view._code_boxes())
 
