@@ -103,10 +103,10 @@ CHANGES = _set(
 BEFORE_AND_AFTER = (
     ("before", "after"), ("old", "new"), ("oldvalue", "newvalue"), ("oldvalues", "newvalues"), ("from", "to"),
     ("original", "modified"), ("previous", "current"), ("previousvalue", "newvalue"), ("prev", "next"), ("was", "is"),
-    ("olddata", "newdata"), ("op", "value"),
+    ("fromvalue", "tovalue"), ("olddata", "newdata"), ("op", "value"),
 )  # fmt: skip
 """Pairs of names under which a change tells what was there and what came instead."""
-PLACES = _set("field path property attribute column key fieldname propertyname attributename columnname what name")
+PLACES = _set("p field path property attribute column key fieldname propertyname attributename columnname what name")
 """Names of the field that says which field of a document was changed."""
 OPERATIONS = _set(
     "op operation operationtype action event eventtype eventname type kind method verb o change changetype command"

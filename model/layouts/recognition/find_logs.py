@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from bson import ObjectId
+
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Unreadable
 from model.layouts.recognition.field_names import (
@@ -67,7 +69,8 @@ def record_in(document: Document) -> RecordedChange | None:
     """The change or event that a row plainly records by its fields' names; None for any other row."""
     by_name = {bare(name): name for name in reversed(document.fields)}
     for name, value in document.fields.items():
-        if bare(name) in CHANGES and (names := _changed(value)) is not None:
+        names = _changed(value) if bare(name) in CHANGES or _lists_changes(value) else None
+        if names is not None:
             return RecordedChange(frozenset({name}), names)
     for before, after in BEFORE_AND_AFTER:
         if before in by_name and after in by_name and (made := _between(document, by_name[before], by_name[after])):
@@ -118,11 +121,21 @@ def _changed(value: Value) -> frozenset[str] | None:
     found = set()
     for step in steps:
         inside = read(step.data)
-        for name in ("path", "p", "field", "key") if inside is not None else ():
-            if (at := inside.get(name) if inside is not None else None) is not None:
+        for name, at in inside.fields.items() if inside is not None else ():
+            if bare(name) in PLACES and at.type in (c.STRING, c.ARRAY):
                 found |= _first_of(at)
                 break
     return frozenset(found) if found else None
+
+
+def _lists_changes(value: Value) -> bool:
+    """Whether an array's elements each tell a field, what was there and what came instead, whatever it is called."""
+    inside = [read(each.data) for each in _items(value) if each.type == c.OBJECT] if value.type == c.ARRAY else []
+    told = [{bare(name) for name in each.fields} for each in inside if each is not None]
+    return bool(told) and all(
+        not names.isdisjoint(PLACES) and any({before, after} <= names for before, after in BEFORE_AND_AFTER)
+        for names in told
+    )
 
 
 def _first_of(path: Value) -> set[str]:
@@ -288,14 +301,21 @@ def _targets(server: Port, sample: Sample, others: Sequence[Sample]) -> Iterator
             if other.ns == sample.ns or not other.documents:
                 continue
             try:
-                met, _ = matching(server, other.ns, {"_id": {"$in": asked}})
+                met, _ = matching(server, other.ns, {"_id": {"$in": [*asked, *map(_as_id, asked)]}})
             except NotAllowed:
                 continue
-            here = {id: d for d in met if (id := d.get("_id")) in asked and id is not None}
+            by_id = {d.get("_id"): d for d in met}
+            here = {id: d for id in asked if (d := by_id.get(id) or by_id.get(_as_id(id))) is not None}
             where += [other] if here else []
             found |= here
         if found and len(found) >= NAMED * len(asked):
             yield _Target(path, tuple(where), found, len(asked))
+
+
+def _as_id(value: Value) -> Value:
+    """The ObjectId that a text is the digits of; any other value as it is."""
+    text = value.data[4:-1].decode("ascii", "replace") if value.type == c.STRING else ""
+    return Value.of(ObjectId(text)) if len(text) == 24 and ObjectId.is_valid(text) else value
 
 
 def _paths(sample: Sample) -> Iterator[str]:

@@ -145,6 +145,14 @@ def patch(number: int, v: int) -> list[Row]:
     return [{"op": "replace", "path": f"/{name}", "value": new} for name, (_, new) in changes(number, v).items()]
 
 
+def listed(number: int, v: int) -> list[Row]:
+    """The fields that an edit changed, one by one."""
+    return [
+        {"field_name": name, "from_value": str(old), "to_value": str(new)}
+        for name, (old, new) in changes(number, v).items()
+    ]
+
+
 def states(number: int, v: int) -> tuple[Row, Row]:
     return content(number, v), content(number, v + 1)
 
@@ -153,6 +161,7 @@ LOGS: dict[str, Callable[[int, int], Row]] = {
     "a diff": lambda n, v: {"of": f"K-{n}", "diff": changes(n, v), "user": "Marta"},
     "a numbered diff": lambda n, v: {"of": f"K-{n}", "diff": changes(n, v), "version": v},
     "a patch": lambda n, v: {"ref": f"K-{n}", "ops": patch(n, v), "date": DAY},
+    "a list of changes": lambda n, v: {"model": "x", "ref": f"K-{n}", "logs": listed(n, v), "change_type": "update"},
     "before and after": lambda n, v: {"doc": f"K-{n}", **dict(zip(("before", "after"), states(n, v), strict=True))},
     "one field from and to": lambda n, v: {"contract": f"K-{n}", "field": "status", "from": "a", "to": "b", "at": DAY},
     "an operation on a path": lambda n, v: {"id": f"K-{n}", "op": "set", "path": "notes", "value": f"note {v}"},
@@ -160,7 +169,7 @@ LOGS: dict[str, Callable[[int, int], Row]] = {
     "a state in one field": lambda n, v: {"t": day(v), "kind": "u", "d": {"_id": f"K-{n}", **content(n, v)}},
     "a state and no number": lambda n, v: {"refId": f"K-{n}", "savedAt": day(v), **content(n, v)},
 }  # fmt: skip
-NAMED = {"a state in one field": "d._id"}
+NAMED = {"a state in one field": "d._id", "a list of changes": "ref"}
 WHOLE = ("an event with what it set", "a state in one field", "a state and no number")
 
 
@@ -186,6 +195,7 @@ NO_LOGS: dict[str, Callable[[int, int], Row]] = {
     "messages": lambda n, v: {"to": f"K-{n}", "type": "mail", "body": {"text": "x", "subject": "y"}, "at": DAY},
     "lines with a copy": lambda n, v: {"product": f"K-{n}", "copy": content(n, v), "order": v, "qty": v, "price": 3},
     "changes of other fields": lambda n, v: {"of": f"K-{n}", "diff": {"height": [v, v + 1], "width": [1, 2]}},
+    "opening hours": lambda n, v: {"shop": f"K-{n}", "hours": [{"name": "Monday", "from": "8", "to": str(v)}]},
     "clicks": lambda n, v: {"item": f"K-{n}", "event": "click", "data": {"x": v, "y": n}, "at": DAY},
 }
 
@@ -231,6 +241,17 @@ def test_a_shared_log_names_documents_of_several_collections(server: Server, dat
     info = found(server, database)["histories"]
     assert (info.layout, dict(info.fields)) == ("log", {"id": "collectionId"})
     assert "contracts and offers" in info.why
+
+
+def test_a_log_may_write_the_ids_of_documents_as_text(server: Server, database: Db) -> None:
+    for number in range(1, 13):
+        id = ObjectId()
+        database["contracts"].insert_one({"_id": id, **content(number, 5)})
+        rows = [{"of": str(id), "diff": changes(number, v), "__v": 0} for v in range(1, 5)]
+        database["trail"].insert_many(rows)
+    info = found(server, database)["trail"]
+    assert "lock" not in info.why
+    assert (info.layout, dict(info.fields)) == ("log", {"id": "of"})
 
 
 # --- tokens
