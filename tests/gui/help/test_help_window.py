@@ -75,6 +75,17 @@ def test_the_topics_are_listed_under_their_groups_and_open_by_key(help: HelpWind
     assert help.topic == NAMES[-1]
 
 
+def test_the_page_has_the_focus_at_first_and_shows_it_to_whoever_comes_by_tab(help: HelpWindow) -> None:
+    assert help.view.hasFocus()
+    assert not help.view.property("ringed")
+    help.topics.setFocus()
+    while not help.view.hasFocus():
+        QTest.keyClick(help.focusWidget(), Qt.Key.Key_Tab)
+    assert help.view.property("ringed")
+    help.topics.setFocus()
+    assert not help.view.property("ringed")
+
+
 def test_a_link_opens_its_page_at_its_heading_and_the_way_leads_back_to_the_place(help: HelpWindow) -> None:
     help.open_topic("editing")
     help.view.place = 120
