@@ -100,7 +100,10 @@ def test_every_command_on_a_page_is_one_that_the_grammar_knows(name: str) -> Non
             known.parse_args(_without_redirection(words)[0])  # exits where it is wrong
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "sample:" in manual.page(name) and name != "commands"])
+WITH_EXAMPLES = [name for name in NAMES if "sample:" in manual.page(name) and name != "commands"]
+
+
+@pytest.mark.parametrize("name", support.every(3, WITH_EXAMPLES))
 def test_every_command_on_a_page_that_can_run_on_the_sample_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
