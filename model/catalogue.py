@@ -8,6 +8,7 @@ Everything here may be called from several threads.
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
 import threading
 import time
@@ -365,6 +366,9 @@ def _content(version: Version) -> bytes:
     return version.content
 
 
+SHORTEST_HASH = 32  # digits of an MD5
+
+
 def _versions_meant(written: str) -> Iterator[Value]:
     """The values that a typed version may stand for: a number, a hash or other string, Extended JSON."""
     bare = written[1:] if written[:1] in "vV" and written[1:].isdigit() else written
@@ -378,7 +382,7 @@ def _versions_meant(written: str) -> Iterator[Value]:
     with contextlib.suppress(Unreadable):
         yield text.value_from_text(written)
     yield Value.of(written)
-    with contextlib.suppress(ValueError):
+    if re.fullmatch(f"[0-9a-fA-F]{{{SHORTEST_HASH},}}", written):
         for subtype in (0, 5):  # a hash that is kept as Binary, by its digits
             yield Value.of(Binary(bytes.fromhex(written), subtype))
 

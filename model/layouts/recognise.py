@@ -16,6 +16,7 @@ from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreadable
 from model.layouts import overflow_archive
 from model.layouts.embedded import Embedded
+from model.layouts.hashed import Hashed
 from model.layouts.log import Log
 from model.layouts.plain import Plain
 from model.layouts.recognition import find_embedded, find_logs, find_version_documents
@@ -118,13 +119,23 @@ def as_stated(
     sample = _look(server, profile.ns, "collection", collections).sample
     if sample is None:
         return info_of(profile, None, 1.0, STATED), profile
-    found, said = _with_lock(profile, sample)
+    found, said = _with_lock(_with_token(profile, sample), sample)
     try:
         doubt = gently(lambda: refuted(server, found, sample), "")
     except NotAllowed:  # of the archive
         doubt = ""
     why = " ".join(filter(None, (STATED, said, doubt)))
     return replace(info_of(found, sample.count, 1.0, why), doubt=doubt), found
+
+
+def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile:
+    """The profile of documents with a hash with the write token that these carry beside it, where it names none."""
+    if profile.layout != Hashed.name or profile.token:
+        return profile
+    made = find_embedded.hashed(sample, wanted=True)
+    if made is None or made.profile.hash != profile.hash:
+        return profile
+    return replace(profile, token=made.profile.token)
 
 
 def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:

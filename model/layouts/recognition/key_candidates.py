@@ -41,7 +41,7 @@ FEW = 2  # long histories that are read there
 COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
 GROUPS = 2000
 MOST_BEGIN = 0.6  # of all ids: fields that seldom change bring neighbours together, of which few begin with the first
-RARE = {True: 0.1, False: 0.001}  # the chance that is taken, by whether versions are more alike than documents
+RARE = {True: 0.1, False: 0.001}  # the chance that is taken, by whether likeness or names speak for versions
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class Fit:
             self._repeated < 0.5
             or rising < 0.75
             or (self.begun < 0.5 and not surely)
-            or self._chance > RARE[self.kindred]
+            or self._chance > RARE[self.kindred or (self.hinted and is_id_name(self.id))]
             or (self.beginning < MOST_BEGIN and not (surely and is_id_name(self.id)))
         ):
             return 0.0

@@ -30,7 +30,7 @@ class Verdict(Enum):
 
     SILENT = "silent"  # there is one row, or none
     GOOD = "good"
-    THINNED = "thinned"  # numbers are missing; time bears out the others
+    THINNED = "thinned"  # numbers are missing; time bears out most of the others, and contradicts none
     DAMAGED = "damaged"
     AGAINST = "against"
 
@@ -107,7 +107,7 @@ def judgement(chain: SampledChain, version: str, dated: bool = False) -> Judgeme
     if repeats or chain.unplaced or falls:
         return Judgement(Verdict.DAMAGED)
     if not dated and any(b - a > 1 for part in chain.stretches for a, b in pairwise(part)):
-        return Judgement(Verdict.THINNED if rises == steps else Verdict.DAMAGED)
+        return Judgement(Verdict.THINNED if 2 * rises >= steps else Verdict.DAMAGED)
     return Judgement(Verdict.GOOD)
 
 

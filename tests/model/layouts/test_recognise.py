@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import bson
 import pytest
 from bson import ObjectId
 
 from model.errors import NotAllowed, Refused
-from model.layouts.recognise import LAYOUTS, bind, profile_for, recognise
+from model.layouts.recognise import LAYOUTS, as_stated, bind, profile_for, recognise
 from model.profile import Profile, stated
 from model.server.retry import Server
 from model.values import canonical as c
@@ -428,3 +430,15 @@ class Counting:
             self.read += 1
             self.bytes += len(raw)
             yield raw
+
+
+def test_a_profile_of_hashes_finds_the_token_that_documents_carry_beside_them(server: Server, database: Db) -> None:
+    content = {"before": 1, "edited": "old"}
+    digest = hashlib.sha1(bson.encode(content)).hexdigest()
+    database["sealed"].insert_one({"_id": "a", **content, "_versioned_id": digest, "_w": ObjectId()})
+    stated_one = stated(f"{database.name}.sealed", "hashed")
+    _, profile = as_stated(server, stated_one)
+    assert (stated_one.token, profile.token) == ("", "_w")
+    other = hashlib.sha1(bson.encode({"something": "else"})).hexdigest()
+    database["sealed"].update_one({}, {"$set": {"_versioned_id": other}})
+    assert as_stated(server, stated_one)[1].token == ""
