@@ -23,8 +23,8 @@ from model.layouts.page_query import PageQuery
 from model.layouts.recognition.contradictions import contradictions
 from model.layouts.recognition.sampling import take
 from model.layouts.writers import preset
-from model.profile_file import ProfileEdit, block, stated_in
-from model.profile_keys import ProfileKey
+from model.profile.profile_file import ProfileEdit, block, stated_in
+from model.profile.profile_keys import ProfileKey
 from model.records import Checkpoint, CollectionInfo, Outline, Version, no_checkpoint
 from model.server.retry import Port
 from model.toml_text import from_line, to_line

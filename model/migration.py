@@ -454,7 +454,7 @@ class _Left(Container[str]):
 
 def _table(p: CollectionProfile) -> str:
     if p.writer:
-        from model.profile_file import block  # what it writes TOML with takes longer to import than a command
+        from model.profile.profile_file import block  # what it writes TOML with takes longer to import than a command
 
         return block(p).rstrip()
     told = {"ns": p.ns, "layout": p.layout, **info_of(p, None, 1.0, "").fields}

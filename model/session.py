@@ -39,7 +39,7 @@ from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
 from model.profile import Profile
-from model.profile_file import ProfileEdit
+from model.profile.profile_file import ProfileEdit
 from model.records import (
     Checkpoint,
     CollectionInfo,

@@ -19,7 +19,7 @@ from model.layouts.registry import LAYOUTS, WRITABLE
 from model.layouts.registry import NAMES as NAMED
 from model.layouts.writers import presets
 from model.profile import Profile
-from model.profile_keys import ROWS, keys_of
+from model.profile.profile_keys import ROWS, keys_of
 from model.repair.damage_classes import CLASSES, GROUPS
 from model.session import Session
 from resources import manual

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from gui.style import boxes, theme
 from gui.views.stating.key_row import KeyRow
-from model.profile_keys import ProfileKey
+from model.profile.profile_keys import ProfileKey
 
 
 class KeyForm(QScrollArea):

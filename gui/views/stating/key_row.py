@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QLineEdit, QVB
 
 from gui.style import theme
 from gui.style.states import words
-from model.profile_keys import ProfileKey
+from model.profile.profile_keys import ProfileKey
 
 
 class Choice(QComboBox):

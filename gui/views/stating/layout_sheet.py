@@ -30,7 +30,7 @@ from gui.views.stating.key_row import Choice
 from gui.views.stating.trial_pane import TrialPane, TrialRow, rows_of
 from model.errors import Refused
 from model.layout_statements import Statement, Trial
-from model.profile_file import ProfileEdit
+from model.profile.profile_file import ProfileEdit
 from model.records import CollectionInfo
 from model.session import Session
 

@@ -20,7 +20,7 @@ from model.layouts.composite_ids import name_of
 from model.layouts.log import Log
 from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
 from model.layouts.writers import preset
-from model.profile_keys import ROWS, ProfileKey, keys_of
+from model.profile.profile_keys import ROWS, ProfileKey, keys_of
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
 

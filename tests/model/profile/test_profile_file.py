@@ -14,8 +14,8 @@ from model.errors import NotFound, Refused
 from model.layouts import row_keys
 from model.layouts.registry import NAMES
 from model.profile import _READERS, Profile, keys, minimal, state
-from model.profile_file import block, stated_in
-from model.profile_keys import ROWS
+from model.profile.profile_file import block, stated_in
+from model.profile.profile_keys import ROWS
 from tests.support import examples
 
 TEAM = """# the layouts of the shop
