@@ -12,13 +12,13 @@ import tempfile
 from pathlib import Path
 
 from tests.writers.judging import judged
-from tests.writers.libraries import HERE, NAMES, write
+from tests.writers.libraries import NAMES, write
 
 
 def main() -> int:
     """Print a line a program; 1 where one is shown wrongly."""
     asked = argparse.ArgumentParser(prog="python -m tests.writers")
-    asked.add_argument("--only", action="append", choices=sorted(p.name for p in HERE.iterdir() if p.is_dir()))
+    asked.add_argument("--only", action="append", choices=NAMES)
     asked.add_argument("--seed", type=int, default=random.randrange(2**31))
     asked.add_argument("--documents", type=int, default=100)
     asked.add_argument("--states", type=int, default=30)

@@ -51,14 +51,14 @@ def told(name: str, folder: Path = HERE) -> list[Told]:
 def write(name: str, folder: Path, seed: int, documents: int, states: int) -> None:
     """Let a program write, and keep a dump and what its script said in a folder."""
     home = HERE / name
-    modules = _installed(name)
+    modules = installed(home)
     if (home / "pom.xml").exists():
         command = ["java", "-cp", str(modules / "*"), str(home / "Write.java")]
     elif (home / "requirements.txt").exists():
         command = [str(modules / "bin" / "python"), str(home / "write.py")]
     else:
         command = ["node", str(next(home.glob("write.*js")))]
-    with LocalServer() as server, _relayed(server.uri) as port:
+    with LocalServer() as server, relayed(server.uri) as port:
         env = {
             **os.environ,
             "MONGO": f"mongodb://127.0.0.1:{port}/shop?directConnection=true",
@@ -87,14 +87,13 @@ def _packed(path: Path, data: bytes) -> None:
         packed.write(data)
 
 
-def _installed(name: str) -> Path:
-    """The folder with a program's modules, installed the first time."""
-    home = HERE / name
+def installed(home: Path) -> Path:
+    """The folder with the modules of the program that a folder is about, installed the first time."""
     manifest = next(
         each for each in (home / "package.json", home / "pom.xml", home / "requirements.txt") if each.exists()
     )
     wanted = hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]
-    folder = Path(platformdirs.user_cache_dir("palimpsest-tests")) / "writers" / f"{name}-{wanted}"
+    folder = Path(platformdirs.user_cache_dir("palimpsest-tests")) / "writers" / f"{home.name}-{wanted}"
     if (folder / "done").exists():
         return folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -121,7 +120,7 @@ def _installed(name: str) -> Path:
 
 
 @contextmanager
-def _relayed(uri: str) -> Iterator[int]:
+def relayed(uri: str) -> Iterator[int]:
     """A port of the loopback interface behind which the server listens, for programs that know no other sockets."""
     path = unquote(urlsplit(uri).netloc)
     listener = socket.create_server(("127.0.0.1", 0))

@@ -1,0 +1,1 @@
+"""Programs that lock optimistically, and edits of the product between their reading and their saving."""
