@@ -28,6 +28,9 @@ _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
+_USUAL = {"archive_id": "docId", "version": "v", "token": "_w", "hash": "_versioned_id", "numbering": "next"}
+
+
 @dataclass(frozen=True)
 class Profile:
     """The collections that a file states."""
@@ -176,11 +179,13 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
         if reader is None:
             raise Refused(f"{where}: {_unused(key, layout) if key in ROWS else _unknown(key, layout)}")
         try:
-            fields |= reader(key, value)
+            read = reader(key, value)
         except ValueError as error:
             raise Refused(f"{where}: {key} {error}.") from None
-        if key in told and (why := _unused(key, layout)):
+        why = _unused(key, layout) if key in told else ""
+        if why and not _is_harmless(key, value, layout):
             raise Refused(f"{where}: {why}")
+        fields |= {} if why else read
     profile = stated(ns, layout, **fields)
     _check(profile, where)
     return profile
@@ -196,6 +201,17 @@ def _unused(key: str, layout: str) -> str:
     """Why a key does nothing in a layout, one sentence; "" where it does something."""
     used = key in ("ns", "layout") or any(each.name == key for each in keys(layout))
     return "" if used else f"{key} does nothing in the layout {layout}; {_has(layout)}"
+
+
+def _is_harmless(key: str, value: Any, layout: str) -> bool:
+    """Whether a key that does nothing in a layout says nothing else than is usual, as in a table that shows all keys.
+
+    Between the layouts of other programs' histories a table may be handed on whole.
+    """
+    if _is_written(layout):
+        return key in row_keys.READERS or key in ("guard", "hash_recipe")
+    usual = {**{name: name for name in ("current", "prev", "removed", "pending", "applied", "processed")}, **_USUAL}
+    return bool(value == usual.get(key))
 
 
 def _has(layout: str) -> str:

@@ -129,8 +129,8 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
             "[[collection]]\nns = 'a.b'\nlayout = 'plain'\nversion = 'version'\n",
             ["a.b", "version does nothing in the layout plain; plain has id, token, at, author, reason, "],
         ),
-        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nprev = 'prev'\n", ["prev does nothing", "archive_id"]),
-        ("[[collection]]\nns = 'a.b'\nlayout = 'pending'\nversion = 'v'\n", ["version does nothing", "applied"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nprev = 'before'\n", ["prev does nothing", "archive_id"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'pending'\nversion = 'rev'\n", ["version does nothing", "applied"]),
         ("[[collection]]\nns = 'a.b'\nversion = 'meta.v'\n", ["a.b", "version", "dots"]),
         ("[[collection]]\nns = 'a.b'\nid = 'meta.of'\nlayout = 'versions'\n", ["a.b", "id", "log"]),
         ("[[collection]]\nns = 'a.b'\nversion = ''\n", ["version", "empty"]),
@@ -312,3 +312,65 @@ def test_what_a_writers_entry_lacks_is_one_sentence(entry: dict[str, Any], said:
     with pytest.raises(Refused) as error:
         Profile.read({"collection": [{"ns": "shop.items", **entry}]}, "x")
     assert said in str(error.value)
+
+
+EVERY_KEY = """
+[[collection]]
+ns = "shop.contracts"
+layout = "archive"
+archive = "shop.contracts_history"
+archive_id = "docId"
+id = "_id"
+version = "v"
+token = "_w"
+current = "current"
+prev = "prev"
+removed = "removed"
+hash = "_versioned_id"
+hash_fields = { exclude = ["views"] }
+at = "changedAt"
+author = "changedBy"
+numbering = "next"
+grace = "24h"
+
+[[collection]]
+ns = "shop.items"
+writer = "payload"
+layout = "shadow"
+archive = "shop._items_versions"
+archive_id = "parent"
+content = "version"
+order = "createdAt"
+kept = "all"
+operation = { field = "o", insert = "i", remove = "r" }
+where = { collectionName = "items" }
+patch = "rfc6902"
+changes = "patch"
+direction = "forward"
+ignored = ["__v", "updatedAt"]
+guard = { field = "__v", how = "inc" }
+edit = "no"
+reason = "reason"
+hash_recipe = { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }
+
+[[collection]]
+ns = "shop.stats"
+layout = "pending"
+pending = "pending"
+applied = "applied"
+counter = "count"
+processed = "processed"
+"""
+
+
+def test_a_table_that_shows_every_key_with_its_usual_name_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "every.toml"
+    path.write_text(EVERY_KEY, "utf-8")
+    contracts, items, stats = Profile.load(path).collections
+    assert (contracts.layout, contracts.archive, contracts.hash_exclude) == (
+        "archive",
+        "shop.contracts_history",
+        ("views",),
+    )
+    assert (items.layout, items.content, items.patch) == ("shadow", "version", "")
+    assert (stats.layout, stats.counter) == ("pending", "count")
