@@ -147,7 +147,8 @@ def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: boo
         return False
     if not is_version_name(link.version) and (judged.good < 2 or names_a_part(link.version)):
         return False
-    if not link.sealed and (link.alike < LIKE or (not named and judged.several < LEAST)):
+    held = named and link.below >= LEAST  # each just below the current one, in a collection that is called its past
+    if not link.sealed and not held and (link.alike < LIKE or (not named and judged.several < LEAST)):
         return False
     ids = [v for d in link.archive.documents if (v := d.get(link.archive_id)) is not None and v.type in ASKABLE]
     asked = list(dict.fromkeys(ids))

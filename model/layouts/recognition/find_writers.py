@@ -26,7 +26,7 @@ from model.values.canonical import Value
 LOOKED_AT = 6  # documents whose history is read
 LONGEST = 400  # rows of a document that is looked at, unless all have more
 ASKED = 24  # ids of rows that are looked for among documents
-CLAIM = 0.8  # the least part of the documents looked at that are what their rows say
+WRONG = 5  # of so many documents looked at, one may be damaged
 
 
 def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
@@ -89,7 +89,7 @@ def _proposal(
     _, other, there = best
     profile = profile_of(known.name, other.ns, rows.ns, where)
     right, looked, wrong = _tried(server, profile, there)
-    if not looked or right < CLAIM * looked or right < looked - 1:
+    if not right or right < looked - max(1, looked // WRONG):
         return None
     history = rows.name
     what = "each is" if right == looked else f"{right} are"
