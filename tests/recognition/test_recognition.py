@@ -6,7 +6,6 @@ import itertools
 import random
 from collections.abc import Iterator
 
-import pymongo
 import pytest
 
 from model.layouts.recognition import find_archives, key_candidates
@@ -17,18 +16,6 @@ from tests.recognition import harness
 from tests.recognition.harness import Client
 
 
-@pytest.fixture(scope="module")
-def server(local_uri: str) -> Iterator[Server]:
-    with Server.connect(local_uri) as connected:
-        yield connected
-
-
-@pytest.fixture(scope="module")
-def random_client(local_uri: str) -> Iterator[Client]:
-    with pymongo.MongoClient[dict[str, object]](local_uri) as made:
-        yield made
-
-
 def fresh() -> Iterator[int]:
     """Seeds from a fresh one on, which is printed and so shown with a failure."""
     seed = random.SystemRandom().randrange(2**31)
@@ -36,25 +23,25 @@ def fresh() -> Iterator[int]:
     return itertools.count(seed)
 
 
-def test_no_collection_of_an_ordinary_application_is_claimed(server: Server, random_client: Client) -> None:
-    tally = harness.ordinary(server, random_client, fresh(), support.by_depth(120, 2000))
+def test_no_collection_of_an_ordinary_application_is_claimed(server: Server, client: Client) -> None:
+    tally = harness.ordinary(server, client, fresh(), support.by_depth(120, 2000))
     assert not tally.wrong
 
 
-def test_versioned_collections_are_recognised_whatever_their_names(server: Server, random_client: Client) -> None:
-    tally = harness.histories(server, random_client, fresh(), support.by_depth(54, 500))
+def test_versioned_collections_are_recognised_whatever_their_names(server: Server, client: Client) -> None:
+    tally = harness.histories(server, client, fresh(), support.by_depth(54, 500))
     assert not tally.wrong
     allowed = support.by_depth(5, 25)  # a slice may meet more than its share of those that are not seen
     assert len(tally.missed) <= allowed, tally.missed
 
 
 def test_a_recogniser_that_hears_no_contradiction_is_found_out(
-    server: Server, random_client: Client, monkeypatch: pytest.MonkeyPatch
+    server: Server, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Judged, "earned", property(lambda self: True))
     for module in (key_candidates, find_archives):
         monkeypatch.setattr(module, "names_a_part", lambda name: False)
     monkeypatch.setattr(key_candidates, "RARE", {True: 1.0, False: 1.0})
-    tally = harness.ordinary(server, random_client, itertools.count(40), 150)
+    tally = harness.ordinary(server, client, itertools.count(40), 150)
     assert tally.wrong
     assert not tally.enough

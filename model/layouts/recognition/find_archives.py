@@ -33,7 +33,7 @@ from model.layouts.recognition.sampling import (
     share,
     take,
 )
-from model.layouts.recognition.version_order import Judged, Verdict, judgement
+from model.layouts.recognition.version_order import Judged, Judgement, Verdict, judgement
 from model.layouts.reserved_fields import whole_number
 from model.names import id_name
 from model.server.retry import Port
@@ -147,8 +147,9 @@ def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: boo
         return False
     if not is_version_name(link.version) and (judged.good < 2 or names_a_part(link.version)):
         return False
-    held = named and link.below >= LEAST  # each just below the current one, in a collection that is called its past
-    if not link.sealed and not held and (link.alike < LIKE or (not named and judged.several < LEAST)):
+    several = judged.several >= LEAST
+    held = named and (several or link.below >= LEAST)  # just below the current one, in a collection called its past
+    if not link.sealed and not held and (link.alike < LIKE or not (named or several)):
         return False
     ids = [v for d in link.archive.documents if (v := d.get(link.archive_id)) is not None and v.type in ASKABLE]
     asked = list(dict.fromkeys(ids))
@@ -165,15 +166,26 @@ def _judged(server: Port, sample: Sample, link: Link) -> Judged:
     by_id = {each.id: each for each in asked[:ASKED]}
     ids, rows = list(by_id), link.archive.ns
     for id, chain in read_chains(server, rows, link.archive_id, link.version, ids):
-        each = by_id[id]
-        told = judgement(chain, link.version, dated)
-        above = sum(place > each.place + 1 for place in chain.places) if not dated else 0
-        if told.verdict is Verdict.AGAINST or above > max(1, len(chain.places) // 5):
-            said = told.why or f"has a {link.version} there that is far above its own"
-            return Judged(link.version, good, damaged, f"{id_name(each.id)} {said}")
-        bad = told.verdict is Verdict.DAMAGED or above > 0
-        good, damaged = good + (not bad), damaged + bad
+        told = _judgement(chain, by_id[id].place, link.version, dated)
+        if told.verdict is Verdict.AGAINST:
+            return Judged(link.version, good, damaged, f"{id_name(id)} {told.why}")
+        good += told.verdict is not Verdict.DAMAGED
+        damaged += told.verdict is Verdict.DAMAGED
     return Judged(link.version, good, damaged)
+
+
+def _judgement(chain: SampledChain, place: int, version: str, dated: bool) -> Judgement:
+    """The judgement of one document's rows, of which those below its own version are its past.
+
+    A row at that version or the next one may be left of an edit that died.
+    """
+    level, far = chain.places.count(place), sum(each > place + 1 for each in chain.places)
+    if level > 2:
+        return Judgement(Verdict.AGAINST, f"has its own {version} in {level} rows")
+    if not dated and far > max(1, len(chain.places) // 5):
+        return Judgement(Verdict.AGAINST, f"has a {version} there that is far above its own")
+    told = judgement(chain.below(place), version)
+    return Judgement(Verdict.DAMAGED) if level > 1 and told.verdict is not Verdict.AGAINST else told
 
 
 def _is_dated(asked: Sequence[_Asked]) -> bool:

@@ -12,7 +12,7 @@ from model.collection_profile import CollectionProfile
 from model.layouts.outlines import is_flagged
 from model.layouts.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role
 from model.layouts.recognition.find_logs import records
-from model.layouts.recognition.key_candidates import Fit, best, coverage, is_version_name, version_fields
+from model.layouts.recognition.key_candidates import Fit, best, coverage, is_id_name, is_version_name, version_fields
 from model.layouts.recognition.metadata_fields import stamps
 from model.layouts.recognition.sampling import Document, Proposal, Sample, SampledChain
 from model.server.retry import Port
@@ -26,7 +26,8 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
     """
     fit = best(server, sample)
     if fit is None or not fit.confidence:
-        against = fit.judged.against if fit is not None and (fit.hinted or fit.unique) else ""
+        signs = fit is not None and (fit.unique or (fit.hinted and is_id_name(fit.id)))
+        against = fit.judged.against if fit is not None and signs else ""
         if fit is None or not against:
             return None
         but = f"The field {fit.version} looks like a version by {fit.id}, but {against}."
@@ -62,7 +63,7 @@ def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
     flag, agreed, sure = flag_field(fit.chains, own)
     found = stamps(fit.several, _all(sample, fit), own | ({flag} if flag else set()))
     kept = {*own, flag, found.token, found.hash, found.at, found.author}
-    covered, changed = coverage(fit.several, kept)
+    covered, changed = coverage(fit.sound, kept)
     fields: dict[str, Any] = {
         "id": fit.id,
         "version": fit.version,
@@ -71,7 +72,7 @@ def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
         **found.sealing,
         "at": found.at,
         "author": found.author,
-        "numbering": "time" if fit.dated else "next",
+        "numbering": "time" if sample.shapes[fit.version].share(c.DATE) > 0.5 else "next",
     }
     others: tuple[str, ...] = ()
     confidence, why = fit.confidence, fit.why
@@ -82,7 +83,7 @@ def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
             why += f"; {flag} marks {'just the newest' if agreed == 1 else 'mostly the newest'}"
             confidence, others = (min(confidence, 0.95 if agreed > 0.9 else 0.8 if sure else 0.7)), ("versions",)
             others = () if sure and agreed > 0.9 else others
-        elif covered <= 0.8 and changed >= 0.6 and (covered <= 0.6 or changed >= 0.9):
+        elif (covered <= 0.5 and changed >= 0.4) or (covered <= 0.6 <= changed) or (covered <= 0.8 and changed >= 0.9):
             picked = "deltas"
             why += f"; later versions hold {round(covered * 100)} % of the fields, those that changed"
             clear = covered <= 0.6 and changed >= 0.8

@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 from math import factorial, prod
 from typing import Any
 
+from model.layouts.gaps import SECONDS
 from model.layouts.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
 from model.layouts.recognition.sampling import (
     ID_TYPES,
@@ -26,12 +27,13 @@ from model.layouts.recognition.sampling import (
     read_chains,
     scattered,
 )
-from model.layouts.recognition.version_order import Judged, Verdict, judged, judgement
+from model.layouts.recognition.version_order import Judged, Verdict, is_timed, judged, judgement, with_time
 from model.layouts.reserved_fields import number_of
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 
+KEYS = (*ID_TYPES, c.OBJECT)
 GUESSES = 20  # fields of each role
 PAIRS = 6  # guesses that are followed up
 LOOK_UPS = 16  # ids whose versions are read for a guess
@@ -65,15 +67,20 @@ class Fit:
         return tuple(each for each in self.chains if len(each.documents) > 1)
 
     @cached_property
+    def sound(self) -> tuple[SampledChain, ...]:
+        """Those of several versions that begin with the first and lack none; all of them where there are none such."""
+        good = (each for each in self.several if judgement(each, self.version).verdict is Verdict.GOOD)
+        return tuple(each for each in good if each.places[0] <= 1) or self.several
+
+    @cached_property
     def dated(self) -> bool:
-        """Whether versions are dates."""
-        values = [v for each in self.chains for d in each.documents if (v := d.get(self.version)) is not None]
-        return sum(v.type == c.DATE for v in values) * 2 > len(values)
+        """Whether versions are dates, or numbers that count the time since 1970."""
+        return 2 * sum(is_timed(each, self.version) for each in self.chains) > len(self.chains)
 
     @cached_property
     def judged(self) -> Judged:
         """The evidence against the version in the documents looked up."""
-        return judged(self.chains, self.id, self.version, self.dated)
+        return judged(self.chains, self.id, self.version)
 
     @cached_property
     def dense(self) -> float:
@@ -111,7 +118,7 @@ class Fit:
     @cached_property
     def partial(self) -> bool:
         """Whether later versions leave out many known fields, and hold new values."""
-        held, new = coverage(self.several, {"_id", self.id, self.version})
+        held, new = coverage(self.sound, {"_id", self.id, self.version})
         return held <= 0.8 and new >= 0.8
 
     @cached_property
@@ -139,10 +146,10 @@ class Fit:
 
     @cached_property
     def made_in_order(self) -> tuple[float, int]:
-        """The share of steps at which an ObjectId as ``_id`` rises with the version, and the number of steps."""
-        steps = [(a.get("_id"), b.get("_id")) for each in self.several for a, b in each.steps]
-        known = [(a.data, b.data) for a, b in steps if a and b and a.type == b.type == c.OBJECT_ID]
-        return (sum(a < b for a, b in known) / len(known) if known else 1.0), len(known)
+        """The share of steps at which time rises with the version, and the number of steps of which time is known."""
+        told = [with_time(each, self.version) for each in self.several]
+        rises, falls = sum(rises for rises, _, _ in told), sum(falls for _, falls, _ in told)
+        return (rises / (rises + falls) if rises + falls else 1.0), rises + falls
 
     @cached_property
     def confidence(self) -> float:
@@ -233,7 +240,8 @@ def id_fields(sample: Sample, version: str) -> list[str]:
     unique = sample.unique_with(version)
     found: list[tuple[Any, ...]] = []
     for name, shape in sample.shapes.items():
-        if name in ("_id", version) or shape.share(*ID_TYPES) < 0.8 or is_version_name(name):
+        ids = shape.share(*ID_TYPES)
+        if name in ("_id", version) or ids < 0.5 or ids + shape.share(c.OBJECT) < 0.8 or is_version_name(name):
             continue
         order = (name not in unique, not sample.leads_index(name), not is_id_name(name), shape.share(c.DOUBLE) > 0)
         found.append((*order, len(found), name))
@@ -279,9 +287,10 @@ def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
     begun = 0
     for raw in server.aggregate(sample.ns, [*some, by_id, {"$limit": GROUPS}], max_ms=WITHIN_MS):
         value, n, first = (c.get(raw, (name,)) for name in ("_id", "n", "first"))
-        if value is not None and value.type in ID_TYPES and n is not None:
+        if value is not None and value.type in KEYS and n is not None:
             found.append((number_of(n) or 0, value))
-            begun += first is not None and (first.type == c.DATE or (number_of(first) or 0) <= 1)
+            start = number_of(first) or 0
+            begun += first is not None and (first.type == c.DATE or start <= 1 or start >= SECONDS)
     several = sorted((each for each in found if each[0] > 1), key=lambda each: -each[0])
     return _Groups(tuple(value for _, value in several), begun / len(found) if found and whole else 1.0)
 
@@ -292,8 +301,7 @@ def _looked_up(
     """The versions of some documents, up to the first that contradicts."""
     for _, read in read_chains(server, sample.ns, id, version, ids, singly):
         yield read
-        dated = any((v := d.get(version)) is not None and v.type == c.DATE for d in read.documents)
-        if judgement(read, version, dated).verdict is Verdict.AGAINST:
+        if judgement(read, version).verdict is Verdict.AGAINST:
             return
 
 
@@ -313,7 +321,7 @@ def _met(sample: Sample, id: str, version: str) -> dict[Value, SampledChain]:
     shared: dict[Value, list[Document]] = defaultdict(list)
     for document in sample.documents:
         value = document.get(id)
-        if value is not None and value.type in ID_TYPES:
+        if value is not None and value.type in KEYS:
             shared[value].append(document)
     return {value: scattered(documents, version) for value, documents in shared.items()}
 

@@ -98,6 +98,12 @@ class SampledChain:
             found[-1].append(place)
         return tuple(map(tuple, found))
 
+    def below(self, place: int) -> SampledChain:
+        """The chain without the versions from a place on."""
+        count = sum(each < place for each in self.places)
+        holes = frozenset(hole for hole in self.holes if hole < count)
+        return replace(self, documents=self.documents[:count], places=self.places[:count], holes=holes)
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:

@@ -8,14 +8,16 @@ a number of another type. All else does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
+from model.layouts.gaps import SECONDS
 from model.layouts.recognition.field_names import CHANGE_TIMES, TIMES, bare
 from model.layouts.recognition.sampling import Document, SampledChain
-from model.layouts.reserved_fields import WHOLE_NUMBERS, number_of, place_of, time_of
+from model.layouts.reserved_fields import WHOLE_NUMBERS, number_of, place_of, time_of, unreadable
 from model.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -72,11 +74,11 @@ class Judged:
         return f"{few} a {self.version} that is constant, repeats or falls as time goes on{damaged}"
 
 
-def judged(chains: Iterable[SampledChain], id: str, version: str, dated: bool = False) -> Judged:
+def judged(chains: Iterable[SampledChain], id: str, version: str) -> Judged:
     """The verdicts of some documents together; it ends at the first one that contradicts."""
     good = damaged = 0
     for chain in chains:
-        found = judgement(chain, version, dated)
+        found = judgement(chain, version)
         if found.verdict is Verdict.AGAINST:
             name = chain.documents[0].get(id) if chain.documents else None
             who = id_name(name) if name is not None else "a document"
@@ -86,9 +88,9 @@ def judged(chains: Iterable[SampledChain], id: str, version: str, dated: bool = 
     return Judged(version, good, damaged)
 
 
-def judgement(chain: SampledChain, version: str, dated: bool = False) -> Judgement:
-    """The judgement of one document's rows on a version; ``dated`` where versions are times of a fallible clock."""
-    places = chain.places
+def judgement(chain: SampledChain, version: str) -> Judgement:
+    """The judgement of one document's rows on a version; one that is a time may fall where a clock went wrong."""
+    places, dated = chain.places, is_timed(chain, version)
     total = len(places) + chain.unplaced
     if total < 2:
         return Judgement(Verdict.SILENT)
@@ -99,12 +101,12 @@ def judgement(chain: SampledChain, version: str, dated: bool = False) -> Judgeme
     if len(places) > 1 and len(set(places)) == 1 and not _copies(chain.documents):
         return Judgement(Verdict.AGAINST, f"has {shown} in all of its {len(places)} rows")
     spare = max(1, len(places) // 5)
-    if repeats > spare:
+    if repeats > max(1, len(places) // 3):
         return Judgement(Verdict.AGAINST, f"has only {len(set(places))} different {version} in {len(places)} rows")
-    rises, falls, steps = _against_time(chain, version)
+    rises, falls, steps = with_time(chain, version)
     if falls > (spare if dated and len(places) > 2 else 0):
         return Judgement(Verdict.AGAINST, f"has a {version} that falls as time goes on")
-    if repeats or chain.unplaced or falls:
+    if repeats or chain.unplaced or falls or _broken(chain.documents):
         return Judgement(Verdict.DAMAGED)
     if not dated and any(b - a > 1 for part in chain.stretches for a, b in pairwise(part)):
         return Judgement(Verdict.THINNED if 2 * rises >= steps else Verdict.DAMAGED)
@@ -186,14 +188,16 @@ def _copies(documents: Sequence[Document]) -> bool:
 # --- time
 
 
-def _against_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
+def with_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
     """The counts of neighbours with different numbers: time rises with them, it falls, and all."""
     rows: dict[int, list[Document]] = {}  # several under one number are told as one: a copy may have come later
+    broken = _broken(chain.documents)  # these tell no time either
     for place, document in zip(chain.places, chain.documents, strict=True):
-        rows.setdefault(place, []).append(document)
+        if document.raw not in broken:
+            rows.setdefault(place, []).append(document)
     steps = list(pairwise(rows.values()))
     own = [max(_later(a.get("_id"), b.get("_id")) for a in before for b in after) for before, after in steps]
-    told = [name for name in _dates(chain.documents) if name != version]
+    told = [name for name in _dates([d for each in rows.values() for d in each]) if name != version]
     if 1 in own and -1 not in own:
         return own.count(1), 0, len(steps)
     changes = [name for name in told if bare(name) in CHANGE_TIMES]
@@ -207,6 +211,22 @@ def _against_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
         if name in changes and -1 not in own and -1 in dates:
             own = dates
     return own.count(1), own.count(-1), len(steps)
+
+
+def _broken(documents: Sequence[Document]) -> set[bytes]:
+    """Rows that do not decode, and a row that lacks the time that all others have."""
+    found = {d.raw for d in documents if unreadable(d.raw)}
+    counts = Counter(
+        name for d in documents for name, v in d.fields.items() if v.type == c.DATE and bare(name) in TIMES
+    )
+    usual = [name for name, n in counts.items() if n == len(documents) - 1 > 1]
+    return found | {d.raw for d in documents for name in usual if d.get(name) is None}
+
+
+def is_timed(chain: SampledChain, version: str) -> bool:
+    """Whether versions are dates, or numbers that count the time since 1970."""
+    values = [v for d in chain.documents if (v := d.get(version)) is not None]
+    return 2 * sum(v.type == c.DATE or (number_of(v) or 0) >= SECONDS for v in values) > len(values)
 
 
 def _dates(documents: Sequence[Document]) -> list[str]:
