@@ -24,14 +24,14 @@ def fresh() -> Iterator[int]:
 
 
 def test_no_collection_of_an_ordinary_application_is_claimed(server: Server, client: Client) -> None:
-    tally = harness.ordinary(server, client, fresh(), support.by_depth(120, 2000))
+    tally = harness.ordinary(server, client, fresh(), support.by_depth(120, 400))
     assert not tally.wrong
 
 
 def test_versioned_collections_are_recognised_whatever_their_names(server: Server, client: Client) -> None:
-    tally = harness.histories(server, client, fresh(), support.by_depth(54, 500))
+    tally = harness.histories(server, client, fresh(), support.by_depth(54, 200))
     assert not tally.wrong
-    allowed = support.by_depth(5, 25)  # a slice may meet more than its share of those that are not seen
+    allowed = support.by_depth(5, 12)  # a slice may meet more than its share of those that are not seen
     assert len(tally.missed) <= allowed, tally.missed
 
 
@@ -41,7 +41,8 @@ def test_a_recogniser_that_hears_no_contradiction_is_found_out(
     monkeypatch.setattr(Judged, "earned", property(lambda self: True))
     for module in (key_candidates, find_archives):
         monkeypatch.setattr(module, "names_a_part", lambda name: False)
-    monkeypatch.setattr(key_candidates, "RARE", {True: 1.0, False: 1.0})
+    for name in ("RARE", "RARER", "RAREST"):
+        monkeypatch.setattr(key_candidates, name, 1.0)
     tally = harness.ordinary(server, client, itertools.count(40), 150)
     assert tally.wrong
     assert not tally.enough

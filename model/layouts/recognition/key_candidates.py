@@ -43,7 +43,11 @@ FEW = 2  # long histories that are read there
 COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
 GROUPS = 2000
 MOST_BEGIN = 0.6  # of all ids: fields that seldom change bring neighbours together, of which few begin with the first
-RARE = {True: 0.1, False: 0.001}  # the chance that is taken, by whether likeness or names speak for versions
+RARE, RARER, RAREST = (
+    0.1,
+    0.001,
+    1e-6,
+)  # the chance that is taken: the less, the less names or likeness speak for versions
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,26 +166,29 @@ class Fit:
         if not self.judged.earned or (numbers < 0.5 and not surely) or (self.dated and not self.hinted):
             return 0.0
         parts = any(map(names_a_part, (self.id, self.version)))
-        if not self.hinted and (parts or self._chance > RARE[True] or not (self.kindred or self.partial)):
+        if not self.hinted and (parts or self._chance > RARE or not (self.kindred or self.partial)):
             return 0.0
         if self.unique and self.hinted:
             return 0.97 if self.alike >= 0.3 or self.partial else 0.7
         if self.unique:
             return 0.85 if numbers >= 0.8 and (self.alike >= 0.5 or self.partial) else 0.0
         # Without an index even numbers drawn by lot follow one another now and then.
+        akin = self.alike >= 0.3 or self.partial
+        named = self.hinted and is_id_name(self.id)
+        rare = RARE if named or (self.kindred and akin) else RARER if self.kindred or akin else RAREST
         surely = surely or (self.clean >= 0.9 and rising >= 0.95 and self.alike >= 0.4)
         if (
             self._repeated < 0.5
             or rising < 0.75
             or (self.begun < 0.5 and not surely)
-            or self._chance > RARE[self.kindred or (self.hinted and is_id_name(self.id))]
+            or self._chance > rare
             or (self.beginning < MOST_BEGIN and not (surely and is_id_name(self.id)))
         ):
             return 0.0
         if self.hinted:
             sure = 0.6 + 0.15 * self.clean + 0.15 * self._repeated
             return sure if self.alike >= 0.3 or self.partial else 0.5
-        sure = is_id_name(self.id) or self._chance < RARE[False]
+        sure = is_id_name(self.id) or self._chance < RARER
         return 0.65 if self.begun >= 0.9 and self.alike >= 0.5 and sure else 0.0
 
     @property
