@@ -206,7 +206,7 @@ def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
     elif (ordered := reordered(documents, name)).holds:
         proof, confidence = ordered, 0.8
         why = f"The field {name} is the hash of the content with its fields in another order than they are stored in"
-    elif twins >= 0.3 * len(documents) and twins:
+    elif twins >= 0.3 * len(documents) > 0 and (name == HASH or wanted):
         confidence = 0.7
         same = of(twins, len(documents), "document")
         why = f"The field {name} looks like a hash and is the _id of {same}, but not that of the content as stored"

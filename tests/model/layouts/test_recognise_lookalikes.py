@@ -94,6 +94,12 @@ def files(dice: random.Random) -> Iterator[dict[str, Any]]:
         yield {"path": f"/f{n}", "sha1": dice.randbytes(20).hex(), "bytes": n}
 
 
+def blobs(dice: random.Random) -> Iterator[dict[str, Any]]:
+    for n in range(30):
+        digest = dice.randbytes(20).hex()
+        yield {"_id": digest, "sha1": digest, "bytes": n, "type": "image/png"}
+
+
 def addresses(dice: random.Random) -> Iterator[dict[str, Any]]:
     for n in range(30):
         old = [{"street": f"Old {m}", "number": m} for m in range(n % 3)]
@@ -116,7 +122,7 @@ LOOK_ALIKES: dict[str, Make] = {
     each.__name__: each
     for each in (
         mongoose, software, one_schema_version, schema_versions, locked_optimistically, voltages, readings, lines,
-        people, teams, boards, settings, populations, files, addresses, weather, mixed,
+        people, teams, boards, settings, populations, files, blobs, addresses, weather, mixed,
     )
 }  # fmt: skip
 
