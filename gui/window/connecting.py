@@ -14,7 +14,7 @@ from gui.style import wording
 from gui.window.check_offer import CheckOffer
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.connection_watch import ConnectionWatch
-from gui.window.open_sessions import OpenSessions
+from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.opening import SAMPLE, Opened, Opener, Opening, keep
 from gui.window.sample_guide import SampleGuide
 from gui.window.startup_recovery import StartupRecovery
@@ -256,9 +256,7 @@ class Connecting(QObject):
         for session in self._sessions.all:
             self._workspace.tab_area.keep(session)
         tasks.tasks.stop_all()
-        for session in self._sessions.all:
-            session.close()
-        self._sessions.all.clear()
+        close_each(self._sessions.all)
 
     def refresh_saved(self) -> None:
         """Read the saved connections again."""

@@ -49,3 +49,9 @@ class OpenSessions:
     def silent(self) -> list[Session]:
         """The connections whose server does not answer."""
         return [watch.session for watch in self._watches.values() if watch.lost is not None]
+
+
+def close_each(sessions: list[Session]) -> None:
+    """Close sessions, and take them off their list."""
+    while sessions:
+        sessions.pop().close()

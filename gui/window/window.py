@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import weakref
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QCloseEvent
@@ -20,7 +21,7 @@ from gui.pages.page_request import PageRequest
 from gui.style import boxes, focus_ring, logo, preferences, theme, wording
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
-from gui.window.open_sessions import OpenSessions
+from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.opening import Opening
 from gui.window.sample_guide import SampleGuide
 from gui.window.startup_recovery import StartupRecovery
@@ -45,6 +46,7 @@ class Window(QMainWindow):
         self.setMinimumSize(QSize(theme.px(720), theme.px(480)))
         self._closing = False
         self._sessions = OpenSessions()
+        weakref.finalize(self, close_each, self._sessions.all)  # a window may be dropped without being closed
         self.actions_ = Actions(self, ACTIONS)
         self.title = TitleBar()
         self.actions_.fill(self.title.menus)

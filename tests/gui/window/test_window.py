@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -776,3 +778,20 @@ def test_writes_of_unknown_outcome_are_named_at_the_start_and_looked_for_once_co
         next(line for line in made.messages.lines if "1 write" in line.text).buttons[0].click()
         qtbot.waitUntil(lambda: any(words.startswith("Looked for 1 write: ") for words in told(made)), timeout=PATIENCE)
         made.close_quietly()
+
+
+def test_a_window_that_is_dropped_without_being_closed_lets_go_of_its_connections(qtbot: QtBot) -> None:
+    closed: list[Session] = []
+
+    def dropped() -> Session:
+        window = Window()
+        session = open_source(qtbot, window, Opening("sample:", "sample:"))
+        session.close = partial(closed.append, session)  # type: ignore[method-assign]
+        window.deleteLater()
+        return session
+
+    session = dropped()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    assert closed == [session]
+    Session.close(session)
