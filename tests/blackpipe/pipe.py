@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import select
 import socket
 import struct
 import threading
@@ -84,9 +85,20 @@ class BlackPipe(LocalServer):
         self._landed = threading.Condition()
 
     def settle(self) -> None:
-        """Wait until all that is on its way has landed."""
+        """Wait until all that is on its way has landed, also what its sender has given up in the meantime."""
+        while self._unread():
+            time.sleep(0.001)
         with self._landed:
             self._landed.wait_for(lambda: not self._on_the_way)
+
+    def _unread(self) -> bool:
+        """Whether something lies in a connection that its thread has not come to yet."""
+        poll = select.poll()
+        with self._lock:
+            for connection in self._connections:
+                if connection.fileno() >= 0:
+                    poll.register(connection, select.POLLIN)
+            return bool(poll.poll(0))
 
     def _late(self, command: Command, seconds: float) -> bytes:
         """Carry out a command after a while, wherever its sender is by then."""
@@ -94,9 +106,24 @@ class BlackPipe(LocalServer):
             time.sleep(seconds)
             return self._commands.answer(command)
         finally:
-            with self._landed:
-                self._on_the_way -= 1
-                self._landed.notify_all()
+            self._has_landed()
+
+    def _carried_out(self, command: Command) -> bytes:
+        """The answer to a command that is carried out now; on a busy machine its sender may not wait for it."""
+        self._sets_out()
+        try:
+            return self._commands.answer(command)
+        finally:
+            self._has_landed()
+
+    def _sets_out(self) -> None:
+        with self._landed:
+            self._on_the_way += 1
+
+    def _has_landed(self) -> None:
+        with self._landed:
+            self._on_the_way -= 1
+            self._landed.notify_all()
 
     def _serve(self, connection: socket.socket) -> None:
         ours = False
@@ -109,7 +136,7 @@ class BlackPipe(LocalServer):
         finally:
             with self._lock:
                 self._connections.pop(connection, None)
-            connection.close()
+                connection.close()
 
     def _answer(self, connection: socket.socket, command: Command, ours: bool) -> bool:
         """Answer one command as the plan says; False where the connection ends with it."""
@@ -118,11 +145,10 @@ class BlackPipe(LocalServer):
             with self._guard:
                 fault = self.plan.next(command)
                 if fault in ("land late", "slow"):
-                    with self._landed:
-                        self._on_the_way += 1
+                    self._sets_out()
                 rng = random.Random(self.plan.rng.random())
         if not fault:
-            answer = WELCOME if command.name == "saslStart" else self._commands.answer(command)
+            answer = WELCOME if command.name == "saslStart" else self._carried_out(command)
             if not command.silent:
                 connection.sendall(wire.reply(command, answer))
             return True
@@ -150,7 +176,7 @@ class BlackPipe(LocalServer):
             case "error code":
                 code = rng.choice(REFUSED + IN_DOUBT)
                 if code in IN_DOUBT and rng.random() < 0.5:
-                    self._commands.answer(command)
+                    self._carried_out(command)
                 connection.sendall(
                     wire.reply(command, self._error(command, code, f'error {code} on cue for {{ _id: "K-1" }}'))
                 )
@@ -159,7 +185,7 @@ class BlackPipe(LocalServer):
                 answer = self._late(command, PATIENCE * rng.choice((0.2, 0.5, 1.3)))
                 connection.sendall(wire.reply(command, answer))
                 return True
-        reply = wire.reply(command, self._commands.answer(command))
+        reply = wire.reply(command, self._carried_out(command))
         match fault:
             case "apply then cut":
                 return False
