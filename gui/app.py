@@ -12,7 +12,7 @@ from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from gui import tasks
-from gui.style import focus_ring, preferences, theme
+from gui.style import focus_ring, preferences, theme, zooming
 
 _log = logging.getLogger(__name__)
 _listening = False
@@ -38,6 +38,8 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     app.setDesktopFileName("palimpsest")
     choose_fonts(app)
     theme.apply(str(preferences.get("theme")), str(preferences.get("contrast")))
+    if theme.zoom() != int(preferences.get("zoom")):
+        zooming.apply(int(preferences.get("zoom")))
     focus_ring.install(app)
     global _listening
     if not _listening:
@@ -68,6 +70,8 @@ def has_fonts() -> bool:
 def _preference_changed(name: str) -> None:
     if name in ("theme", "contrast"):
         theme.apply(str(preferences.get("theme")), str(preferences.get("contrast")))
+    elif name == "zoom":
+        zooming.apply(int(preferences.get("zoom")))
 
 
 def catch(shown_by: Callable[[BaseException], None]) -> None:

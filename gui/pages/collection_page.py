@@ -264,7 +264,7 @@ class CollectionPage(Page):
         self._loaded(None)  # whether an index that writing needs is missing was not asked so far
 
     def memory(self) -> PageRequest:
-        return PageRequest(self.kind, self.ns, start=CollectionStart(self.browser.bar.query.filter))
+        return PageRequest(self.kind, self.ns, self.id, CollectionStart(self.browser.bar.query.filter))
 
     # --- actions
 

@@ -6,7 +6,7 @@ Whoever asks for a page hands a :class:`~gui.pages.page_request.PageRequest` to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gui.actions import Item, item, line, with_pages
@@ -196,6 +196,11 @@ def asked_by(action: Item, front: Page | None) -> PageRequest | None:
     if action.about == "collection":
         return PageRequest(kind, ns) if ns else None
     return PageRequest(kind, ns, id) if id is not None else None
+
+
+def reopened(asked: PageRequest) -> PageRequest:
+    """The request by which a closed page comes back; a collection may have several, each with a filter of its own."""
+    return replace(asked, way="beside") if asked.kind == CollectionPage.kind else asked
 
 
 def kept(asked: PageRequest) -> dict[str, str]:

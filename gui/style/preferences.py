@@ -31,6 +31,7 @@ DEFAULTS: dict[str, object] = {
     "zone": "",  # an IANA name; "" is the system's
     "reduce_motion": False,
     "page_size": 50,
+    "zoom": 100,  # percent of the system's size
 }
 
 

@@ -96,6 +96,8 @@ _tokens = LIGHT
 _dark = False
 _strong = False
 _scale = 1.0
+_zoom = 1.0
+_own_font: QFont | None = None  # the application's without the zoom, while there is one
 _mono = ""
 _asked = ("light", "normal")
 _follower: _Follower | None = None
@@ -128,8 +130,18 @@ def strengthened(t: Tokens) -> Tokens:
     return replace(t, **gone, border=t.ctl, btn=t.ctl, hatch=t.ctl, text2=t.text, text3=t.text2)
 
 
+def scale() -> float:
+    """Pixels for one pixel of the design: the size of the system's font, and the zoom chosen here."""
+    return _scale
+
+
+def zoom() -> int:
+    """The zoom in percent."""
+    return round(_zoom * 100)
+
+
 def px(size: float) -> int:
-    """A size of the design, scaled to the system font."""
+    """A size of the design, scaled to the system font and the zoom."""
     return max(1, round(size * _scale)) if size else 0
 
 
@@ -183,16 +195,31 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
         _tokens = strengthened(_tokens)
     if app.style().objectName().lower() != "fusion":
         app.setStyle(QStyleFactory.create("Fusion"))
-    base = QGuiApplication.font()
-    size = (
-        base.pixelSize() if base.pixelSize() > 0 else base.pointSizeF() * app.primaryScreen().logicalDotsPerInch() / 72
-    )
-    _scale = max(0.8, min(3.0, size / 13))
+    _scale = max(0.8, min(3.0, _pixels(_own_font or QGuiApplication.font()) / 13)) * _zoom
     app.setPalette(_palette(_tokens))
     app.setStyleSheet(_sheet(_tokens))
     if _follower is None:
         _follower = _Follower()
     signals.changed.emit()
+
+
+def zoom_to(zoom: float) -> None:
+    """Draw at this multiple of the system's size; ``gui.style.zooming`` fits the widgets that are there to it."""
+    global _zoom, _own_font
+    own = _own_font or QGuiApplication.font()
+    drawn = QFont(own)
+    if zoom != 1:
+        drawn.setPixelSize(round(_pixels(own) * zoom))
+    QApplication.setFont(drawn)
+    _zoom, _own_font = zoom, own if zoom != 1 else None
+    apply(*_asked)
+
+
+def _pixels(font: QFont) -> float:
+    """The size of a font that may be given in points."""
+    if font.pixelSize() > 0:
+        return font.pixelSize()
+    return font.pointSizeF() * QGuiApplication.primaryScreen().logicalDotsPerInch() / 72
 
 
 def _system_is_dark() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Signal
@@ -19,6 +20,16 @@ from model.records import Draft, Outcome
 from model.session import Session
 
 MOST_RESTORED = 12
+MOST_CLOSED = 20
+
+
+@dataclass(frozen=True)
+class ClosedTab:
+    """A tab that a person closed: the request that opens it again, and its place in the row."""
+
+    session: Session
+    request: PageRequest
+    at: int
 
 
 class TabArea(QWidget):
@@ -31,6 +42,7 @@ class TabArea(QWidget):
     page_changed = Signal()  # the page in front is another now
     written = Signal(object, object)  # Session, Outcome
     new_asked = Signal()
+    list_asked = Signal()
     layout_asked = Signal(object, str)  # Session, collection
     drafts_touched = Signal()
 
@@ -38,10 +50,13 @@ class TabArea(QWidget):
         super().__init__(parent)
         self._production = production
         self.pages: list[Page] = []
+        self.closed: list[ClosedTab] = []
+        """The tabs that a person closed and that can come back, the last one at the end."""
         self.tabs = Tabs()
         self.tabs.chosen.connect(self._tab_chosen)
         self.tabs.close_asked.connect(self.close_at)
         self.tabs.new_asked.connect(self.new_asked)
+        self.tabs.list_asked.connect(self.list_asked)
         self.tabs.moved.connect(self._tab_moved)
         self.empty = StateView()
         self._stack = QStackedWidget()
@@ -166,14 +181,25 @@ class TabArea(QWidget):
         """Close a page; an edit in it is kept as a draft, and that is said."""
         unsaved = page.dirty and page.id is not None
         session, ns, id = page.session, page.ns, page.id
+        asked = page_registry.reopened(page.memory())
+        self.closed = [*self.closed, ClosedTab(session, asked, self.pages.index(page))][-MOST_CLOSED:]
         self._drop(page)
         if unsaved and id is not None:
             again = partial(self.open, session, PageRequest("document", ns, id))
             messages.tell(self, f"Your edit of {wording.plain(id)} is kept as a draft", None, [("Open again", again)])
             self.drafts_touched.emit()
 
+    def reopen(self) -> None:
+        """Open the tab that was closed last again, at its place; none where all of them are open."""
+        if self.closed:
+            last = self.closed.pop()
+            page = self.open(last.session, last.request)
+            if last.at < len(self.pages):
+                self.tabs.bar.moveTab(self.pages.index(page), last.at)
+
     def close_session(self, session: Session) -> None:
         """Close every page of a connection."""
+        self.closed = [each for each in self.closed if each.session is not session]
         for page in self.pages_of(session):
             self._drop(page)
 

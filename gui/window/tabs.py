@@ -173,6 +173,7 @@ class Tabs(QWidget):
     chosen = Signal(int)
     close_asked = Signal(int)
     new_asked = Signal()
+    list_asked = Signal()
     moved = Signal(int, int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -183,10 +184,13 @@ class Tabs(QWidget):
         self.bar.currentChanged.connect(self.chosen)
         self.bar.close_asked.connect(self.close_asked)
         self.plus = tool("plus", "New tab (Ctrl+T)", self.new_asked.emit)
+        self.all = tool("caret-down", "List of tabs (Ctrl+Shift+A)", self.list_asked.emit)
+        self.all.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, theme.px(8), 0)
         row.setSpacing(theme.px(4))
         row.addWidget(self.bar, 1)
+        row.addWidget(self.all)
         row.addWidget(self.plus)
         self._restyle()
         theme.signals.changed.connect(self._restyle)
@@ -205,6 +209,7 @@ class Tabs(QWidget):
         self.bar.icons.insert(at, icon)
         self.bar.dirty.insert(at, False)
         self.bar.insertTab(at, title)
+        self.all.setVisible(self.bar.count() > 1)
 
     def is_dirty(self, at: int) -> bool:
         """Whether a tab carries the dot."""
@@ -223,3 +228,4 @@ class Tabs(QWidget):
         """Take a tab away."""
         del self.bar.icons[at], self.bar.dirty[at]
         self.bar.removeTab(at)
+        self.all.setVisible(self.bar.count() > 1)

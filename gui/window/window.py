@@ -97,6 +97,7 @@ class Window(QMainWindow):
         sidebar.read_ended.connect(self._collections_read)
         workspace.lost.disconnect_asked.connect(connecting.disconnect_session)
         workspace.tab_area.new_asked.connect(commands.do_new_tab)
+        workspace.tab_area.list_asked.connect(commands.do_list_tabs)
         workspace.tab_area.layout_asked.connect(commands.state_layout)
         workspace.tab_area.written.connect(self._written)
         self.recovery.show_asked.connect(self._show_journal)
@@ -133,9 +134,12 @@ class Window(QMainWindow):
             facts |= {"session", "settable"} | (set() if session.read_only else {"writes"})
         if len(workspace.tab_area.pages) > 1:
             facts.add("tabs")
+        if workspace.tab_area.closed:
+            facts.add("closed-tab")
         if not workspace.sidebar.folded:
             facts.add("sidebar")
-        self.actions_.update(facts | (page.facts() if page is not None else set()), page.reasons() if page else {})
+        reasons = {"closed-tab": "No tab was closed so far"} | (page.reasons() if page is not None else {})
+        self.actions_.update(facts | (page.facts() if page is not None else set()), reasons)
         what = page.tip if page is not None else session.name if session is not None else ""
         self.setWindowTitle(f"{what} – Palimpsest" if what else "Palimpsest")
 

@@ -13,7 +13,7 @@ from gui import messages, tasks
 from gui.actions import Actions, Item, keys_text, resolve
 from gui.help.help_window import HelpWindow
 from gui.pages import page_registry
-from gui.style import preferences, theme
+from gui.style import preferences, theme, zooming
 from gui.views.stating.layout_sheet import LayoutSheet
 from gui.window.activity_dialog import ActivityDialog
 from gui.window.connecting import Connecting
@@ -79,6 +79,19 @@ class WindowCommands(QObject):
 
     def do_close_tab(self) -> None:
         self._workspace.tab_area.close_at(self._workspace.tab_area.tabs.bar.currentIndex())
+
+    def do_reopen_tab(self) -> None:
+        """Open the tab that was closed last again, where it was."""
+        self._workspace.tab_area.reopen()
+
+    def do_list_tabs(self) -> None:
+        """Find an open tab by its name."""
+        area = self._workspace.tab_area
+        hits = [
+            Hit(page.title, partial(area.show_page, page), page.icon, page.tip, "not saved" if page.dirty else "")
+            for page in area.pages
+        ]
+        Palette(self._workspace, hits, "Go to a tab").open()
 
     def do_next_tab(self) -> None:
         self._step(1)
@@ -253,6 +266,15 @@ class WindowCommands(QObject):
 
     def do_theme_toggle(self) -> None:
         preferences.put("theme", "light" if theme.is_dark() else "dark")
+
+    def do_zoom_in(self) -> None:
+        preferences.put("zoom", zooming.step(1))
+
+    def do_zoom_out(self) -> None:
+        preferences.put("zoom", zooming.step(-1))
+
+    def do_zoom_reset(self) -> None:
+        preferences.put("zoom", 100)
 
     def do_tasks(self) -> None:
         """Show the tasks under way."""

@@ -57,6 +57,7 @@ class Workspace(QWidget):
         self.tab_area.current_changed.connect(self._page_in_front)
         self.tab_area.page_changed.connect(self.changed)
         self.tab_area.drafts_touched.connect(self.count_soon)
+        theme.signals.changed.connect(self._fold_at_once)  # larger text leaves less room
 
     # --- what is in front
 
@@ -129,6 +130,9 @@ class Workspace(QWidget):
         page = self.tab_area.page
         wanted = self.width() < theme.px(NARROW) or (page is not None and page.wants_rail)
         self.sidebar.fold(wanted if self._fold_choice is None else self._fold_choice, at_once)
+
+    def _fold_at_once(self) -> None:
+        self._fold(at_once=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

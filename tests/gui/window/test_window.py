@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QScrollArea,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -795,3 +805,83 @@ def test_a_window_that_is_dropped_without_being_closed_lets_go_of_its_connection
     gc.collect()
     assert closed == [session]
     Session.close(session)
+
+
+# --- closed tabs, the list of tabs, the size of text
+
+
+def test_a_closed_tab_opens_again_at_its_place_with_filter_and_document(window: Window, qtbot: QtBot) -> None:
+    area = window.workspace.tab_area
+    page = collection(window)
+    page.browser.set_filter('{ "status": "active" }')
+    wait_idle(qtbot)
+    chosen = page.browser.model.rows[3].id
+    page.show_document(chosen)
+    window.workspace.open(window.sessions[0], PageRequest("journal"))
+    wait_idle(qtbot)
+    area.close_at(0)
+    assert [each.kind for each in area.pages] == ["journal"]
+    press(window, "Ctrl+Shift+T")
+    wait_idle(qtbot, lambda: collection(window).browser.row is not None)
+    assert [each.kind for each in area.pages] == ["collection", "journal"]
+    assert collection(window).browser.ran.filter == '{ "status": "active" }'
+    wait_idle(qtbot, lambda: collection(window).id == chosen)
+
+
+def test_opening_a_closed_tab_is_offered_only_after_one_was_closed(window: Window, qtbot: QtBot) -> None:
+    action = window.actions_.by_id["reopen-tab"]
+    assert (action.isEnabled(), action.toolTip()) == (False, "No tab was closed so far")
+    press(window, "Ctrl+W")
+    assert action.isEnabled()
+    window.connecting.disconnect_session(window.sessions[0])
+    window.update_state()
+    assert not action.isEnabled()  # its connection is gone
+
+
+def test_the_list_of_tabs_finds_one_by_its_name_and_shows_it(window: Window, qtbot: QtBot) -> None:
+    area = window.workspace.tab_area
+    assert area.tabs.all.isHidden()  # one tab needs no list
+    for ns in ("insurance.agents", "insurance.claims"):
+        window.workspace.open(window.sessions[0], PageRequest("collection", ns))
+    wait_idle(qtbot)
+    area.tabs.all.click()
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    assert [hit.text for hit in palette.model.rows] == ["contracts", "agents", "claims"]
+    qtbot.keyClicks(palette.input, "agen")
+    qtbot.keyClick(palette.input, Qt.Key.Key_Return)
+    assert collection(window).ns == "insurance.agents"
+
+
+def test_larger_text_makes_everything_larger_and_the_way_back_is_exact(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+
+    def sizes() -> list[int]:
+        bar, header = page.browser.bar, page.browser.list.header()
+        margins = [layout.contentsMargins().left() for layout in bar.findChildren(QHBoxLayout)]
+        words, tabs = window.status.tasks.fontMetrics(), window.workspace.tab_area.tabs
+        high = [bar.run_button.sizeHint().height(), header.height(), words.height(), tabs.height()]
+        return [*high, header.sectionSize(0), *margins]
+
+    before = sizes()
+    for _ in range(3):
+        press(window, "Ctrl++")
+    wait_idle(qtbot)
+    larger = sizes()
+    assert preferences.get("zoom") == 150
+    assert all(1.25 * old <= new <= 1.75 * old for old, new in zip(before, larger, strict=True) if old > 8)
+    press(window, "Ctrl+-")
+    press(window, "Ctrl+-")
+    press(window, "Ctrl+0")
+    assert sizes() == before
+    assert preferences.get("zoom") == 100
+
+
+def test_text_as_large_as_it_gets_stays_inside_the_window(window: Window, qtbot: QtBot) -> None:
+    size = window.size()
+    for _ in range(9):
+        press(window, "Ctrl+=")
+    wait_idle(qtbot)
+    assert preferences.get("zoom") == 200
+    assert window.size() == size
+    assert window.workspace.sidebar.folded  # which leaves the room to the page
