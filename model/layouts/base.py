@@ -139,8 +139,9 @@ class Layout(ABC):
 
     What a layout declares of itself is all that others know of it: profiles, recognition, the command line, the window.
     It holds a ``reader`` and a ``writer``, which do most of the work. A swap, a creation and a delete run here; where
-    layouts differ, these call down to ``steps``, ``_number``, ``_first_number``, ``_doubt``, ``_prepared``,
-    ``_swapped``, ``_created``, ``_new_document``, ``_delete`` and ``_purge``, and to nothing else.
+    layouts differ, these call down to ``steps``, which all state but those that are only read, ``_number``,
+    ``_first_number``, ``_doubt``, ``_prepared``, ``_swapped``, ``_created``, ``_new_document``, ``_delete`` and
+    ``_purge``, and to nothing else.
     """
 
     name: ClassVar[str]
@@ -164,8 +165,9 @@ class Layout(ABC):
     """Whether versions are numbers or dates."""
     written_by_others: ClassVar[bool] = False
     """Whether another program writes rows of its own, which a profile's keys are paths into."""
-    read_only: ClassVar[str] = ""
-    """Why nothing is written here and what to do instead, one sentence; "" where writing is possible."""
+    read_only: str = ""
+    """Why nothing is written here and what to do instead, one sentence; "" where writing is possible. A layout of which
+    some collections can be written to has it for each collection, and as a class says why none is made from here."""
 
     own: Own
     """The names that the layout keeps for itself where versions or current documents are stored."""
@@ -351,16 +353,16 @@ class Layout(ABC):
 
     # --- the parts of a swap
 
-    @abstractmethod
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The writes that :meth:`swap` sends; raises ``Refused`` for an edit that no write can express.
 
         ``v`` is the number that the new version gets, where it has been drawn already.
         """
+        raise Refused(self.read_only)
 
-    @abstractmethod
     def explain(self, base: Version) -> str:
         """The order of the writes and the guard, in one or two sentences."""
+        return self.read_only
 
     def explained(self, base: Version) -> str:
         """The order of the writes and the guards, that of another program among them."""
@@ -518,13 +520,13 @@ class Layout(ABC):
         """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
         self.writer.create_index()
 
-    @abstractmethod
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The (ns, document) that keep these versions, oldest first and with contents, the current document last.
 
         A migration to this layout writes them. Reads nothing, and gives equal bytes for equal versions. Raises
         ``Refused`` for versions that this layout cannot hold.
         """
+        raise Refused(type(self).read_only)
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
         """Insert removed documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
@@ -540,7 +542,7 @@ class Layout(ABC):
 
     def _check(self, base: Version) -> tuple[bytes, bytes]:
         """The stored document and the content of a base that may be written over; else raises ``Refused``."""
-        if reason := self._objection(base):
+        if reason := self.read_only or self._objection(base):
             raise Refused(reason)
         assert base.raw is not None
         assert base.content is not None

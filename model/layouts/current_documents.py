@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -131,6 +132,20 @@ class CurrentDocuments:
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match; None where counting takes longer."""
         return self.server.count(self.ns, filter, max_ms)
+
+    def counted(
+        self, filter: Terms | None, once: Callable[[Terms], Iterable[object]] | None, max_ms: int
+    ) -> int | None:
+        """How many documents match, and with ``once``, which gives those, how many did; None where that takes long."""
+        total = self.count(filter, max_ms=max_ms)
+        if total is None or not filter or once is None:
+            return total
+        until = time.monotonic() + max_ms / 1000
+        for _ in once(filter):
+            total += 1
+            if time.monotonic() > until:
+                return None
+        return total
 
     # --- as the only versions there are
 

@@ -22,11 +22,7 @@ from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_logs
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.records import Version
 from model.server.retry import Port
-from model.values.canonical import Value
 
 
 class Log(Layout):
@@ -45,7 +41,7 @@ class Log(Layout):
         super().__init__(server, profile)
         self.reader = LogReader(server, profile)
         self.own = self.reader.own
-        self.writer = self._writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
+        self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
@@ -56,15 +52,3 @@ class Log(Layout):
     def check(self) -> SingleDocuments:
         """Each entry by itself: whether it can be read."""
         return SingleDocuments(self.server, self.profile, FactReader(Own("_id"), self.profile, "_id"))
-
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """Refused."""
-        self._writer.refuse()
-
-    def explain(self, base: Version) -> str:
-        """Why nothing is written."""
-        return self.read_only
-
-    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """Refused."""
-        self._writer.refuse()

@@ -14,7 +14,7 @@ Crash points: none here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
@@ -22,14 +22,10 @@ from model.layouts.base import Layout
 from model.layouts.checks.written_histories import WrittenHistories
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.read_only_writer import ReadOnlyWriter
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
 from model.layouts.writers import why_no_edit
 from model.layouts.written_history import WrittenHistory, own_of_documents
 from model.layouts.written_rows import WrittenRows
-from model.records import Version
 from model.server.retry import Port
-from model.values.canonical import Value
 
 
 class Patches(Layout):
@@ -52,26 +48,10 @@ class Patches(Layout):
         rows = WrittenRows(server, profile)
         self.own = own_of_documents(rows)
         self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
-        reason = why_no_edit(profile.writer) or self.read_only
-        self.writer = self._writer = ReadOnlyWriter(self.ns, reason, self.reader.version)
+        self.read_only = why_no_edit(profile.writer) or self.read_only
+        self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
 
     @property
     def check(self) -> WrittenHistories:
         """Each history: whether its patches apply, and lead to the document."""
         return WrittenHistories(self.server, self.profile, self.written)
-
-    def writable(self, version: Version) -> str:
-        """Why nothing is written, in the words of the program where it is known."""
-        return self._writer.reason
-
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """Refused."""
-        self._writer.refuse()
-
-    def explain(self, base: Version) -> str:
-        """Why nothing is written."""
-        return self._writer.reason
-
-    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """Refused."""
-        self._writer.refuse()

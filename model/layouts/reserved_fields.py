@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import bson
 from bson import ObjectId
 
+from model import text
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.content_hashes import hash_damage
@@ -245,7 +246,7 @@ def made_version(
     return Version(
         v=v,
         at=at,
-        author=_words(author),
+        author=words(author),
         stored=stored,
         state="damaged" if damage else "present",
         current=current,
@@ -254,10 +255,18 @@ def made_version(
         detail=damage,
         content=content if contents else None,
         raw=raw if contents else None,
-        reason=_words(reason),
+        reason=words(reason),
     )
 
 
-def _words(value: Value | None) -> str | None:
-    """An author or a reason as text; None where there is none, or it is a container."""
-    return str(value.python()) if value is not None and not value.is_container else None
+def words(value: Value | None) -> str | None:
+    """An author or a reason as people read it; of a document its name. None where there is none."""
+    if value is None or value.type in (c.NULL, c.UNDEFINED):
+        return None
+    if value.type == c.STRING:
+        return str(value.python())
+    if value.type == c.OBJECT:
+        for name in ("name", "username", "email", "_id", "id"):
+            if (found := c.get(value.data, (name,))) is not None and not found.is_container:
+                return words(found)
+    return text.shown(value, limit=60)

@@ -22,14 +22,10 @@ from model.layouts.current_documents import CurrentDocuments
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
 from model.layouts.writers import why_no_edit
 from model.layouts.written_history import WrittenHistory, own_of_documents
 from model.layouts.written_rows import WrittenRows
-from model.records import Version
 from model.server.retry import Port
-from model.values.canonical import Value
 
 
 class Shadow(Layout):
@@ -53,8 +49,8 @@ class Shadow(Layout):
         rows = WrittenRows(server, profile)
         self.own = own_of_documents(rows)
         self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
-        reason = why_no_edit(profile.writer) or self.read_only
-        self.writer = self._writer = ReadOnlyWriter(self.ns, reason, self.reader.version)
+        self.read_only = why_no_edit(profile.writer) or self.read_only
+        self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
@@ -65,19 +61,3 @@ class Shadow(Layout):
     def check(self) -> WrittenHistories:
         """Each history: whether rows are missing, and whether the newest one is the document."""
         return WrittenHistories(self.server, self.profile, self.written)
-
-    def writable(self, version: Version) -> str:
-        """Why nothing is written, in the words of the program where it is known."""
-        return self._writer.reason
-
-    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """Refused."""
-        self._writer.refuse()
-
-    def explain(self, base: Version) -> str:
-        """Why nothing is written."""
-        return self._writer.reason
-
-    def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """Refused."""
-        self._writer.refuse()

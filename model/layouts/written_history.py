@@ -5,7 +5,6 @@ Versions are numbered as the rows are where these carry numbers, else by their p
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -13,6 +12,7 @@ from typing import Literal
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
+from model.layouts.checks.written_histories import DIFFERS
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.filter_rewriting import renamed
 from model.layouts.gaps import marks_of, outlined, with_gaps
@@ -31,7 +31,6 @@ from model.server.retry import Terms, bson_of
 from model.values import canonical as c
 from model.values.canonical import Value
 
-DIFFERS = "differs from its newest row"
 DELETED = "deleted"
 AT_ONCE = 500  # ids that are asked for together
 LOOKED_THROUGH = 20_000  # rows in which documents are looked for that are not there any more
@@ -231,15 +230,7 @@ class WrittenHistory:
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match; with ``any_version`` the rows are read, None where that takes too long."""
-        total = self.current.count(filter, max_ms=max_ms)
-        if total is None or not filter or not any_version:
-            return total
-        until = time.monotonic() + max_ms / 1000
-        for _ in self._once(filter):
-            total += 1
-            if time.monotonic() > until:
-                return None
-        return total
+        return self.current.counted(filter, self._once if any_version else None, max_ms)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The history of each document in miniature, without the states."""

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from model import text
 from model.collection_profile import CollectionProfile
 from model.layouts.object_parts import assembled
-from model.layouts.reserved_fields import place_of, time_of
+from model.layouts.reserved_fields import place_of, time_of, words
 from model.layouts.row_paths import value_at
 from model.server.retry import Port
 from model.values import canonical as c
@@ -46,24 +45,24 @@ class WrittenRow:
     @property
     def author(self) -> str | None:
         """Who made the change."""
-        return _words(value_at(self.raw, self.profile.author)) if self.profile.author else None
+        return words(value_at(self.raw, self.profile.author)) if self.profile.author else None
 
     @property
     def reason(self) -> str | None:
         """Why it was made."""
-        return _words(value_at(self.raw, self.profile.reason)) if self.profile.reason else None
+        return words(value_at(self.raw, self.profile.reason)) if self.profile.reason else None
 
     @cached_property
     def removes(self) -> bool:
         """Whether it says that the document was removed."""
         operation = self.profile.operation
-        return operation is not None and _words(value_at(self.raw, operation.field)) in operation.remove
+        return operation is not None and words(value_at(self.raw, operation.field)) in operation.remove
 
     @property
     def aside(self) -> str:
         """What keeps it from being the current state, in its own word; "" where nothing does."""
         for name, wanted in self.profile.current_where.items():
-            said = _words(value_at(self.raw, name))
+            said = words(value_at(self.raw, name))
             if said not in (None, wanted):
                 return said or name
         return ""
@@ -156,16 +155,3 @@ class WrittenRows:
             if id is not None and id not in seen:
                 seen.add(id)
                 yield id
-
-
-def _words(value: Value | None) -> str | None:
-    """A value as people read it."""
-    if value is None or value.type in (c.NULL, c.UNDEFINED):
-        return None
-    if value.type == c.STRING:
-        return str(value.python())
-    if value.type == c.OBJECT:
-        for name in ("name", "username", "email", "_id", "id"):
-            if (found := c.get(value.data, (name,))) is not None and not found.is_container:
-                return _words(found)
-    return text.shown(value, limit=60)

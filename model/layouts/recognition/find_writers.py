@@ -11,12 +11,12 @@ from functools import partial
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
+from model.layouts.checks.written_histories import DIFFERS
 from model.layouts.recognition.sampling import WITHIN_MS, Document, Proposal, Sample, gently, matching
 from model.layouts.registry import bind
 from model.layouts.row_keys import profile_of
 from model.layouts.row_paths import value_at
 from model.layouts.writers import WriterPreset, presets
-from model.layouts.written_history import DIFFERS
 from model.layouts.written_rows import WrittenRows
 from model.records import Version
 from model.server.retry import Port
