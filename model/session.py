@@ -34,6 +34,7 @@ from model.history import following
 from model.history.chain import Bisection, Blame, Chain, bisect
 from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
+from model.layouts.base import Layout
 from model.layouts.composite_ids import CompositeIds, as_sent, stored
 from model.layouts.stamp import Stamp
 from model.migration import Migration
@@ -426,12 +427,34 @@ class Session:
         base, profile = layout.version(id), layout.profile
         doubt = self._catalogue.objection(ns)
         reason = self._why_read_only() or doubt or layout.writable(base)
-        try:
-            document = self.stored(ns, layout.document(base.raw)) if base.raw is not None else b""
-        except Unreadable:
-            document = base.raw or b""  # damaged: its bytes as they are stored
         asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
+        document = self._document(layout, base)
         return Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
+
+    def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+        """One version for reading, the current one where ``v`` is None; raises ``NotFound``."""
+        layout = self._catalogue.layout(ns)
+        base = layout.version(id, v)
+        return Opened(ns, id, base, layout.locked, False, "It is shown to be read.", self._document(layout, base))
+
+    def _document(self, layout: Layout, version: Version) -> bytes:
+        """A version with the layout's own fields, as people see it; of a damaged one the bytes that are stored."""
+        raw, content = version.raw, version.content
+        if raw is None:
+            return content or b""
+        try:
+            if version.current or content is None:
+                return self.stored(layout.ns, layout.document(raw))
+            # Where older versions are kept, the content may be a field of its own among others.
+            names = {name for name, _ in canonical.fields(content)}
+            own = [
+                (name, value)
+                for name, value in canonical.fields(raw)
+                if name in layout.locked and name not in names and (name == "_id" or not value.is_container)
+            ]
+            return self.stored(layout.ns, canonical.document([*own, *canonical.fields(content)]))
+        except Unreadable:
+            return raw
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
         """The exact write that :meth:`save` would send; nothing is written."""

@@ -73,6 +73,7 @@ class CollectionPage(Page):
         self.timeline.form_changed.connect(self._give_room)
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.restore_asked.connect(self._restore)
+        self.diff.open_asked.connect(self._open)
         self.diff.showing.connect(self.changed)
         self.writes.written.connect(self.after_write)
         self.writes.written.connect(self.written)
@@ -228,7 +229,7 @@ class CollectionPage(Page):
         info = self.browser.info
         said = {
             "document": "No document is chosen",
-            "pair": "There is only one version" if self.diff.comparison is not None else "Nothing is compared yet",
+            "pair": "One version is shown by itself" if self.diff.is_alone else "Nothing is compared yet",
             "restorable": self.diff.why_not_restore(),
             "readable": "This document does not decode; it is never written",
             "sequence": f"{self.ns} holds no counters that hand out numbers",

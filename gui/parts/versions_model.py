@@ -174,6 +174,10 @@ class VersionsModel(CellModel):
             words = f"{words}, {wording.count(total - self.missing)} kept, {wording.count(self.missing)} missing"
         return "; ".join(filter(None, (words, self.note.partition(";")[0])))
 
+    def is_a(self, row: int, other: bool = False) -> bool:
+        """Whether choosing a row makes it A, as it is older than B; with ``other`` where it is not."""
+        return (self.b is not None and row > self.b) != other
+
     @property
     def note(self) -> str:
         """The note on the current version beside its state: how far its archive is behind."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from model.diff import diff
 from model.errors import Unreachable
-from model.records import Checkpoint, State, Stored, Version, no_checkpoint
+from model.records import Checkpoint, Opened, State, Stored, Version, no_checkpoint
 from model.session import Comparison, Session
 from model.values import canonical
 from model.values.canonical import Value
@@ -104,6 +104,13 @@ class Told:
         found = next(one for one in self.histories[id] if one.v == v)
         content = self.contents[v]
         return replace(found, content=content, raw=content)
+
+    def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+        """One version with its content, for reading."""
+        if self.fails is not None:
+            raise self.fails
+        found = self.version(ns, id, v)
+        return Opened(ns, id, found, ("_id",), False, "", found.raw or b"")
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and what differs."""

@@ -723,3 +723,16 @@ def test_a_password_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatc
 def test_an_outcome_without_an_entry_cannot_be_settled(session: Session) -> None:
     with pytest.raises(Refused, match="journal"):
         session.settle(Outcome("unknown", "a.b", None, "?"))
+
+
+def test_any_version_opens_for_reading_with_what_the_layout_keeps_beside_it(session: Session, contracts: str) -> None:
+    old = next(one for one in session.history(contracts, K1) if one.state == "present" and not one.current)
+    opened = session.open_version(contracts, K1, old.v)
+    assert not opened.writable
+    assert opened.base.content == session.version(contracts, K1, old.v).content
+    names = [name for name, _ in canonical.fields(opened.document)]
+    assert names[0] == "_id"
+    assert "v" in names
+    assert [name for name in names if name not in opened.locked] == [
+        name for name, _ in canonical.fields(opened.base.content or b"")
+    ]

@@ -1,4 +1,4 @@
-"""Two versions of a document side by side: a row for each change, each reachable by key.
+"""Two versions of a document side by side: a row for each change, each reachable by key; or one version by itself.
 
 The comparison is made and grouped in a task; the rows are fetched as they are looked at.
 """
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QMenu,
+    QStackedWidget,
     QWidget,
 )
 
@@ -26,13 +27,14 @@ from gui.parts.versions_model import name_of
 from gui.style import boxes, preferences, states, symbols, wording
 from gui.views.compare import ignored_paths
 from gui.views.compare.diff_tools import DiffTools
+from gui.views.compare.document_view import DocumentView
 from gui.views.compare.hidden_sheet import HiddenSheet
 from gui.views.compare.ignored_paths import IgnoredPaths, Pattern
 from gui.views.compare.version_box import VersionChoices
 from model import text
-from model.diff import Add, Diff, Move, Operation, Remove
+from model.diff import Add, Move, Operation, Remove
 from model.errors import Refused
-from model.records import Version
+from model.records import Opened, Version
 from model.session import Comparison, Session
 from model.values.canonical import Path, Value
 
@@ -41,16 +43,17 @@ COARSE = "Right, but not the shortest: an exact answer would take too long."
 
 
 class DiffPanel(QWidget):
-    """Compares two versions.
+    """Compares two versions, or shows one.
 
     ``restore_asked`` carries id, version number, and the paths or None for all of it. ``ab_chosen`` carries the numbers
     of the versions that were picked for A and B. ``showing`` says that another comparison is on
-    show, or none, or this one in another form.
+    show, or none, or this one in another form. ``open_asked`` carries the id of a document to be edited.
     """
 
     restore_asked = Signal(object, object, object)
     showing = Signal()
     ab_chosen = Signal(object, object)
+    open_asked = Signal(object)
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +61,6 @@ class DiffPanel(QWidget):
         self.id: Value | None = None
         self._asked: tuple[Value, Version | None, Version] | None = None
         self._answered: tuple[Value, Version | None, Version] | None = None  # the comparison on show
-        self._alone = False
         self._task: tasks.Task | None = None
         self.comparison: Comparison | None = None
         self._rows_of: Comparison | None = None
@@ -95,10 +97,17 @@ class DiffPanel(QWidget):
         self._split = boxes.split(self.table, self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
-        self._stack = states.StateStack(self._split)
+        self.document = DocumentView()
+        self.document.open_asked.connect(self._open)
+        self.document.compare_asked.connect(self._compare_with_current)
+        self._forms = QStackedWidget()
+        self._forms.addWidget(self._split)
+        self._forms.addWidget(self.document)
+        self._stack = states.StateStack(self._forms)
+        self._hair = states.hair()
         column = boxes.column(self)
         column.addWidget(self.tools)
-        column.addWidget(states.hair())
+        column.addWidget(self._hair)
         column.addWidget(self._stack, 1)
         self.table.value_asked.connect(self.toggle_value)
         self.table.next_asked.connect(self.next_change)
@@ -120,21 +129,20 @@ class DiffPanel(QWidget):
         self.box_b.again()
 
     def compare(self, id: Value, a: Version | None, b: Version) -> None:
-        """Read and compare two versions; without ``a`` there is only one version to show."""
+        """Read and compare two versions; without ``a`` the other one is shown by itself."""
         self._asked = (id, a, b)
         self.ignored = ignored_paths.kept(self._session.source, self._ns)  # another tab may have hidden more
         self.box_a.put(a)
         self.box_b.put(b)
         session, ns, ignored = self._session, self._ns, self.ignored
 
-        def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
+        def work(progress: tasks.Progress) -> tuple[Comparison, Plan] | Opened:
             if a is None:
-                alone = session.version(ns, id, b.v)
-                if alone.content is None:
-                    raise Refused(f"{name_of(b)} cannot be shown: {alone.detail or alone.state}.")
-                found = Comparison(alone, alone, Diff(()))
-            else:
-                found = session.compare(ns, id, a.v, b.v)
+                alone = session.open_version(ns, id, b.v)
+                if alone.base.content is None:
+                    raise Refused(f"{name_of(b)} cannot be shown: {alone.base.detail or alone.base.state}.")
+                return alone
+            found = session.compare(ns, id, a.v, b.v)
             return found, planned(found, progress, ignored)
 
         title = f"Comparing {name_of(a)} with {name_of(b)}" if a is not None else f"Reading {name_of(b)}"
@@ -146,7 +154,7 @@ class DiffPanel(QWidget):
             cancelled=self._cancelled,
             owner=self,
             key="compare",
-            title="Comparing versions",
+            title="Comparing versions" if a is not None else "Reading a version",
         )
 
     def _plan_again(self, comparison: Comparison) -> None:
@@ -164,6 +172,7 @@ class DiffPanel(QWidget):
         if self._task is not None:
             self._task.drop()
         self.id = self._asked = self._answered = self.comparison = self._plan = None
+        self._show_form()
         self.choices.fill([])
         self.box_a.put(None)
         self.box_b.put(None)
@@ -178,8 +187,8 @@ class DiffPanel(QWidget):
             self._task.cancel()
 
     def _cancelled(self) -> None:
-        if self.comparison is not None:
-            self._stay_at(self.comparison)
+        if self._answered is not None:
+            self._stay()
             self._show_rows()
         else:
             self._stack.show_empty("The comparison was stopped", "", [("Compare again", self._again)], icon="hourglass")
@@ -194,28 +203,66 @@ class DiffPanel(QWidget):
         alone = asked is not None and asked[1] is None
         what = "This version could not be shown" if alone else "These versions could not be compared"
         self._stack.show_failed(error, again, what)
-        if self._stack.kind == "content" and self.comparison is not None:
-            self._stay_at(self.comparison)  # without a connection the comparison before stays
+        if self._stack.kind == "content" and self._answered is not None:
+            self._stay()  # without a connection what was shown before stays
             return
         self.id = self._answered = self.comparison = self._plan = None
+        self._show_form()
         self.model.show(None, ("", ""), True)
         self._say()
         self.showing.emit()
 
-    def _stay_at(self, comparison: Comparison) -> None:
-        """Go back to a comparison, as the one asked for last does not come: boxes, rows and actions agree again."""
+    def _stay(self) -> None:
+        """Go back to what is on show, as that asked for last does not come: boxes, rows and actions agree again."""
         self._asked = self._answered
-        self.box_a.put(comparison.a)
-        self.box_b.put(comparison.b)
+        if self._answered is not None:
+            self.box_a.put(self._answered[1])
+            self.box_b.put(self._answered[2])
 
-    def _compared(self, found: tuple[Comparison, Plan]) -> None:
-        self.comparison, self._plan = found
+    @property
+    def is_alone(self) -> bool:
+        """Whether one version is shown by itself."""
+        return self._answered is not None and self._answered[1] is None
+
+    def _compared(self, found: tuple[Comparison, Plan] | Opened) -> None:
         # Only now: until here the rows on show, and what is restored from them, are of the document before.
         self._answered = self._asked
         self.id = self._asked[0] if self._asked is not None else self.id
-        self._alone = self._asked is not None and self._asked[1] is None
-        self._show_rows()
+        if isinstance(found, Opened):
+            self.comparison = self._plan = None
+            self.model.show(None, ("", ""), True)
+            self._show_form()
+            self.document.show_document(found, len(self.choices.versions) < 2)
+            self._stack.show_content()
+            self._drop_value()
+            self._say()
+        else:
+            self.comparison, self._plan = found
+            self._show_form()
+            self._show_rows()
         self.showing.emit()
+
+    def _show_form(self) -> None:
+        """Show the rows of a comparison with their tools, or the fields of one version."""
+        alone = self.is_alone
+        form = self.document if alone else self._split
+        if self._forms.currentWidget() is not form:
+            here = self.isAncestorOf(QApplication.focusWidget() or self.window())
+            self._forms.setCurrentWidget(form)
+            self.setFocusProxy(self.document if alone else self.table)
+            if here:
+                self.setFocus()
+        self.tools.setVisible(not alone)
+        self._hair.setVisible(not alone)
+
+    def _open(self) -> None:
+        if self.id is not None:
+            self.open_asked.emit(self.id)
+
+    def _compare_with_current(self) -> None:
+        current = next((one for one in self.choices.versions if one.current), None)
+        if self._answered is not None and current is not None:
+            self.ab_chosen.emit(self._answered[2].v, current.v)
 
     def _show_rows(self) -> None:
         """Show the comparison with all fields, or only with those that changed."""
@@ -232,9 +279,6 @@ class DiffPanel(QWidget):
                 words = f"{name_of(a)} and {name_of(b)} differ in hidden fields only"
                 help = f"{wording.many(ready.hidden, 'change is', 'changes are')} hidden."
                 show_all = [("Show the hidden fields…", self.show_hidden), *show_all]
-            elif self._alone:
-                words = f"{name_of(b)} is the only version" if b.v is not None else "This is the only version"
-                help = "There is nothing to compare it with."
             else:
                 words, help = f"{name_of(a)} and {name_of(b)} are the same", "Their contents are equal, byte for byte."
             self._stack.show_empty(words, help, show_all, icon="git-diff")
@@ -259,7 +303,7 @@ class DiffPanel(QWidget):
         self.only.setEnabled(ready is not None)
         self.tools.copy.setEnabled(self.comparison is not None)
         self.tools.say_hidden(len(self.ignored.patterns), ready.hidden if ready is not None else 0)
-        self.swap.setEnabled(self.comparison is not None and not self._alone)
+        self.swap.setEnabled(self.comparison is not None)
         why = self.why_not_restore()
         self.restore.setEnabled(not why)
         self.restore.setToolTip(why or "Make A, or some of its fields, the content of a new version")
@@ -271,10 +315,10 @@ class DiffPanel(QWidget):
     def why_not_restore(self) -> str:
         """Why nothing can be restored from A, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:
-            return "Nothing is compared yet."
+            return "Nothing is compared yet." if not self.is_alone else "One version is shown by itself."
         if self._session.read_only:
             return "This connection is read-only."
-        if self.comparison.a.current or self._alone:
+        if self.comparison.a.current:
             return "A is the current version; choose an earlier one."
         if self.comparison.a.deleted:
             return "A says that the document is deleted; choose a version before it."
@@ -337,7 +381,9 @@ class DiffPanel(QWidget):
 
     def toggle_value(self) -> None:
         """Show the current row's whole value below, or hide it."""
-        if self.value.isHidden():
+        if self.is_alone:
+            self.document.toggle_value()
+        elif self.value.isHidden():
             if self._here() is not None:
                 self.value.show()
                 self._show_value()

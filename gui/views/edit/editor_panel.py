@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.parts.draft_saver import DraftSaver
+from gui.parts.fields.content_tree import locked_fields
 from gui.parts.fields.edit_steps import Edit
 from gui.parts.fields.field_model import VALUE
 from gui.parts.saver import Saver
@@ -211,16 +212,11 @@ class EditorPanel(DraftPanel):
         self.foot.draft_kept(draft.kept_at)
 
     def _show_locked(self, opened: Opened) -> None:
-        before: list[tuple[str, Value]] = []
-        behind: list[tuple[str, Value]] = []
-        seen = False
-        for name, value in canonical.fields(opened.document) if opened.document else []:
-            if name in opened.locked:
-                kept = self._locked_value(name, value)
-                (behind if seen else before).extend([(name, kept)] if kept is not None else [])
-            else:
-                seen = True
-        self.model.set_locked(before, behind)
+        sides = [
+            [(name, kept) for name, value in side if (kept := self._locked_value(name, value)) is not None]
+            for side in locked_fields(opened.document, opened.locked)
+        ]
+        self.model.set_locked(*sides)
 
     def _locked_value(self, name: str, value: Value) -> Value | None:
         """The value of a locked field in the version that the draft began from, as far as it is known."""

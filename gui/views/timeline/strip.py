@@ -32,7 +32,10 @@ _SLOP = 4  # pixels a hand shakes while it clicks
 
 
 class Strip(QListView):
-    """The strip. ``a_asked``, ``b_asked`` and ``menu_asked`` carry a row of the model."""
+    """The strip. ``a_asked``, ``b_asked`` and ``menu_asked`` carry a row of the model.
+
+    A click makes a version that is older than B the new A, any other the new B; with Ctrl or Shift the other way round.
+    """
 
     a_asked = Signal(int)
     b_asked = Signal(int)
@@ -246,7 +249,10 @@ class Strip(QListView):
         self.setCurrentIndex(self._history.index(row, 0))
         if self._history.version_at(row) is not None:
             other = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-            (self.a_asked if event.modifiers() & other else self.b_asked).emit(row)
+            self._take(row, bool(event.modifiers() & other))
+
+    def _take(self, row: int, other: bool) -> None:
+        (self.a_asked if self._history.is_a(row, other) else self.b_asked).emit(row)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.mousePressEvent(event)
@@ -293,7 +299,7 @@ class Strip(QListView):
             self.setCurrentIndex(self._history.index(min(last, max(0, steps[Qt.Key(key)])), 0))
         elif key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if self._history.version_at(row) is not None:
-                (self.a_asked if other else self.b_asked).emit(row)
+                self._take(row, bool(other))
         elif key in (Qt.Key.Key_A, Qt.Key.Key_B) and not event.modifiers():
             if self._history.version_at(row) is not None:
                 (self.a_asked if key == Qt.Key.Key_A else self.b_asked).emit(row)

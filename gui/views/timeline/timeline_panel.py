@@ -93,7 +93,7 @@ class TimelinePanel(QWidget):
         self._wanted: tuple[Value | None, Value | None] | None = None
         self._task: tasks.Task | None = None
         self._waiting: list[Version] = []
-        self._quietly = self._keep = False
+        self._quietly = self._keep = self._alone = False
         self._told: tuple[Version | None, Version | None] = (None, None)
         self.model = VersionsModel(self)
         boxes.ground(self, "surface")
@@ -176,6 +176,7 @@ class TimelinePanel(QWidget):
         """Read a document's versions; with ``keep`` the chosen two and the place stay where it is shown already."""
         same = id is not None and id == self._shown_id
         self._wanted, self._keep = None, keep and same
+        self._alone = self._alone and self._keep
         self.id = id
         if id is None:
             self._end()
@@ -215,6 +216,7 @@ class TimelinePanel(QWidget):
 
     def set_ab(self, v_a: Value | None, v_b: Value | None) -> None:
         """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do."""
+        self._alone = False
         a, b = self.model.row_of(v_a), self.model.row_of(v_b)
         elsewhere = self.id != self._shown_id or self._quietly  # the versions on show are about to be replaced
         if self._task is not None and (elsewhere or a is None or b is None):
@@ -272,9 +274,9 @@ class TimelinePanel(QWidget):
         if self._wanted is not None:
             a, b = (model.row_of(v) for v in self._wanted)
             done = self._task is None
-            if b is not None and (a is not None or done):
+            if b is not None and (a is not None or done or self._alone):
                 self._wanted = None if a is not None else self._wanted
-                model.choose(model.before(b) if a is None else a, b)
+                model.choose(model.before(b) if a is None and not self._alone else a, b)
                 return
             if not done:
                 return
@@ -282,7 +284,7 @@ class TimelinePanel(QWidget):
             current = model.current()
             b = model.row_of(current.v) if current else model.before(-1)
             model.choose(model.a, b)
-        if model.a is None and model.b is not None:
+        if model.a is None and model.b is not None and not self._alone:
             model.choose(model.before(model.b), model.b)
 
     def _done(self, total: int) -> None:
@@ -406,11 +408,24 @@ class TimelinePanel(QWidget):
 
     # --- choosing
 
+    def _compare_with(self, a: int, b: int | None) -> None:
+        self._alone = False
+        self.model.choose(a, b)
+
+    def show_alone(self, row: int) -> None:
+        """Show the version at a row by itself, compared with none."""
+        self._alone = True
+        self.model.choose(None, row)
+
     def _set_a(self, row: int) -> None:
+        self._alone = False
         self.model.choose(row, self.model.b)
 
     def _set_b(self, row: int) -> None:
-        self.model.choose(self.model.a, row)
+        if self._alone:
+            self.show_alone(row)
+        else:
+            self.model.choose(self.model.a, row)
 
     def _tell(self) -> None:
         a, b = self.chosen()
@@ -444,7 +459,8 @@ class TimelinePanel(QWidget):
         menu.setToolTipsVisible(True)
         add(f"Set {name} as A", lambda: self._set_a(row))
         add(f"Set {name} as B", lambda: self._set_b(row))
-        add("Compare with current", lambda: self.model.choose(row, target), target is not None and target != row)
+        add("Compare with current", lambda: self._compare_with(row, target), target is not None and target != row)
+        add(f"Show {name} by itself", lambda: self.show_alone(row))
         menu.addSeparator()
         why = "This version says that the document is deleted." if one.deleted else "This is the current version."
         why = "This connection is read-only." if self._session.read_only else why

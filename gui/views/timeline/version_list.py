@@ -132,7 +132,7 @@ class VersionList(CellTree):
     def _take(self, row: int, modifiers: Qt.KeyboardModifier) -> None:
         other = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         if self._history.version_at(row) is not None:
-            (self.a_asked if modifiers & other else self.b_asked).emit(row)
+            (self.a_asked if self._history.is_a(row, bool(modifiers & other)) else self.b_asked).emit(row)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
@@ -151,8 +151,8 @@ class VersionList(CellTree):
         if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:
             self._take(row, event.modifiers())
         elif event.key() in (Qt.Key.Key_A, Qt.Key.Key_B) and not event.modifiers() and row >= 0:
-            keys = Qt.KeyboardModifier
-            self._take(row, keys.ShiftModifier if event.key() == Qt.Key.Key_A else keys.NoModifier)
+            if self._history.version_at(row) is not None:
+                (self.a_asked if event.key() == Qt.Key.Key_A else self.b_asked).emit(row)
         else:
             super().keyPressEvent(event)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bson import ObjectId
+from bson import Decimal128, ObjectId
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
@@ -198,16 +198,56 @@ def test_equal_versions_say_so_and_can_still_be_read(qtbot: QtBot) -> None:
     assert panel.model.index(0, FIELD).data() == "a"
 
 
-def test_the_only_version_has_nothing_to_be_compared_with(qtbot: QtBot) -> None:
-    shown = Shown(qtbot, {"a": 1})
+def test_a_version_by_itself_is_shown_as_fields_with_their_types(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1, "p": {"net": Decimal128("2.50")}, "text": "x" * 3000})
     shown.compare(None, 1)
-    assert shown.panel._stack.state.title == "v1 is the only version"
-    assert shown.panel.box_b.isEnabled()
-    assert not shown.panel.box_a.isEnabled()  # an empty box that offers nothing
-    assert not shown.panel.swap.isEnabled()
-    assert not shown.panel.restore.isEnabled()
-    shown.panel.only.setChecked(False)
-    assert shown.panel.model.index(0, B).data() == "1"
+    panel, tree = shown.panel, shown.panel.document.tree
+    assert tree.isVisible()
+    assert not panel.tools.isVisible()
+    rows = [[tree.model().index(row, column).data() for column in (1, 2, 3)] for row in range(3)]
+    assert rows[:2] == [["a", "1", "Int32"], ["p", "{ 1 field }", "Object"]]
+    assert rows[2][0::2] == ["text", "String"]
+    inside = tree.model().index(0, 2, tree.model().index(1, 0))
+    assert inside.data() == "2.50"
+    assert panel.comparison is None
+    assert panel.why_not_restore() == "One version is shown by itself."
+    tree.setCurrentIndex(tree.model().index(0, 2))
+    qtbot.keyClick(tree, Qt.Key.Key_F2)
+    qtbot.keyClick(tree, Qt.Key.Key_Delete)
+    assert not tree.has_editor
+    assert tree.model().index(0, 1).data() == "a"
+
+
+def test_the_whole_value_of_a_version_by_itself_opens_below(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1, "text": "word " * 3000})
+    shown.compare(None, 1)
+    view = shown.panel.document
+    view.reveal(("text",))
+    qtbot.keyClick(view.tree, Qt.Key.Key_Space)
+    shown.settle()
+    assert view.value.isVisible()
+    assert view.value.left.text.toPlainText().startswith("word word")
+    qtbot.keyClick(view.tree, Qt.Key.Key_Up)
+    shown.settle()
+    assert view.value.left.text.toPlainText() == "1"
+    qtbot.keyClick(view.tree, Qt.Key.Key_Space)
+    assert not view.value.isVisible()
+
+
+def test_a_comparison_takes_the_place_of_a_version_by_itself_and_back(shown: Shown) -> None:
+    panel = shown.panel
+    panel.table.setFocus()
+    shown.compare(None, 1)
+    assert panel.document.tree.hasFocus()
+    assert panel.document.said.text().endswith("as stored")
+    asked: list[tuple[object, object]] = []
+    panel.ab_chosen.connect(lambda a, b: asked.append((a, b)))
+    panel.document.compare.click()
+    assert asked == [(number(1), number(2))]
+    shown.compare(1, 2)
+    assert panel.table.isVisible()
+    assert panel.tools.isVisible()
+    assert shown.bars() == ["net"]
 
 
 def test_a_failure_takes_the_place_of_the_rows_and_can_be_tried_again(shown: Shown) -> None:

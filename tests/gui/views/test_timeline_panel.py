@@ -110,13 +110,29 @@ def test_the_newest_and_the_one_before_it_are_compared_at_first(marta: Watched) 
     assert [len(all) for all in marta.loaded] == [14]
 
 
-def test_a_click_sets_b_and_with_shift_or_control_a(marta: Watched) -> None:
+def test_a_click_makes_an_older_version_a_and_with_shift_or_control_b(marta: Watched) -> None:
     marta.click("v8")
-    assert marta.ab == ("v13", "v8")
-    marta.click("v2", Qt.KeyboardModifier.ShiftModifier)
-    assert marta.ab == ("v2", "v8")
-    marta.click("v3", Qt.KeyboardModifier.ControlModifier)
-    assert marta.ab == ("v3", "v8")
+    assert marta.ab == ("v8", "v14")
+    marta.click("v11", Qt.KeyboardModifier.ShiftModifier)
+    assert marta.ab == ("v8", "v11")
+    marta.click("v3")
+    assert marta.ab == ("v3", "v11")
+    marta.click("v12")
+    assert marta.ab == ("v3", "v12")
+    marta.click("v13", Qt.KeyboardModifier.ControlModifier)
+    assert marta.ab == ("v13", "v12")
+
+
+def test_a_version_is_shown_by_itself_until_two_are_chosen(marta: Watched) -> None:
+    marta.panel.show_alone(5)
+    assert marta.ab == ("", "v9")
+    assert marta.pairs[-1] == (None, marta.panel.model.marks[5].newest)
+    marta.read(keep=True)
+    assert marta.ab == ("", "v9")
+    marta.click("v12")
+    assert marta.ab == ("", "v12")
+    marta.click("v8")
+    assert marta.ab == ("v8", "v12")
 
 
 def test_a_missing_version_cannot_be_chosen(marta: Watched) -> None:
@@ -126,7 +142,7 @@ def test_a_missing_version_cannot_be_chosen(marta: Watched) -> None:
 
 def test_a_damaged_version_can_be_chosen(marta: Watched) -> None:
     marta.click("v9")
-    assert marta.ab == ("v13", "v9")
+    assert marta.ab == ("v9", "v14")
 
 
 def test_a_flag_is_dragged_to_another_version(marta: Watched) -> None:
@@ -154,15 +170,15 @@ def test_the_keyboard_reaches_every_version(marta: Watched) -> None:
     press(strip, Qt.Key.Key_Home)
     assert strip.currentIndex().row() == 11
     press(strip, Qt.Key.Key_Space)
-    assert marta.ab == ("v13", "v1")
+    assert marta.ab == ("v1", "v14")
     press(strip, Qt.Key.Key_End)
     press(strip, Qt.Key.Key_Left)
     press(strip, Qt.Key.Key_Left)
     press(strip, Qt.Key.Key_Space, Qt.KeyboardModifier.ShiftModifier)
-    assert marta.ab == ("v12", "v1")
+    assert marta.ab == ("v1", "v12")
     press(strip, Qt.Key.Key_Right)
     press(strip, Qt.Key.Key_A)
-    assert marta.ab == ("v13", "v1")
+    assert marta.ab == ("v13", "v12")
 
 
 def test_screen_readers_meet_a_list_newest_first(marta: Watched) -> None:
@@ -188,10 +204,10 @@ def test_the_list_form_is_newest_first_and_chooses_too(marta: Watched) -> None:
     assert cell(model, 0, HASH).badges[0].text == f"{14:040x}"[:8]
     panel.list.setCurrentIndex(model.index(4, VERSION))
     marta.qtbot.keyClick(panel.list, Qt.Key.Key_Space)
-    assert marta.ab == ("v13", "v10")
+    assert marta.ab == ("v10", "v14")
     where = panel.list.visualRect(model.index(2, VERSION)).center()
     marta.qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, where)
-    assert marta.ab == ("v12", "v10")
+    assert marta.ab == ("v10", "v12")
 
 
 def test_who_made_a_version_and_why_stand_beside_it_where_a_version_says_so(qtbot: QtBot) -> None:

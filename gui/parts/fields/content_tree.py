@@ -1,0 +1,131 @@
+"""The editor's tree over a document that is only read: its fields with their types, and the menu of a field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QWidget
+
+from gui import copying
+from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
+from gui.parts.fields.field_nodes import FieldNode
+from gui.parts.fields.field_tree import FieldTree
+from gui.parts.values import value_text
+from gui.style import theme, wording
+from gui.style.cells import Cell
+from model import text
+from model.records import Opened
+from model.values import canonical
+from model.values.canonical import Value
+
+FEW = 60  # rows of a document up to which its short parts stand open at once
+SHORT = 12  # rows of a part that is short
+
+
+class LockedFields(NamedTuple):
+    """The fields that the layout keeps for itself, by whether they stand before the content or behind it."""
+
+    before: tuple[tuple[str, Value], ...]
+    behind: tuple[tuple[str, Value], ...]
+
+
+def locked_fields(document: bytes, locked: Sequence[str]) -> LockedFields:
+    """The locked fields of a stored document, in their order."""
+    before: list[tuple[str, Value]] = []
+    behind: list[tuple[str, Value]] = []
+    here = before
+    for name, value in canonical.fields(document) if document else []:
+        if name in locked:
+            here.append((name, value))
+        else:
+            here = behind
+    return LockedFields(tuple(before), tuple(behind))
+
+
+class ContentModel(FieldModel):
+    """The fields of one version, none of which can be typed into."""
+
+    headers = ("", "Field", "Value", "Type", "")
+
+    def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
+        super().__init__(parent, zone)
+
+    def show_document(self, opened: Opened) -> None:
+        """Show a version, with what the layout keeps for itself around it."""
+        self.set_locked(*locked_fields(opened.document, opened.locked))
+        self.set_content(opened.base.content or canonical.EMPTY, None)
+
+    def can_edit(self, node: FieldNode, column: int) -> bool:
+        return False
+
+    def drawn(self, node: FieldNode, column: int) -> Cell:
+        if column == SYMBOL_COLUMN:
+            return Cell()
+        return super().drawn(node, column)
+
+
+class ContentTree(FieldTree):
+    """The tree of a :class:`ContentModel`. ``field_menu`` carries the menu of a field, to be added to, and its row."""
+
+    field_menu = Signal(object, object)  # QMenu, FieldNode
+
+    def __init__(self, model: ContentModel, parent: QWidget | None = None) -> None:
+        super().__init__(model, parent)
+        self.may_edit = False
+        self.setAccessibleName("Fields, to be read")
+        for column, width in ((SYMBOL_COLUMN, 16), (FIELD, 240), (TYPE, 120), (ACTION, 104)):
+            self.setColumnWidth(column, theme.px(width))
+        self.menu_asked.connect(self._pop_up)
+        self.key_asked.connect(self._key)
+
+    def _key(self, node: FieldNode, what: str) -> None:
+        if what == "copy":
+            self.copy(node)
+
+    def copy(self, node: FieldNode) -> None:
+        """Put a value on the clipboard, whole."""
+        value = node.value
+        copying.copy(self, len(value.data), lambda: value_text.copied(value), f"Copied {self._name(node)}")
+
+    def _name(self, node: FieldNode) -> str:
+        return text.path_text(self.fields.path(node))
+
+    def open_short(self) -> None:
+        """Open the parts that are short, where all of it is; choose the first field."""
+        model = self.fields
+        if model.rowCount() <= FEW and not model.root.is_long:
+            for index in [model.index(row, 0) for row in range(model.rowCount())]:
+                if model.canFetchMore(index):
+                    model.fetchMore(index)
+                if 0 < model.rowCount(index) <= SHORT:
+                    self.expand(index)
+        if not self.currentIndex().isValid():
+            self.setCurrentIndex(model.index(0, VALUE))
+
+    def _pop_up(self, node: FieldNode | None, point: QPoint) -> None:
+        if node is not None and node.kind != "group":
+            menu = self.menu(node)
+            menu.aboutToHide.connect(menu.deleteLater)
+            menu.popup(point)
+
+    def menu(self, node: FieldNode) -> QMenu:
+        """The menu of a field."""
+        menu = QMenu(self)
+        menu.setAccessibleName("Field")
+        whole = QAction("Show the whole value", menu)
+        whole.setShortcut(QKeySequence(Qt.Key.Key_Space))
+        whole.triggered.connect(lambda: self.whole_asked.emit(node))
+        copied = QAction("Copy value", menu)
+        copied.setShortcut(QKeySequence("Ctrl+C"))
+        copied.triggered.connect(lambda: self.copy(node))
+        name = self._name(node)
+        path = QAction("Copy path", menu)
+        path.triggered.connect(lambda: copying.copy(self, 0, lambda: name, f"Copied the path {wording.item(name)}"))
+        for action in (whole, copied, path):
+            action.setShortcutVisibleInContextMenu(True)
+            menu.addAction(action)
+        self.field_menu.emit(menu, node)
+        return menu

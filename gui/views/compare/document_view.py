@@ -1,0 +1,150 @@
+"""One version by itself: its fields with their types, as the editor has them, to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from gui import copying
+from gui.parts.fields.content_tree import ContentModel, ContentTree
+from gui.parts.fields.field_model import VALUE
+from gui.parts.fields.field_nodes import FieldNode
+from gui.parts.pill import Pill
+from gui.parts.values.value_pane import ValuePane
+from gui.parts.versions_model import PLACES, name_of
+from gui.style import boxes, preferences, states, theme, wording
+from model import text
+from model.records import Opened
+from model.values import canonical
+from model.values.canonical import Path
+
+
+class DocumentView(QWidget):
+    """The fields of one version, a line above them, and the pane of a whole value below."""
+
+    open_asked = Signal()
+    compare_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        boxes.ground(self, "surface")
+        self.opened: Opened | None = None
+        self.model = ContentModel(self, preferences.zone())
+        self.tree = ContentTree(self.model)
+        self.value = ValuePane()
+        self.value.hide()
+        self._split = boxes.split(self.tree, self.value)
+        self._split.setStretchFactor(0, 3)
+        self._split.setStretchFactor(1, 2)
+        self.title = states.words("Document", "head")
+        self.name = states.words("", "second")
+        self.name.setFont(theme.mono(12))
+        self.mark = Pill()
+        self.said = states.words("", "second")
+        self.compare = states.button("Compare with current", self.compare_asked.emit, "small", icon="git-diff")
+        self.copy = states.button("Copy", self.copy_document, "small", "quiet", icon="copy")
+        self.copy.setToolTip("Copy the document as Extended JSON")
+        self.edit = states.button("Edit", self.open_asked.emit, "small", icon="pencil-simple")
+        head = QWidget()
+        row = boxes.row(head, 16, 7)
+        for part in (self.title, self.name, self.mark):
+            row.addWidget(part)
+        row.addWidget(self.said, 1)
+        for made in (self.compare, self.copy, self.edit):
+            row.addWidget(made)
+        column = boxes.column(self)
+        column.addWidget(head)
+        column.addWidget(states.hair())
+        column.addWidget(self._split, 1)
+        self.tree.whole_asked.connect(self._toggle_value)
+        self.tree.selectionModel().currentRowChanged.connect(self._follow)
+        self.tree.doubleClicked.connect(self._double_clicked)
+        self.value.closed.connect(self.hide_value)
+        self.setFocusProxy(self.tree)
+        preferences.signals.changed.connect(self._preference)
+
+    def show_document(self, opened: Opened, alone: bool) -> None:
+        """Show a version; ``alone`` where the document has no other."""
+        same = self.opened is not None and (self.opened.ns, self.opened.id) == (opened.ns, opened.id)
+        self.opened = opened
+        if not same:
+            self.hide_value()
+            self.tree.scrollToTop()
+            self.tree.setCurrentIndex(self.model.index(-1, -1))
+            self.model.set_content(canonical.EMPTY, None)  # no row stands open because one of another document did
+        self.model.show_document(opened)
+        version = opened.base
+        numbered = version.v is not None
+        self.name.setText(name_of(version) if numbered else wording.plain(opened.id))
+        self.mark.put("current" if numbered and version.current and not alone else "", "acc", "accTint")
+        stored = f"stored in {PLACES[version.stored]}" if numbered and not version.current else ""
+        raw = version.raw if version.raw is not None else version.content or b""
+        date = wording.moment(version.at)
+        self.said.setText(", ".join(filter(None, (date, stored, f"{wording.size(len(raw))} as stored"))))
+        self.compare.setVisible(not alone and not version.current)
+        self.edit.setVisible(version.current)
+        self.tree.setAccessibleName(f"Fields of {self.name.text()}")
+        self.tree.open_short()
+        if not self.value.isHidden():
+            self._show_value(self.model.node(self.tree.currentIndex()))
+
+    def copy_document(self) -> None:
+        """Put the document on the clipboard as canonical Extended JSON."""
+        if self.opened is not None:
+            raw = self.opened.document
+            copying.copy(self, len(raw), lambda: text.to_text(raw, 2), f"{self.name.text()} is copied as Extended JSON")
+
+    # --- the whole value below
+
+    def toggle_value(self) -> None:
+        """Show the whole value of the current field below, or hide it."""
+        self._toggle_value(self.model.node(self.tree.currentIndex()))
+
+    def hide_value(self) -> None:
+        """Close the value below."""
+        if not self.value.isHidden():
+            self.value.hide()
+            self.tree.setFocus()
+
+    def _toggle_value(self, node: FieldNode | None) -> None:
+        if not self.value.isHidden():
+            self.hide_value()
+        elif node is not None and node.kind != "group":
+            self.value.show()
+            self._show_value(node)
+
+    def _show_value(self, node: FieldNode | None) -> None:
+        if node is not None and node.kind != "group":
+            self.value.show_value(text.path_text(self.model.path(node)), node.value)
+
+    def _follow(self, *_: object) -> None:
+        if not self.value.isHidden():
+            self._show_value(self.model.node(self.tree.currentIndex()))
+
+    def _double_clicked(self, *_: object) -> None:
+        node = self.model.node(self.tree.currentIndex())
+        if node is not None and not node.value.is_container and self.value.isHidden():
+            self._toggle_value(node)
+
+    def reveal(self, path: Path) -> None:
+        """Choose the row of a field and bring it into view."""
+        index = self.model.find(path, VALUE)
+        above = index.parent()
+        while above.isValid():
+            self.tree.expand(above)
+            above = above.parent()
+        if index.isValid():
+            self.tree.setCurrentIndex(index)
+            self.tree.scrollTo(index)
+
+    def _preference(self, name: str) -> None:
+        if name == "zone":
+            self.model.zone = preferences.zone()
+            self.model.refresh()
+
+    @property
+    def parts(self) -> Sequence[QWidget]:
+        """The widgets that F6 goes through."""
+        return [self.tree]
