@@ -184,13 +184,17 @@ class Catalogue:
             self._accepted |= {ns}
 
     def objection(self, ns: str) -> str:
-        """Why nothing is written to a collection as its profile states it, in one or two sentences; "" where it is.
+        """Why nothing is written to a collection by its layout, in one or two sentences; "" where it is.
 
         A statement of this session was made beside what contradicts it, so it needs no other word.
         """
         with self._lock:
-            if {ns, ""} & self._accepted or ns in self._by_hand or self._profile is None or not self._profile.get(ns):
+            if {ns, ""} & self._accepted or ns in self._by_hand:
                 return ""
+            stated = self._profile is not None and self._profile.get(ns) is not None
+            if not stated:
+                doubt = self._known[ns][0].doubt if ns in self._known and ns not in self._picked else ""
+                return doubt and f"{doubt} So nothing is written there until a profile or --layout states one of them."
         doubt = self.known(ns)[0].doubt
         return doubt and f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
 

@@ -7,6 +7,7 @@ a profile states are not looked into.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreadable
 from model.layouts import overflow_archive
+from model.layouts.base import Layout
 from model.layouts.embedded import Embedded
 from model.layouts.hashed import Hashed
 from model.layouts.log import Log
@@ -28,6 +30,7 @@ from model.layouts.recognition.lock_fields import with_lock
 from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, matching, share, take
+from model.layouts.recognition.several_writers import parts_of, several_writers
 from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
 from model.layouts.writers import title
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
@@ -101,15 +104,21 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     if not sample.documents and layout != Plain.name:
         return stated(info.ns, layout)
     others = [each for each in kinds if each != name and kinds[each] == "collection" and not each.startswith("system.")]
-    made = kind.judge(sample, True) if isinstance(kind, Pattern) else kind.picked(server, sample, others)
+    parts = [*parts_of(sample), sample] if info.doubt else [sample]
+    told = ((part, made) for part in parts if (made := _picked(server, kind, part, others)) is not None)
+    part, proposal = next(told, (sample, None))
     if layout == info.layout and info.belongs_to is None:  # the names in use stay, the others are looked up
         fields: dict[str, Any] = {role: name for role, name in info.fields.items() if role != "guard"}
-        found = replace(made.profile if made else stated(info.ns, layout), **fields)
-    elif made is None:
+        found = replace(proposal.profile if proposal else stated(info.ns, layout), **fields)
+    elif proposal is None:
         raise Refused(f"{info.ns} cannot be read as {layout}: {kind.lacks} State its fields in a profile.")
     else:
-        found = made.profile
-    return _with_lock(found, sample)[0]
+        found = proposal.profile
+    return _with_lock(found, part)[0]
+
+
+def _picked(server: Port, kind: type[Layout] | Pattern, sample: Sample, others: Sequence[str]) -> Proposal | None:
+    return kind.judge(sample, True) if isinstance(kind, Pattern) else kind.picked(server, sample, others)
 
 
 def as_stated(
@@ -254,6 +263,9 @@ def _judged(
         made = CollectionProfile(found.ns, token="")
         return info_of(made, None, 0.0 if found.trouble else 1.0, why), made
     made_by = paired or _beside(server, sample, samples)
+    doubt, several = several_writers(sample, made_by, partial(_by_itself, server, samples))
+    if doubt:  # read as it is, every document can be seen
+        made_by = Proposal(_plain(sample), 0.5, doubt, several)
     profile = made_by.profile
     why = made_by.why
     if profile.layout == "pending" and (there := _named_by(server, tokens_in(sample, profile), samples)):
@@ -268,7 +280,15 @@ def _judged(
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
-    return info_of(profile, sample.count, made_by.confidence, why, others), profile
+    return replace(info_of(profile, sample.count, made_by.confidence, why, others), doubt=doubt), profile
+
+
+def _by_itself(server: Port, samples: Sequence[Sample], part: Sample) -> Iterator[Proposal]:
+    """The proposals for a part of a collection's documents, beside the other collections."""
+    with contextlib.suppress(Unreadable, NotAllowed):
+        if (paired := pair(server, part, [each for each in samples if each.ns != part.ns])) is not None:
+            yield paired
+    yield from _proposals(server, part)
 
 
 def _write_tokens(sample: Sample, profile: CollectionProfile) -> list[Value]:
@@ -316,17 +336,21 @@ def _alone(server: Port, sample: Sample) -> Proposal:
     A judge that says ``plain`` gives the evidence against its own layout, which is told where no other fits.
     """
     but: Proposal | None = None
-    judges = [partial(each.proposed, server, sample) for each in LAYOUTS.values()]
-    judges += [partial(each.judge, sample, False) for each in PATTERNS.values()]
-    for judge in judges:
-        try:
-            made = judge()
-        except (Unreadable, NotAllowed):
-            continue
-        if made is not None and made.profile.layout != Plain.name:
+    for made in _proposals(server, sample):
+        if made.profile.layout != Plain.name:
             return made
         but = but or made
     return _nothing(sample, but)
+
+
+def _proposals(server: Port, sample: Sample) -> Iterator[Proposal]:
+    """What each judge says who has an opinion."""
+    judges = [partial(each.proposed, server, sample) for each in LAYOUTS.values()]
+    judges += [partial(each.judge, sample, False) for each in PATTERNS.values()]
+    for judge in judges:
+        with contextlib.suppress(Unreadable, NotAllowed):
+            if (made := judge()) is not None:
+                yield made
 
 
 def _nothing(sample: Sample, but: Proposal | None) -> Proposal:

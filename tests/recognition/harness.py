@@ -15,11 +15,13 @@ from pymongo.errors import PyMongoError
 from model.layouts.recognise import recognise
 from model.server.retry import Server
 from tests.recognition.ordinary import Application, application
-from tests.recognition.versioned import Collection, versioned
+from tests.recognition.versioned import Collection, two, versioned
 
 Client = pymongo.MongoClient[dict[str, Any]]
 SHARE = 95
 """Of a hundred versioned collections, those that must be recognised."""
+DOUBTED = 85
+"""Of a hundred collections in which two programs keep versions, those that must be doubted."""
 
 
 @dataclass
@@ -32,10 +34,9 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
 
-    @property
-    def enough(self) -> bool:
+    def enough(self, share: int = SHARE) -> bool:
         """Whether nothing is wrong and enough was recognised, if anything was to be."""
-        return not self.wrong and 100 * self.recognised >= SHARE * (self.recognised + len(self.missed))
+        return not self.wrong and 100 * self.recognised >= share * (self.recognised + len(self.missed))
 
 
 @contextlib.contextmanager
@@ -67,7 +68,9 @@ def _ordinary(server: Server, client: Client, it: Application, tally: Tally) -> 
         for info, _ in recognise(server, db.name):
             name = info.ns.partition(".")[2]
             tally.collections += 1
-            if info.layout == "plain" or (info.layout == "log" and name in it.logs):
+            if info.doubt:
+                tally.wrong.append(f"seed {it.seed}: {name} is doubted: {info.doubt}")
+            elif info.layout == "plain" or (info.layout == "log" and name in it.logs):
                 tally.layouts[info.layout] += 1
             else:
                 tally.wrong.append(f"seed {it.seed}: {name} is taken for {info.layout}: {info.why}")
@@ -91,7 +94,9 @@ def _history(server: Server, client: Client, it: Collection, tally: Tally) -> No
             name = info.ns.partition(".")[2]
             tally.collections += 1
             said = f"seed {it.seed}: {name}, {it.layout} {it.about}"
-            if name != it.names["things"]:
+            if info.doubt:
+                tally.wrong.append(f"{said}: doubted: {info.doubt}")
+            elif name != it.names["things"]:
                 if info.layout != "plain" and info.belongs_to is None:
                     tally.wrong.append(f"{said}: its rows are taken for {info.layout}: {info.why}")
             elif info.layout == it.layout and all(getattr(profile, role) == x for role, x in it.fields.items()):
@@ -101,3 +106,30 @@ def _history(server: Server, client: Client, it: Collection, tally: Tally) -> No
                 tally.missed.append(f"{said}: {info.why}")
             else:
                 tally.wrong.append(f"{said}: taken for {info.layout} with {dict(info.fields)}: {info.why}")
+
+
+def shared(server: Server, client: Client, seeds: Iterator[int], collections: int) -> Tally:
+    """Collections in which two programs keep versions; one that is not doubted is missed."""
+    tally = Tally()
+    for _ in range(collections):
+        first, second = two(next(seeds))
+        with database(client) as db:
+            for it in (first, second):
+                for name, rows in it.rows.items():
+                    db["things" if name == it.names["things"] else f"{name}_of_{it.layout}"].insert_many(rows)
+            tally.collections += 1
+            found = {info.ns.partition(".")[2]: info for info, _ in recognise(server, db.name)}["things"]
+            said = f"seed {first.seed}: {first.layout} {first.about} and {second.layout} {second.about}"
+            if found.doubt:
+                tally.recognised += 1
+                tally.layouts[found.layout] += 1
+                if not all(any(word in found.doubt for word in _alike(it.layout)) for it in (first, second)):
+                    tally.wrong.append(f"{said}: {found.doubt}")
+            else:
+                tally.missed.append(f"{said}: {found.layout}: {found.why}")
+    return tally
+
+
+def _alike(layout: str) -> tuple[str, ...]:
+    """What a layout may be told as, where nothing but its own half of the documents can tell."""
+    return (layout, "stream", "shadow") if layout in ("stream", "shadow", "archive") else (layout,)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from model.layouts import recognise
 from model.layouts.recognition import find_archives, key_candidates
 from model.layouts.recognition.version_order import Judged
 from model.server.retry import Server
@@ -45,4 +46,17 @@ def test_a_recogniser_that_hears_no_contradiction_is_found_out(
         monkeypatch.setattr(key_candidates, name, 1.0)
     tally = harness.ordinary(server, client, itertools.count(40), 150)
     assert tally.wrong
-    assert not tally.enough
+    assert not tally.enough()
+
+
+def test_a_collection_in_which_two_programs_keep_versions_is_doubted(server: Server, client: Client) -> None:
+    tally = harness.shared(server, client, fresh(), support.by_depth(12, 60))
+    assert not tally.wrong
+    assert len(tally.missed) <= support.by_depth(5, 15), tally.missed  # a slice may meet more than its share of them
+
+
+def test_whoever_does_not_look_at_parts_doubts_none(
+    server: Server, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recognise, "several_writers", lambda *_: ("", ()))
+    assert not harness.shared(server, client, itertools.count(40), 6).enough(harness.DOUBTED)

@@ -68,6 +68,25 @@ def versioned(seed: int) -> Collection:
     return made
 
 
+KINDS = (("versions", "flagged", "deltas"), ("embedded", "nested"), ("archive", "stream", "shadow"), ("hashed",))
+"""Layouts of one kind may be told apart by no more than a flag."""
+
+
+def two(seed: int) -> tuple[Collection, Collection]:
+    """Two collections with enough documents, of layouts that are nothing alike, each under names of its own."""
+    dice = Dice(f"two {seed}")
+    kinds = dice.sample(range(len(KINDS)), 2)
+    layouts = [LAYOUTS.index(dice.choice(KINDS[kind])) for kind in kinds]
+    first, second = (versioned(len(LAYOUTS) * (2 * seed + n) + layout) for n, layout in enumerate(layouts))
+    taken = set(first.names.values())
+    if taken & {second.names[role] for role in ("id", "version", "past", "now", "hash")}:
+        return two(seed + 2**32)
+    for row in (row for rows in second.rows.values() for row in rows):
+        for name in {"_id", second.names["id"]} & row.keys():
+            row[name] = f"second {row[name]}" if isinstance(row[name], str) else row[name]
+    return first, second
+
+
 def _names(dice: Dice) -> dict[str, str]:
     """A name for each role; in one of three collections they mean nothing."""
     odd = dice.chance(0.33)
