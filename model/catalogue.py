@@ -35,7 +35,8 @@ from model.values.canonical import Value
 
 BY_HAND = "a layout that was stated by hand"
 _COUNT_MS = 500  # a page does not wait longer than this for its total
-_ALL = 2**31 - 1
+ALL = 2**31 - 1
+"""A limit above any number of rows."""
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
 
 
@@ -306,7 +307,7 @@ class Catalogue:
 
     def rows(self, ns: str, filter: str, sort: str, any_version: bool) -> Iterator[Row]:
         """All current documents that match, whole, as they arrive."""
-        return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, 0, _ALL, any_version))
+        return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, 0, ALL, any_version))
 
     def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
         """How many documents match, or None and why it is not known."""

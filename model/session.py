@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING, Self
 from bson import ObjectId
 
 from model import sources, text
-from model.catalogue import Catalogue, Comparison
+from model.browsing.explanation import Explained, explain
+from model.browsing.field_survey import FieldSurvey, FieldUse, survey
+from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
+from model.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
 from model.counting import pending_tokens as tokens
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.feed import EVERY, Fed, fed_layouts, feed
@@ -36,6 +39,7 @@ from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
 from model.layouts.base import Layout
 from model.layouts.composite_ids import CompositeIds, as_sent, stored
+from model.layouts.page_query import PageQuery
 from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
@@ -90,7 +94,12 @@ __all__ = [
     "Draft",
     "Drafts",
     "Entry",
+    "Explained",
+    "FieldSurvey",
+    "FieldUse",
     "Guarantee",
+    "IndexUse",
+    "Indexes",
     "Journal",
     "Measured",
     "SavedConnection",
@@ -105,6 +114,9 @@ __all__ = [
     "with_user",
     "without_password",
 ]
+
+
+SURVEYED = 200  # documents that are looked at for the fields of a collection
 
 
 def things() -> tuple[Thing, ...]:
@@ -294,6 +306,24 @@ class Session:
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
         """How many documents match, given more time than a page gives it; else None and why it is not known."""
         return self._catalogue.count(ns, filter, any_version, max_ms)
+
+    def fields(self, ns: str) -> FieldSurvey:
+        """The fields of a collection with their types, as the first documents of a list have them."""
+        return survey(self._catalogue.layout(ns).page(PageQuery(limit=SURVEYED)))
+
+    def indexes(self, ns: str) -> Indexes:
+        """The indexes of a collection, each with how often the server has used it, where it tells."""
+        return indexes_in_use(self._opened.server, ns)
+
+    def explain(
+        self, ns: str, filter: str = "", sort: str = "", any_version: bool = False, max_ms: int = 20_000
+    ) -> tuple[Explained, ...]:
+        """How the server finds the documents that :meth:`documents` would list, in words; it does it for that.
+
+        Raises ``Refused`` where it knows no explain or needs longer than ``max_ms``.
+        """
+        query = PageQuery(filter_terms(filter), sort_terms(sort), None, 0, ALL, any_version)
+        return explain(self._opened.server, self._catalogue, ns, query, max_ms)
 
     def export(
         self, ns: str, path: str, filter: str = "", sort: str = "", any_version: bool = False,

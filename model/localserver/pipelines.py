@@ -9,6 +9,8 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
+from bson.int64 import Int64
+
 from model.localserver import projections
 from model.localserver.grouping import group, sort_by_count
 from model.localserver.store import Collection, Sort, Store
@@ -81,13 +83,27 @@ def aggregate(
     if first in _SOURCES:
         documents, done = iter(_SOURCES[first](db, collection)), 1
     else:
-        matcher, sort, done = compile_filter(c.EMPTY), [], 0
-        if first == "$match":
-            matcher, done = compile_filter(_object(stages[0])), 1
-        if len(stages) > done and stages[done][0] == "$sort":
-            sort, done = parse_sort(_object(stages[done])), done + 1
+        filter, sort = beginning(pipeline)
+        done = sum(1 for _ in _selecting(stages))
+        matcher = compile_filter(filter)
         documents = matching(collection, matcher, sort, limit)
     return run(store, db, documents, stages[done:])
+
+
+def beginning(pipeline: Element | None) -> tuple[bytes, list[tuple[str, bool]]]:
+    """The filter and the order with which a pipeline begins; an index may serve both."""
+    named = {name: _object((name, operand)) for name, operand in _selecting(stages_of(pipeline))}
+    return named.get("$match", c.EMPTY), parse_sort(named.get("$sort", c.EMPTY))
+
+
+def _selecting(stages: list[tuple[str, Element]]) -> Iterator[tuple[str, Element]]:
+    """The first stages as far as they are one filter and one order behind it."""
+    wanted = ["$match", "$sort"]
+    for stage in stages[:2]:
+        if stage[0] not in wanted:
+            return
+        del wanted[: wanted.index(stage[0]) + 1]
+        yield stage
 
 
 def run(store: Store, db: str, documents: Documents, stages: list[tuple[str, Element]]) -> Iterator[bytes]:
@@ -347,7 +363,14 @@ def _collection_stats(db: str, collection: Collection | None) -> list[bytes]:
 
 def _index_stats(_: str, collection: Collection | None) -> list[bytes]:
     return [
-        c.encode({"name": index.name, "key": dict(index.keys), "accesses": {"ops": 0}, "spec": index.spec()})
+        c.encode(
+            {
+                "name": index.name,
+                "key": dict(index.keys),
+                "accesses": {"ops": Int64(index.uses), "since": index.since},
+                "spec": index.spec(),
+            }
+        )
         for index in (collection.indexes.values() if collection else ())
     ]
 

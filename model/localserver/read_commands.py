@@ -12,7 +12,7 @@ from itertools import islice
 from model.errors import Unreadable
 from model.localserver import pipelines, wire
 from model.localserver.projections import compile_projection
-from model.localserver.store import Collection, Store
+from model.localserver.store import Collection, Sort, Store
 from model.localserver.time_limit import TimeLimit
 from model.localserver.wire import Command
 from model.mql import order
@@ -152,7 +152,7 @@ class ReadCommands:
         name = "$cmd.aggregate" if whole else command.text("aggregate")
         collection = None if whole else self.store.get(command.database, name)
         if command.flag("explain"):
-            return _plan(f"{command.database}.{name}", "", 0)
+            return _explained(f"{command.database}.{name}", collection, *pipelines.beginning(command.get("pipeline")))
         pipeline, allowed = command.get("pipeline"), _allowed(command)
         documents = pipelines.aggregate(self.store, command.database, collection, pipeline, allowed)
         cursor = command.document("cursor")
@@ -191,18 +191,17 @@ class ReadCommands:
         return wire.pack(values=array, ok=1.0)
 
     def explain(self, command: Command) -> bytes:
-        """``explain``: which index a find would use, and how many documents it would look at."""
+        """``explain``: which index a find or a pipeline would use, and how many documents it would look at."""
         inner = dict(c.fields(command.document("explain")))
         name = next(iter(inner), "")
         asked = Command(0, False, False, name, command.database, inner)
-        if name not in ("find", "aggregate", "count", "distinct"):
-            return _plan(f"{command.database}.{name}", "", 0)
-        collection = self.collection(asked)
-        matcher = compile_filter(asked.document("filter" if name == "find" else "query"))
-        if collection is None:
-            return _plan(f"{command.database}.{name}", "", 0)
-        found, _, index = collection.find(matcher, pipelines.parse_sort(asked.document("sort")))
-        return _plan(collection.ns, index, sum(1 for _ in found))
+        ns = f"{command.database}.{asked.text(name) if name else ''}"
+        if name == "aggregate":
+            return _explained(ns, self.collection(asked), *pipelines.beginning(asked.get("pipeline")))
+        if name not in ("find", "count", "distinct"):
+            return _explained(ns, None, c.EMPTY, ())
+        sort = pipelines.parse_sort(asked.document("sort"))
+        return _explained(ns, self.collection(asked), asked.document("filter" if name == "find" else "query"), sort)
 
 
 def _reached(raw: bytes, path: tuple[bytes, ...]) -> list[Element | None]:
@@ -216,11 +215,31 @@ def _allowed(command: Command) -> TimeLimit:
     return TimeLimit(command.integer("maxTimeMS"))
 
 
-def _plan(ns: str, index: str, examined: int) -> bytes:
-    stage = {"stage": "IXSCAN", "indexName": index} if index else {"stage": "COLLSCAN"}
+def _explained(ns: str, collection: Collection | None, filter: bytes, sort: Sort) -> bytes:
+    stage: dict[str, object] = {"stage": "EOF"}
+    examined = returned = 0
+    name = ""
+    if collection is not None:
+        matcher = compile_filter(filter)
+        found, ordered, name = collection.find(matcher, sort, own=False)
+        for _, raw in found:
+            examined += 1
+            returned += matcher.matches(raw)
+        index = collection.indexes.get(name)
+        keys = {"keyPattern": dict(index.keys)} if index is not None else {}
+        stage = {"stage": "IXSCAN", "indexName": name, **keys} if name else {"stage": "COLLSCAN"}
+        if name:
+            stage = {"stage": "FETCH", "inputStage": stage}
+        if not ordered:
+            stage = {"stage": "SORT", "inputStage": stage}
     return wire.pack(
         queryPlanner={"plannerVersion": 1, "namespace": ns, "winningPlan": stage, "rejectedPlans": []},
-        executionStats={"totalDocsExamined": examined},
+        executionStats={
+            "executionSuccess": True,
+            "nReturned": returned,
+            "totalKeysExamined": examined if name else 0,
+            "totalDocsExamined": examined,
+        },
         ok=1.0,
     )
 

@@ -7,6 +7,7 @@ are first needed: 20,000 documents load in the time that it takes to count them.
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from bisect import bisect_left, insort
 from collections import Counter
@@ -44,6 +45,8 @@ class Index:
     options: dict[str, Any] = field(default_factory=dict)
     entries: list[tuple[tuple[Key, ...], int]] | None = None
     multikey: bool = False
+    uses: int = 0  # queries that it served
+    since: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))  # from when on they are counted
 
     def __post_init__(self) -> None:
         self.paths = [order.path_of(path) for path, _ in self.keys]
@@ -222,15 +225,18 @@ class Collection:
 
     # Choosing the documents to look at.
 
-    def find(self, matcher: Matcher, sort: Sort = ()) -> tuple[Iterator[tuple[int, bytes]], bool, str]:
+    def find(
+        self, matcher: Matcher, sort: Sort = (), own: bool = True
+    ) -> tuple[Iterator[tuple[int, bytes]], bool, str]:
         """The documents that may match, whether they come in the order asked for, and the index used or ''.
 
-        They are a superset: the caller still asks the matcher.
+        They are a superset: the caller still asks the matcher. Without ``own`` only the indexes that somebody created
+        are thought of, as elsewhere there would be no others.
         """
         with self.lock:
-            index, fixed = self._choose(matcher, sort)
-            if fixed == 0 and self._learn(matcher, sort):
-                index, fixed = self._choose(matcher, sort)
+            index, fixed = self._choose(matcher, sort, own)
+            if own and fixed == 0 and self._learn(matcher, sort):
+                index, fixed = self._choose(matcher, sort, own)
             if index is None:
                 return iter(list(self.docs.items())), not sort, ""
             self._built(index)
@@ -238,6 +244,7 @@ class Collection:
             ordered = single and not index.multikey and _serves(index, fixed, sort)
             if sort and not ordered and not fixed:
                 return iter(list(self.docs.items())), False, ""
+            index.uses += 1
             positions = self._stretches(index, fixed, matcher)
             backwards = bool(sort) and ordered and sort[-1][1]
             if index.multikey:
@@ -254,11 +261,11 @@ class Collection:
             if raw is not None:
                 yield position, raw
 
-    def _choose(self, matcher: Matcher, sort: Sort) -> tuple[Index | None, int]:
+    def _choose(self, matcher: Matcher, sort: Sort, own: bool) -> tuple[Index | None, int]:
         """The index with the most leading fields fixed by the filter, else one that sorts, else one that bounds."""
         best: tuple[int, bool, bool] = (0, False, False)
         chosen: Index | None = None
-        for index in self._all():
+        for index in self._all() if own else self.indexes.values():
             if not index.usable:
                 continue
             fixed = 0

@@ -43,6 +43,7 @@ BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
 GENTLE_MOST = 200
 NAMESPACE_NOT_FOUND = 26
+COMMAND_NOT_FOUND = 59
 
 LOST_BEFORE = Reply(
     "unknown",
@@ -240,6 +241,26 @@ class Server:
         except OperationFailure as error:
             if error.code == NAMESPACE_NOT_FOUND:
                 return 0
+            raise self._trouble(error) from None
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error) from None
+
+    def explain(self, ns: str, command: Terms, max_ms: int) -> dict[str, Any]:
+        """The server's own words on how it runs a ``find`` or ``aggregate``, which it does for that.
+
+        Raises ``Refused`` where the server knows no explain or needs longer than ``max_ms``.
+        """
+        body: dict[str, Any] = {}
+        body |= {part: _raw(value) if isinstance(value, Mapping) else value for part, value in command.items()}
+        if "pipeline" in body:
+            body |= {"pipeline": [_raw(stage) for stage in body["pipeline"]], "cursor": {}}
+        whole = SON({"explain": SON(body), "verbosity": "executionStats", "maxTimeMS": max_ms})
+        plain: CodecOptions[dict[str, Any]] = CodecOptions()
+        try:
+            return dict(self._database(ns).command(whole, codec_options=plain))
+        except OperationFailure as error:
+            if error.code == COMMAND_NOT_FOUND:
+                raise Refused("This server does not explain queries.") from None
             raise self._trouble(error) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error) from None
