@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Self
 from bson import ObjectId
 
 from model import sources, text
+from model.address import DOTS, Address
 from model.browsing.explanation import Explained, explain
 from model.browsing.field_survey import FieldSurvey, FieldUse, survey
 from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
@@ -63,6 +64,7 @@ from model.records import (
 from model.repair import Repairs
 from model.scan import Mark, Pace, Scan
 from model.server.code_preview import sending
+from model.sources import address_trouble
 from model.text.paths import fitted
 from model.text.row_file import Written, write_rows
 from model.userdata.connections import (
@@ -70,9 +72,6 @@ from model.userdata.connections import (
     SavedConnection,
     label,
     needs_password,
-    options_of,
-    with_options,
-    with_user,
     without_password,
 )
 from model.userdata.drafts import Drafts
@@ -88,6 +87,8 @@ if TYPE_CHECKING:
     from model.localserver.sample.things_to_try import Thing
 
 __all__ = [
+    "DOTS",
+    "Address",
     "Comparison",
     "Conflict",
     "Connections",
@@ -105,13 +106,11 @@ __all__ = [
     "SavedConnection",
     "Session",
     "Thing",
+    "address_trouble",
     "label",
     "needs_password",
-    "options_of",
     "things",
     "totals",
-    "with_options",
-    "with_user",
     "without_password",
 ]
 

@@ -98,11 +98,20 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
 
 
 def with_kept_password(uri: str, home: Path | None = None) -> str:
-    """The URI with the password that the environment or the keyring holds for it; unchanged where it needs none."""
-    if not connections.needs_password(uri):
-        return uri
+    """The URI with the secrets that the environment and the keyring hold for it; unchanged where it needs none."""
     kept = os.environ.get("PALIMPSEST_PASSWORD")
-    return connections.with_password(uri, kept) if kept else Connections(home).complete(uri)
+    if kept and connections.needs_password(uri):
+        uri = connections.with_password(uri, kept)
+    return Connections(home).complete(uri)
+
+
+def address_trouble(source: str) -> str:
+    """Why an address cannot be used as it is written, one sentence; "" where it can. Nothing is asked of a network."""
+    try:
+        Server.check_address(source.strip())
+    except Refused as refusal:
+        return str(refusal)
+    return ""
 
 
 def _local(source: str, name: str, read_only: bool, writable: bool) -> Source:

@@ -3,89 +3,85 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFileDialog,
-    QFormLayout,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import tasks
-from gui.style import theme
+from gui.style import boxes, theme
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, button, hair, words
-from gui.window.opening import Opening, completed, trouble_with
+from gui.window.address_field import AddressField
+from gui.window.connect_boxes import field, file_box, form_of, secret_field
+from gui.window.login_form import LoginForm
+from gui.window.opening import Opening, trouble_with
+from gui.window.tls_form import TlsForm
 from model.errors import Refused
-from model.session import options_of, with_options, with_user
+from model.session import Address
 
 
 class ConnectDialog(Sheet):
-    """The fields of a connection. ``agreed`` carries an Opening; the dialog stays until that has worked."""
+    """A connection as an address and as boxes, which are two views of one state.
+
+    ``agreed`` carries an Opening; the dialog stays until that has worked.
+    """
 
     agreed = Signal(object)
     stop_asked = Signal(object)
 
     def __init__(self, parent: QWidget, opening: Opening | None = None) -> None:
-        super().__init__(parent, 560)
+        super().__init__(parent, 600)
         self.setAccessibleName("Connect")
         self._opening: Opening | None = None
-        self.uri = _field("mongodb://host:27017/", "Address", mono=True)
-        self.name = _field("left empty: the host", "Name")
-        self.user = _field("", "User")
-        self.password = _field("", "Password")
-        self.password.setEchoMode(QLineEdit.EchoMode.Password)
-        self.keep = QCheckBox("Keep the password in this computer's keyring")
-        self.keep.setChecked(True)
-        self.tls = QCheckBox("Use TLS")
-        self.ca = _field("the system's certificates", "Certificate authority file")
-        self.client = _field("none", "Client certificate file")
-        self.unverified = QCheckBox("Do not verify the certificate (unsafe)")
-        self.profile = _field("none: layouts are recognised", "Profile")
+        self.uri = AddressField("Address")
+        self.uri.setPlaceholderText("mongodb://host:27017/")
+        self.name = field("left empty: the host", "Name")
+        self.profile = field("none: layouts are recognised", "Profile")
         self.read_only = QCheckBox("Read-only: nothing can be written")
         self.production = QCheckBox("Production: deleting asks for the name to be typed")
+        self.login, self.tls = LoginForm(), TlsForm()
         self.trouble = words("", "error", wrap=True)
         self.trouble.hide()
         self.busy = BusyLine()
         self.busy.hide()
         self.go = button("Connect", self._agree, "main")
         self._build()
-        self.tls.toggled.connect(self._tls_changed)
-        self._tls_changed(False)
-        self._was_srv = False
-        self.uri.textChanged.connect(self._typed)
-        for field in (self.uri, self.name, self.user, self.password, self.ca, self.client, self.profile):
-            field.returnPressed.connect(self.go.click)
+        self.uri.changed.connect(self._typed)
+        for form in (self.login, self.tls):
+            form.edited.connect(self._edited)
+        for box in (self.uri, self.name, self.profile, *self.login.fields(), *self.tls.fields()):
+            box.returnPressed.connect(self.go.click)
         if opening is not None:
             self._put(opening)
 
     def _build(self) -> None:
-        form = QFormLayout()
-        form.setHorizontalSpacing(theme.px(16))
-        form.setVerticalSpacing(theme.px(8))
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        for label, field in (("&Address", self.uri), ("&Name", self.name), ("&User", self.user)):
-            form.addRow(label, field)
-        form.addRow("&Password", self.password)
-        form.addRow("", self.keep)
-        form.addRow("TLS", self.tls)
-        form.addRow("Authority", self._file(self.ca, "Choose the authority's file"))
-        form.addRow("Certificate", self._file(self.client, "Choose the client certificate"))
-        form.addRow("", self.unverified)
-        form.addRow("Pro&file", self._file(self.profile, "Choose the profile that states its layouts"))
-        form.addRow("Writing", self.read_only)
-        form.addRow("", self.production)
-        self._tls_rows = [self.ca, self.client, self.unverified]
+        top = QWidget()
+        form = form_of(top)
+        form.addRow("&Address", self.uri)
+        server = QWidget()
+        marks = form_of(server)
+        marks.addRow("&Name", self.name)
+        marks.addRow("Pro&file", file_box(self.profile, "Choose the profile that states its layouts"))
+        marks.addRow("Writing", self.read_only)
+        marks.addRow("", self.production)
+        parts, self.parts = boxes.segments(self, ("Server", "Login", "TLS"), "{} of the connection")
+        parts.addStretch(1)
+        self._stack = QStackedWidget()
+        for page in (server, self.login, self.tls):
+            upright = QWidget()
+            column = boxes.column(upright)
+            column.addWidget(page)
+            column.addStretch(1)
+            self._stack.addWidget(upright)
+        self.parts.idClicked.connect(self._stack.setCurrentIndex)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(12))
         column.addWidget(words("Connect", "title"))
-        column.addLayout(form)
+        column.addWidget(top)
+        column.addLayout(parts)
+        column.addWidget(self._stack)
         column.addWidget(self.trouble)
         column.addWidget(self.busy)
         column.addWidget(hair())
@@ -96,85 +92,59 @@ class ConnectDialog(Sheet):
         row.addWidget(self.go)
         column.addLayout(row)
 
-    def _file(self, field: QLineEdit, title: str) -> QWidget:
-        box = QWidget()
-        row = QHBoxLayout(box)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.px(8))
-        row.addWidget(field, 1)
-        pick = button("Choose…", None, icon="")
-
-        def choose() -> None:
-            path, _ = QFileDialog.getOpenFileName(self, title)
-            if path:
-                field.setText(path)
-
-        pick.clicked.connect(choose)
-        row.addWidget(pick)
-        field.setProperty("picker", pick)
-        return box
+    def show_part(self, name: str) -> None:
+        """Show one of the parts of the boxes: Server, Login, TLS."""
+        for shown in self.parts.buttons():
+            if shown.text() == name:
+                shown.click()
 
     def first(self) -> QWidget | None:
         return self.uri
 
-    # --- between fields and the opening
+    # --- between address, boxes and the opening
 
     def _put(self, opening: Opening) -> None:
-        self.uri.setText(opening.source)  # ticks TLS where such an address means it
+        self.uri.put(opening.source)
+        self._fill()
         self.name.setText(opening.name)
         self.profile.setText(opening.profile)
         self.read_only.setChecked(opening.read_only)
         self.production.setChecked(opening.production)
-        options = {name.lower(): value for name, value in options_of(opening.source).items()}
-        self.tls.setChecked(options.get("tls", options.get("ssl", "true" if self._was_srv else "")) == "true")
-        self.ca.setText(options.get("tlscafile", ""))
-        self.client.setText(options.get("tlscertificatekeyfile", ""))
-        self.unverified.setChecked(options.get("tlsallowinvalidcertificates", "") == "true")
+
+    def _typed(self) -> None:
+        self.trouble.hide()
+        self._fill()
+        self._place()
+
+    def _fill(self) -> None:
+        if (address := self.uri.address) is not None:
+            self.login.fill(address)
+            self.tls.fill(address)
+            self._place()
+
+    def _edited(self, change: Callable[[Address], Address]) -> None:
+        address = self.uri.address or (Address.parse("mongodb://") if not self.uri.text().strip() else None)
+        if address is not None:
+            self.uri.put(str(change(address)))
+            self.trouble.hide()
+            self._fill()
 
     def opening(self) -> Opening:
-        """The opening that the fields describe; raises ``Refused`` where they describe none."""
-        trouble = trouble_with(self.uri.text())
-        if trouble:
+        """The opening that address and boxes describe; raises ``Refused`` where they describe none."""
+        self.uri.cover()
+        source = self.uri.source
+        if trouble := trouble_with(source):
             raise Refused(trouble)
-        source = completed(self.uri.text())
-        user = self.user.text().strip()
-        password = self.password.text()
-        if user:
-            source = with_user(source, user)
-        elif password and "@" not in source:
+        if self.uri.address is not None and self.login.password.text() and not self.uri.address.user:
             raise Refused("The password has no user; type the user's name beside it.")
-        options = {
-            "tls": "true" if self.tls.isChecked() else "",
-            "tlsCAFile": self.ca.text().strip() if self.tls.isChecked() else "",
-            "tlsCertificateKeyFile": self.client.text().strip() if self.tls.isChecked() else "",
-            "tlsAllowInvalidCertificates": "true" if self.tls.isChecked() and self.unverified.isChecked() else "",
-        }
-        if _by_itself(source):
-            options["tls"] = "" if self.tls.isChecked() else "false"
         return Opening(
-            with_options(source, options),
+            source,
             self.name.text().strip(),
             self.read_only.isChecked(),
             self.production.isChecked(),
-            password or None,
-            self.keep.isChecked(),
+            keep_password=self.login.keep.isChecked(),
             profile=os.path.abspath(os.path.expanduser(profile)) if (profile := self.profile.text().strip()) else "",
         )
-
-    def _typed(self, now: str) -> None:
-        srv, was = _by_itself(now.strip()), self._was_srv
-        self._was_srv = srv
-        if srv and not was:
-            self.tls.setChecked(True)
-        self.trouble.hide()
-        self._place()
-
-    def _tls_changed(self, on: bool) -> None:
-        for field in self._tls_rows:
-            field.setEnabled(on)
-            pick = field.property("picker")
-            if isinstance(pick, QWidget):
-                pick.setEnabled(on)
 
     def _agree(self) -> None:
         try:
@@ -219,11 +189,10 @@ class PasswordPrompt(Sheet):
 
     agreed = Signal(str, bool)
 
-    def __init__(self, parent: QWidget, opening: Opening) -> None:
+    def __init__(self, parent: QWidget, opening: Opening, why: str = "") -> None:
         super().__init__(parent, 440)
         self.setAccessibleName("Password")
-        self.password = _field("", "Password")
-        self.password.setEchoMode(QLineEdit.EchoMode.Password)
+        self.password = secret_field("Password")
         self.password.returnPressed.connect(self._agree)
         self.keep = QCheckBox("Keep it in this computer's keyring")
         self.keep.setChecked(True)
@@ -232,6 +201,8 @@ class PasswordPrompt(Sheet):
         column.setSpacing(theme.px(8))
         column.addWidget(words(f"Password for {opening.title}", "title", wrap=True))
         column.addWidget(words(opening.shown, "second", wrap=True))
+        if why:
+            column.addWidget(words(why, "error", wrap=True))
         label = QLabel("Password")
         label.setBuddy(self.password)
         column.addWidget(label)
@@ -252,17 +223,3 @@ class PasswordPrompt(Sheet):
         if self.password.text():
             self.accept()
             self.agreed.emit(self.password.text(), self.keep.isChecked())
-
-
-def _by_itself(uri: str) -> bool:
-    """Whether an address means TLS without saying so."""
-    return uri.startswith("mongodb+srv://")
-
-
-def _field(example: str, name: str, mono: bool = False) -> QLineEdit:
-    made = QLineEdit()
-    made.setPlaceholderText(example)
-    made.setAccessibleName(name)
-    if mono:
-        made.setProperty("mono", True)
-    return made

@@ -204,13 +204,14 @@ class Connecting(QObject):
             self._dialog.idle()
         self.changed.emit()
 
-    def _ask_password(self, opening: Opening) -> None:
+    def _ask_password(self, opening: Opening, why: str) -> None:
         self._workspace.welcome.end()
         if self._dialog is not None:
-            self._dialog.fail(Refused(f"{opening.shown} names a user; type the password."))
-            self._dialog.password.setFocus()
+            self._dialog.fail(Refused(why or f"{opening.shown} names a user; type the password."))
+            self._dialog.show_part("Login")
+            self._dialog.login.password.setFocus()
             return
-        prompt = PasswordPrompt(self._workspace, opening)
+        prompt = PasswordPrompt(self._workspace, opening, why)
         prompt.agreed.connect(partial(self._with_password, opening))
         prompt.open()
 

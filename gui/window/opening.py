@@ -9,7 +9,15 @@ from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
 from model.errors import Refused
-from model.session import Connections, SavedConnection, Session, label, needs_password, without_password
+from model.session import (
+    Connections,
+    SavedConnection,
+    Session,
+    address_trouble,
+    label,
+    needs_password,
+    without_password,
+)
 
 SAMPLE = "sample:"
 SCHEMES = ("mongodb://", "mongodb+srv://")
@@ -22,7 +30,8 @@ def trouble_with(source: str) -> str:
         return "Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example."
     if not typed.startswith(SCHEMES) and "://" in typed:
         return "An address begins with mongodb:// or mongodb+srv://."
-    return ""
+    source = completed(typed)
+    return address_trouble(source) if "://" in source else ""
 
 
 def completed(typed: str) -> str:
@@ -82,7 +91,7 @@ class Opener(QObject):
     opened = Signal(object)  # Opened
     failed = Signal(object, object)  # Opening, error
     stopped = Signal(object)  # Opening
-    password_wanted = Signal(object)  # Opening
+    password_wanted = Signal(object, str)  # Opening, and why the keyring does not have it, or ""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -94,9 +103,12 @@ class Opener(QObject):
         if key in self._running:
             return
 
-        def work(progress: tasks.Progress) -> Opened | None:
-            if opening.password is None and _lacks_password(opening):
-                return None
+        def work(progress: tasks.Progress) -> Opened | str:
+            try:
+                if opening.password is None and _lacks_password(opening):
+                    return ""
+            except Refused as refusal:
+                return str(refusal)
             session = Session.open(
                 opening.source,
                 profile=opening.profile or None,
@@ -154,13 +166,13 @@ class _Ends(QObject):
         self.deleteLater()
         return self._given_up
 
-    def done(self, opened: Opened | None) -> None:
+    def done(self, opened: Opened | str) -> None:
         if self._over():
-            if opened is not None:
+            if not isinstance(opened, str):
                 session = opened.session
                 tasks.run(lambda _: session.close(), done=_nothing, failed=_nothing, owner=self._opener)
-        elif opened is None:
-            self._opener.password_wanted.emit(self.opening)
+        elif isinstance(opened, str):
+            self._opener.password_wanted.emit(self.opening, opened)
         else:
             self._opener.opened.emit(opened)
 
@@ -203,7 +215,7 @@ def keep(opening: Opening) -> str:
             if opening.keep_password:
                 connections.save(saved, opening.password)
             else:
-                connections.save(replace(saved, uri=opening.shown))
+                connections.save(replace(saved, uri=opening.shown), with_secrets=False)
         finally:
             connections.used(free)
     except Refused as refusal:

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
     QHBoxLayout,
-    QLineEdit,
     QMenu,
     QScrollArea,
     QSizePolicy,
@@ -24,8 +23,9 @@ from gui import tasks
 from gui.style import boxes, icons, symbols, theme, wording
 from gui.style.logo import Logo
 from gui.style.states import BusyLine, button, hair, words
-from gui.window.opening import Opening, completed, trouble_with
-from model.session import SavedConnection, things
+from gui.window.address_field import AddressField
+from gui.window.opening import Opening, trouble_with
+from model.session import SavedConnection, things, without_password
 
 if TYPE_CHECKING:
     from model.session import Thing
@@ -198,10 +198,8 @@ class WelcomePanel(QWidget):
         column.addSpacing(theme.px(12))
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
-        self.uri = QLineEdit()
+        self.uri = AddressField("Address of a server")
         self.uri.setPlaceholderText("mongodb://  or  mongodb+srv://")
-        self.uri.setAccessibleName("Address of a server")
-        self.uri.setProperty("mono", True)
         self.uri.textChanged.connect(self._typed)
         self.uri.returnPressed.connect(self._connect)
         self.connect_button = button("Connect", self._connect)
@@ -295,11 +293,11 @@ class WelcomePanel(QWidget):
         self.connect_button.setEnabled(bool(text.strip()) and self.busy.isHidden())
 
     def _connect(self) -> None:
-        trouble = trouble_with(self.uri.text())
-        if trouble:
+        self.uri.cover()
+        if trouble := trouble_with(self.uri.source):
             self._say(trouble)
             return
-        self.open_asked.emit(Opening(completed(self.uri.text())))
+        self.open_asked.emit(Opening(self.uri.source))
 
     def _say(self, sentence: str) -> None:
         self.trouble.setText(sentence)
@@ -319,22 +317,21 @@ class WelcomePanel(QWidget):
         self._typed(self.uri.text())
         if error is not None:
             if not self.uri.text() and self._opening is not None and not self._opening.name:
-                self.uri.setText(self._opening.shown)  # from the command line: to be mended here
+                self.uri.put(self._opening.source)  # from the command line: to be mended here
             self._say(tasks.describe(error)[0])
-            if self._opening is not None and self._opening.shown == completed(self.uri.text()):
+            if self._opening is not None and self._opening.shown == without_password(self.uri.source):
                 self.uri.setFocus()
 
     def clear(self) -> None:
         """Forget the typed address, once it worked: a password may be in it."""
-        self.uri.clear()
+        self.uri.put("")
 
     def _stop(self) -> None:
         if self._opening is not None:
             self.stop_asked.emit(self._opening)
 
     def _dialog(self) -> None:
-        typed = self.uri.text().strip()
-        self.dialog_asked.emit(Opening(completed(typed) if typed else ""))
+        self.dialog_asked.emit(Opening(self.uri.source))
 
     def _dump_menu(self) -> None:
         menu = QMenu(self)

@@ -11,12 +11,15 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pymongo
 import pymongo.uri_parser
 from bson.raw_bson import RawBSONDocument
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
+
+from model.address import Address
 
 WRITES = frozenset(("insert", "update", "delete"))
 _LOGGERS = ("pymongo.command", "pymongo.connection", "pymongo.serverSelection", "pymongo.topology", "pymongo.client")
@@ -85,16 +88,11 @@ def client(
         "serverSelectionTimeoutMS": connect_ms,
         "waitQueueTimeoutMS": socket_ms,
     }
-    said = uri.partition("?")[2].lower()
-    if uri.startswith("mongodb://"):
-        # Read here as well, for otherwise a wrong option is only warned of.
-        given = {
-            name.lower(): value for name, value in pymongo.uri_parser.parse_uri(uri, warn=False)["options"].items()
-        }
-    else:
-        given = {name.lower(): _number(said, name.lower()) for name in (*options, "timeoutMS")}
+    address = Address.parse(uri)
+    assert address is not None  # whoever calls has checked it
+    given = {name.lower(): value for name, value in read_options(address).items()}
     unset = {name: value for name, value in options.items() if not given.get(name.lower())}
-    if "timeoutms=" in said and not given.get("timeoutms"):
+    if address.option("timeoutMS") and not given.get("timeoutms"):
         unset["timeoutMS"] = None  # 0 would mean: for ever
     hush()
     made: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
@@ -104,16 +102,16 @@ def client(
     return made, float(chosen.timeout or chosen.pool_options.socket_timeout or socket_ms / 1000)
 
 
-def _number(options: str, name: str) -> float:
-    """A time-out in the options of an address that only DNS can complete; 0 where there is none."""
-    for option in options.split("&"):
-        given, _, value = option.partition("=")
-        if given == name:
-            try:
-                return float(value)
-            except ValueError:
-                return 1.0  # the driver will complain of it
-    return 0.0
+def read_options(address: Address) -> Mapping[str, Any]:
+    """The options of an address as the driver reads them; raises its errors where it cannot read the address.
+
+    DNS, which may add options, is not asked. The client itself only warns of an option that is wrong.
+    """
+    for name in ("srvServiceName", "srvMaxHosts", "srvAllowedHostsSuffix") if address.by_dns else ():
+        address = address.with_option(name, "")
+    listed = replace(address, scheme="mongodb://")
+    read: Mapping[str, Any] = pymongo.uri_parser.parse_uri(str(listed), warn=False)["options"]
+    return read
 
 
 class _Discretion(logging.Filter):

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import bson.errors
 from pymongo import errors as e
 
+from model.address import Address
 from model.errors import NotAllowed, Refused, Unreachable
 from model.server.duplicate_key import DuplicateKey
 
@@ -186,24 +187,10 @@ def host_of(uri: str) -> str:
 
 def without_password(text: str, uri: str) -> str:
     """The text with the password of an address replaced, however it is written there."""
-    for secret in _secrets(uri):
+    address = Address.parse(uri)
+    for secret in sorted(address.secrets if address else (), key=len, reverse=True):
         text = text.replace(secret, "…")
     return text
-
-
-def _secrets(uri: str) -> list[str]:
-    rest = uri.partition("://")[2]
-    user = rest.partition("?")[0].rpartition("@")[0]
-    password = user.partition(":")[2]
-    found = {password, urllib.parse.unquote_plus(password), urllib.parse.unquote(password)}
-    for option in rest.partition("?")[2].split("&"):
-        name, _, value = option.partition("=")
-        if "password" in name.lower():
-            found |= {value, urllib.parse.unquote_plus(value)}
-        if name.lower() == "authmechanismproperties":
-            token = re.search(r"AWS_SESSION_TOKEN:([^,]+)", value)
-            found |= {token.group(1), urllib.parse.unquote(token.group(1))} if token else set()
-    return sorted((s for s in found if s), key=len, reverse=True)
 
 
 def cannot_connect(error: Exception, uri: str) -> Refused:
@@ -216,7 +203,7 @@ def _connecting(error: Exception, uri: str) -> Refused:
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
         # The driver's own words may quote a part of a badly written password that it took for a port.
         user = uri.partition("://")[2].rpartition("@")[0]
-        if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@%")):
+        if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@")):
             return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
         if "Port" in text:
             return Unreachable("The port in the address is no number from 1 to 65535; write it as host:27017.")
@@ -236,6 +223,11 @@ def _connecting(error: Exception, uri: str) -> Refused:
         return Unreachable(f"What answers at {host} is no MongoDB server; check host and port.")
     if isinstance(error, e.ServerSelectionTimeoutError | e.AutoReconnect):
         return _no_server(text, host, secured=bool(re.search("(tls|ssl)=true", uri.lower())))
+    if isinstance(error, OSError) and error.filename:
+        reason = error.strerror or type(error).__name__
+        return Unreachable(
+            f"The certificate file {error.filename} cannot be read ({reason}); check its path and rights."
+        )
     if isinstance(error, e.ConfigurationError | OSError):
         return _configured_wrongly(text, host)
     return Unreachable(f"There is no connection to {host}: {_plain(text)}.")

@@ -25,6 +25,7 @@ from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, Py
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
+from model.address import Address
 from model.errors import InDoubt, NotAllowed, Refused, Unreachable
 from model.records import ServerFacts
 from model.server import change_stream, driver
@@ -95,8 +96,7 @@ class Server:
 
         Time-outs in the URI win over the arguments, but for those that would wait for ever.
         """
-        if not uri.startswith(("mongodb://", "mongodb+srv://")):
-            raise cannot_connect(ValueError("no scheme"), uri)
+        cls.check_address(uri)
         attempts = driver.Attempts()
         try:
             client, patience = driver.client(uri, connect_ms, socket_ms, attempts)
@@ -109,6 +109,19 @@ class Server:
             client.close()
             raise
         return server
+
+    @staticmethod
+    def check_address(uri: str) -> None:
+        """Raise ``Unreachable``, one sentence, where an address cannot be used as it is written; asks no network."""
+        address = Address.parse(uri)
+        if address is None or address.scheme not in ("mongodb://", "mongodb+srv://"):
+            raise cannot_connect(ValueError("no scheme"), uri)
+        if trouble := address.trouble():
+            raise Unreachable(trouble)
+        try:
+            driver.read_options(address)
+        except Exception as error:
+            raise cannot_connect(error, uri) from None
 
     def gentle(self) -> Server:
         """This connection for long reads on production: small batches, and from a secondary where there is one."""

@@ -1,7 +1,7 @@
 """Saved connections: all that opens a source again, with the passwords in the system's keyring only.
 
-``connections.json`` in the data folder holds names and URIs without any secret. A URI's secrets are its user's
-password and the options of ``SECRET_OPTIONS``; the keyring keeps the whole URI under the URI without them.
+``connections.json`` in the data folder holds names and addresses without any secret; :class:`.Address` knows which of
+their parts are. The keyring keeps the whole address under the address without them.
 """
 
 from __future__ import annotations
@@ -12,24 +12,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from urllib.parse import quote, quote_plus, unquote
 
+from model.address import Address
 from model.errors import NotFound, Refused
 from model.userdata import folders as homes
 
-SECRET_OPTIONS = frozenset(
-    (
-        "tlscertificatekeyfilepassword",
-        "sslpempassword",
-        "sslcertificatekeyfilepassword",
-        "proxypassword",
-        "authmechanismproperties",  # AWS session tokens travel in it
-    )
-)
 _SERVICE = "palimpsest"
 _ADDRESS = re.compile(r"mongodb(?:\+srv)?://[^\s'\"]+")
-_CREDENTIALS = re.compile(r"(://[^\s:/@]*):\S*@")
-_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<rest>.*)", re.DOTALL)
+_CREDENTIALS = re.compile(r"(://[^\s:/@]*):(?!\d+(?:[/,?;\s.]|$))[^\n]*@")  # a password with blanks, and no port
 
 
 @dataclass(frozen=True)
@@ -44,52 +34,10 @@ class SavedConnection:
     profile: str = ""  # the file that states its layouts, by its whole path
 
 
-@dataclass(frozen=True)
-class _Parts:
-    scheme: str
-    user: str | None  # percent-encoded as it came
-    password: str | None
-    hosts: str
-    options: str  # from "?" on
-
-
-def _split(uri: str) -> _Parts | None:
-    """The parts of a URI; None for a path or ``sample:``. A password may hold any character that people paste."""
-    match = _URI.fullmatch(uri)
-    if match is None:
-        return None
-    rest = match["rest"]
-    head, mark, options = rest.partition("?")
-    if "@" not in head and "@" in options and "/" not in head and ":" in head:
-        # A "?" within an unescaped password: everything up to the last "@" is the user's.
-        before, _, after = rest.rpartition("@")
-        head, mark, options = after.partition("?")
-        head = f"{before}@{head}"
-    user: str | None = None
-    password: str | None = None
-    hosts = head
-    if "@" in head:
-        who, _, hosts = head.rpartition("@")
-        user, colon, secret = who.partition(":")
-        password = secret if colon else None
-    return _Parts(match["scheme"], user, password, hosts, mark + options)
-
-
-def _join(parts: _Parts) -> str:
-    secret = "" if parts.password is None else f":{parts.password}"
-    who = "" if parts.user is None else f"{parts.user}{secret}@"
-    return f"{parts.scheme}{who}{parts.hosts}{parts.options}"
-
-
 def without_password(source: str) -> str:
-    """The source as it may be shown and kept: a URI loses its password and its secret options."""
-    parts = _split(source)
-    if parts is None:
-        return source
-    pairs = parts.options[1:].split("&") if parts.options else []
-    kept = [p for p in pairs if p.partition("=")[0].lower() not in SECRET_OPTIONS]
-    options = parts.options if kept == pairs else ("?" + "&".join(kept) if kept else "")
-    return _join(replace(parts, password=None, options=options))
+    """The source as it may be shown and kept: an address loses its password and its secret options."""
+    address = Address.parse(source)
+    return source if address is None else str(address.without_secrets())
 
 
 def hidden(sentence: str) -> str:
@@ -99,68 +47,43 @@ def hidden(sentence: str) -> str:
 
 
 def has_secret(source: str) -> bool:
-    """Whether a URI carries a password or a secret option."""
-    return without_password(source) != source
+    """Whether an address carries a password or a secret option."""
+    address = Address.parse(source)
+    return address is not None and address.without_secrets() != address
 
 
 def needs_password(source: str) -> bool:
-    """Whether a URI names a user and no password, with a mechanism that wants one."""
-    parts = _split(source)
-    if parts is None or not parts.user or parts.password is not None:
-        return False
-    return re.search(r"authmechanism=(mongodb-x509|gssapi|mongodb-aws|mongodb-oidc)", parts.options, re.I) is None
+    """Whether an address names a user and no password, with a mechanism that wants one."""
+    address = Address.parse(source)
+    return address is not None and address.lacks_password
+
+
+def may_lack_secrets(source: str) -> bool:
+    """Whether an address may have had secrets that were taken out."""
+    address = Address.parse(source)
+    return address is not None and address.may_lack_secrets
 
 
 def with_password(uri: str, password: str) -> str:
-    """The URI with this password for its user, percent-encoded."""
-    parts = _split(uri)
-    if parts is None or parts.user is None:
+    """The address with this password for its user, percent-encoded."""
+    address = Address.parse(uri)
+    if address is None or address.user is None:
         raise Refused("The URI names no user for this password; write it as mongodb://user@host.")
-    return _join(replace(parts, password=quote(password, safe="")))
-
-
-def with_user(uri: str, user: str) -> str:
-    """The URI for another user, without a password."""
-    parts = _split(uri)
-    if parts is None:
-        raise Refused("Only a mongodb:// URI takes a user.")
-    return _join(replace(parts, user=quote_plus(user) if user else None, password=None))
-
-
-def with_options(uri: str, options: Mapping[str, str]) -> str:
-    """The URI with some options set, such as ``tls`` and ``tlsCAFile``; an empty value takes one out."""
-    parts = _split(uri)
-    if parts is None:
-        return uri
-    named = {name.lower() for name in options}
-    pairs = [p for p in parts.options[1:].split("&") if p and p.partition("=")[0].lower() not in named]
-    pairs += [f"{name}={quote(value, safe='/:,')}" for name, value in options.items() if value]
-    hosts = parts.hosts if "/" in parts.hosts or not pairs else parts.hosts + "/"
-    return _join(replace(parts, hosts=hosts, options="?" + "&".join(pairs) if pairs else ""))
+    return str(address.with_password(password))
 
 
 def database_of(source: str) -> str:
-    """The database that a URI names behind its hosts; "" where it names none."""
-    parts = _split(source)
-    path = "" if parts is None else parts.hosts.partition("/")[2]
-    return unquote(path).partition(".")[0]
-
-
-def options_of(uri: str) -> dict[str, str]:
-    """The options of a URI, decoded, with their names as written."""
-    parts = _split(uri)
-    if parts is None or not parts.options:
-        return {}
-    pairs = (p.partition("=") for p in parts.options[1:].split("&") if p)
-    return {name: unquote(value) for name, _, value in pairs}
+    """The database that an address names behind its hosts; "" where it names none."""
+    address = Address.parse(source)
+    return "" if address is None else address.database
 
 
 def label(source: str) -> str:
     """A short name for a source: its hosts, the last part of its path, ``sample:``."""
-    parts = _split(source)
-    if parts is None:
+    address = Address.parse(source)
+    if address is None:
         return source if source == "sample:" else Path(source).name or source
-    return parts.hosts.partition("/")[0] or source
+    return address.hosts or source
 
 
 class Connections:
@@ -182,17 +105,23 @@ class Connections:
         except KeyError:
             raise NotFound(f"No saved connection is called {name}.") from None
 
-    def save(self, connection: SavedConnection, password: str | None = None) -> SavedConnection:
+    def save(
+        self, connection: SavedConnection, password: str | None = None, with_secrets: bool = True
+    ) -> SavedConnection:
         """Keep a connection under its name and its secrets in the keyring; returns it as it was kept.
 
-        Raises ``Refused`` where there is no keyring: then the connection is kept all the same, without password.
+        Without ``with_secrets`` the keyring forgets those that it has. Raises ``Refused`` where the keyring does not
+        keep them: then the connection is kept all the same, without password.
         """
         uri = connection.uri if password is None else with_password(connection.uri, password)
         kept = replace(connection, uri=without_password(uri))
         listed = self._read()
         listed[kept.name] = kept
         self._write(listed)
-        if has_secret(uri):
+        if not with_secrets:
+            if may_lack_secrets(kept.uri):
+                _keyring_delete(kept.uri)
+        elif has_secret(uri):
             _keyring_set(kept.uri, uri)
         return kept
 
@@ -210,12 +139,19 @@ class Connections:
         if gone is None:
             return
         self._write(listed)
-        if all(c.uri != gone.uri for c in listed.values()):
+        if all(c.uri != gone.uri for c in listed.values()) and may_lack_secrets(gone.uri):
             _keyring_delete(gone.uri)
 
     def complete(self, source: str) -> str:
-        """The source with the secrets that the keyring holds for it; unchanged where it holds none."""
-        return _keyring_get(without_password(source)) or source
+        """The source with the secrets that the keyring holds for it; unchanged where it holds none.
+
+        What the source has already goes first. Raises ``Refused`` where the keyring fails.
+        """
+        given = Address.parse(source)
+        if given is None or not given.may_lack_secrets:
+            return source
+        known = Address.parse(_keyring_get(str(given.without_secrets())) or "")
+        return source if known is None else str(given.completed(known))
 
     def _read(self) -> dict[str, SavedConnection]:
         try:
@@ -248,36 +184,61 @@ def _from_row(row: dict[str, object]) -> SavedConnection:
 
 
 # The keyring is imported late: it looks for its backends on import, which a command that needs none should not pay.
+# Its backends raise whatever the system's own parts raise, so that any error is one of the keyring.
 
 
 def _keyring_set(account: str, secret: str) -> None:
-    import keyring
-    import keyring.errors
-
     try:
+        import keyring
+
         keyring.set_password(_SERVICE, account, secret)
-    except (keyring.errors.KeyringError, RuntimeError, OSError):
+        if keyring.get_password(_SERVICE, account) != secret:
+            raise LookupError("it does not come back")  # there are backends that keep nothing
+    except Exception as error:
+        if _is_missing(error):
+            raise Refused(
+                "This computer offers no keyring, so the password is not kept; type it again next time."
+            ) from None
         raise Refused(
-            "This computer offers no keyring, so the password is not kept; type it again next time."
+            f"The keyring of this computer does not keep the password ({type(error).__name__}); unlock it and connect "
+            "again, or type the password each time."
         ) from None
 
 
 def _keyring_get(account: str) -> str | None:
-    import keyring
-    import keyring.errors
-
     try:
+        import keyring
+
         found: str | None = keyring.get_password(_SERVICE, account)
-    except (keyring.errors.KeyringError, RuntimeError, OSError):
-        return None
+    except Exception as error:
+        if _is_missing(error):
+            return None
+        raise Refused(
+            f"The keyring of this computer cannot be read ({type(error).__name__}); unlock it, or give the password."
+        ) from None
     return found
 
 
 def _keyring_delete(account: str) -> None:
-    import keyring
-    import keyring.errors
-
     try:
+        import keyring
+
+        if keyring.get_password(_SERVICE, account) is None:
+            return
         keyring.delete_password(_SERVICE, account)
-    except (keyring.errors.KeyringError, RuntimeError, OSError):
-        return
+    except Exception as error:
+        if _is_missing(error):
+            return
+        raise Refused(
+            f"The keyring of this computer does not forget the password ({type(error).__name__}); take the entry "
+            f"{_SERVICE} out of it by hand."
+        ) from None
+
+
+def _is_missing(error: Exception) -> bool:
+    """Whether there is no keyring at all, rather than one that fails."""
+    try:
+        import keyring.errors
+    except Exception:
+        return True
+    return isinstance(error, keyring.errors.NoKeyringError)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from urllib.parse import quote
 
 import keyring
 import keyring.backend
 import keyring.backends.fail
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.tasks import tasks
@@ -19,7 +20,7 @@ from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.opening import Opener, Opening, keep
 from gui.window.window import Window
 from model.errors import Unreachable
-from model.session import Connections, Session
+from model.session import DOTS, Connections, Session
 from tests.gui.window.windows import new_window, open_sample, sheet, told, wait_idle
 from tests.memory_keyring import Memory
 
@@ -71,39 +72,146 @@ def test_a_server_that_does_not_answer_is_said_in_the_dialog(
     assert window.workspace.at_welcome
 
 
-def test_options_become_part_of_the_address(dialog: ConnectDialog) -> None:
-    dialog.user.setText("an na")
-    dialog.password.setText(SECRET)
-    dialog.tls.setChecked(True)
-    dialog.ca.setText("/etc/ca.pem")
+def test_boxes_become_part_of_the_address(dialog: ConnectDialog, tmp_path: Path) -> None:
+    (ca := tmp_path / "ca.pem").write_text("")
+    dialog.login.user.setText("an na")
+    dialog.login.password.setText(SECRET)
+    dialog.tls.tls.setChecked(True)
+    dialog.tls.ca.setText(str(ca))
     dialog.read_only.setChecked(True)
     dialog.production.setChecked(True)
     opening = dialog.opening()
-    assert opening.source == "mongodb://an+na@db.example/?tls=true&tlsCAFile=/etc/ca.pem"
-    assert opening.password == SECRET
+    assert opening.source == f"mongodb://an%20na:s3cret%2Fpw@db.example/?tls=true&tlsCAFile={quote(str(ca))}"
+    assert dialog.uri.text() == opening.source.replace("s3cret%2Fpw", DOTS)
     assert (opening.read_only, opening.production, opening.keep_password) == (True, True, True)
-    assert SECRET not in opening.shown
+    assert "s3cret" not in opening.shown
+
+
+PASTED = (
+    "mongodb://an%20na:s3cret%2Fpw@a.example:1,b.example/shop?replicaSet=rs0&tls=true&authSource=users"
+    "&readPreferenceTags=dc:1&readPreferenceTags=&appName=x%2By&w=majority"
+)
+
+
+def test_a_pasted_address_fills_the_boxes_and_nothing_of_it_is_dropped(dialog: ConnectDialog, qtbot: QtBot) -> None:
+    QApplication.clipboard().setText(PASTED)
+    dialog.uri.selectAll()
+    dialog.uri.paste()
+    assert dialog.tls.tls.isChecked()
+    assert dialog.login.user.text() == "an na"
+    assert dialog.login.password.text() == SECRET
+    assert dialog.login.source.text() == "users"
+    assert dialog.opening().source == PASTED
+    dialog.login.source.setText("admin")
+    dialog.login.user.setText("eva")
+    expected = PASTED.replace("authSource=users", "authSource=admin").replace("an%20na", "eva")
+    assert dialog.opening().source == expected
+
+
+def test_a_pasted_password_never_stands_in_clear(dialog: ConnectDialog, window: Window, qtbot: QtBot) -> None:
+    for field in (dialog.uri, window.workspace.welcome.uri):
+        QApplication.clipboard().setText(PASTED)
+        field.selectAll()
+        field.paste()
+        assert field.text() == PASTED.replace("s3cret%2Fpw", DOTS)
+        field.undo()
+        assert "s3cret" not in field.text()
+        field.setCursorPosition(len(field.text()))
+        qtbot.keyClicks(field, "&retryReads=false")
+        assert field.source == f"{PASTED}&retryReads=false"
+    assert "s3cret" not in dialog.login.password.displayText()
+
+
+def test_a_typed_password_is_covered_once_the_field_is_left(dialog: ConnectDialog, qtbot: QtBot) -> None:
+    dialog.uri.clear()
+    qtbot.keyClicks(dialog.uri, "mongodb://eva:s3cret%2Fpw@db.example/?w=1")
+    assert dialog.login.password.text() == SECRET
+    dialog.name.setFocus()
+    assert dialog.uri.text() == f"mongodb://eva:{DOTS}@db.example/?w=1"
+    dialog.uri.setFocus()
+    dialog.uri.setCursorPosition(len("mongodb://eva:") + 1)
+    qtbot.keyClick(dialog.uri, Qt.Key.Key_Backspace)
+    assert dialog.opening().source == "mongodb://eva@db.example/?w=1", "a part of the dots is nobody's password"
+
+
+def test_every_way_of_logging_in_has_its_boxes_and_they_become_its_address(dialog: ConnectDialog) -> None:
+    way, login = dialog.login.way, dialog.login
+
+    def choose(name: str) -> None:
+        way.setCurrentIndex(way.findData(name))
+        way.activated.emit(way.currentIndex())
+
+    login.user.setText("AKIA")
+    login.password.setText(SECRET)
+    choose("MONGODB-AWS")
+    login.token.setText("t0ken:s+x/=")
+    aws = "mongodb://AKIA:s3cret%2Fpw@db.example/?authMechanism=MONGODB-AWS&authMechanismProperties="
+    assert dialog.uri.source.startswith(aws)
+    assert "t0ken" not in dialog.uri.text()
+    assert not login.source.isVisibleTo(dialog)
+    login.token.clear()
+    choose("GSSAPI")
+    login.service.setText("mongo-db")
+    login.realm.setText("EXAMPLE.COM")
+    assert dialog.opening().source == (
+        "mongodb://AKIA:s3cret%2Fpw@db.example/?authMechanism=GSSAPI"
+        "&authMechanismProperties=SERVICE_NAME:mongo-db,SERVICE_REALM:EXAMPLE.COM"
+    )
+    login.service.clear()
+    login.realm.clear()
+    choose("MONGODB-X509")
+    assert dialog.opening().source == "mongodb://AKIA@db.example/?authMechanism=MONGODB-X509&tls=true"
+    choose("MONGODB-OIDC")
+    login.environment.setCurrentIndex(login.environment.findData("azure"))
+    login.environment.activated.emit(0)
+    login.resource.setText("api://shop")
+    assert dialog.opening().source.endswith("authMechanismProperties=ENVIRONMENT:azure,TOKEN_RESOURCE:api://shop")
+    choose("PLAIN")
+    assert login.source.placeholderText() == "$external"
+    choose("")
+    assert "authMechanism=" not in dialog.opening().source
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("mongodb://db example/", "has a blank in it"),
+        ("db example", "has a blank in it"),
+        ("mongodb://eva:p@ss@db/", "Percent-encode"),
+        ("mongodb://db/?tls=true&tls=false", "gives tls twice"),
+        ("mongodb+srv://db.example/?tsl=true", "tsl"),
+        ("mongodb://db/?tlsCAFile=/nowhere/ca.pem", "/nowhere/ca.pem"),
+    ],
+)
+def test_an_address_that_would_not_be_used_as_typed_is_refused_at_once(
+    dialog: ConnectDialog, typed: str, said: str
+) -> None:
+    dialog.uri.setText(typed)
+    dialog.go.click()
+    assert said in dialog.trouble.text()
+    assert not tasks.running
 
 
 def test_an_address_that_means_tls_shows_it_and_can_be_told_otherwise(dialog: ConnectDialog) -> None:
-    assert not dialog.tls.isChecked()
+    assert not dialog.tls.tls.isChecked()
     dialog.uri.setText("mongodb+srv://claims.db.example/")
-    assert dialog.tls.isChecked()
-    assert dialog.ca.isEnabled()
+    assert dialog.tls.tls.isChecked()
+    assert dialog.tls.ca.isEnabled()
     assert dialog.opening().source == "mongodb+srv://claims.db.example/"
-    dialog.tls.setChecked(False)
-    dialog.uri.setText("mongodb+srv://claims.db.example/x")
-    assert dialog.opening().source == "mongodb+srv://claims.db.example/x?tls=false"
+    dialog.tls.tls.setChecked(False)
+    assert dialog.opening().source == "mongodb+srv://claims.db.example/?tls=false"
+    dialog.tls.tls.setChecked(True)
+    assert dialog.opening().source == "mongodb+srv://claims.db.example/"
 
 
 def test_tls_files_are_only_asked_for_with_tls(dialog: ConnectDialog) -> None:
-    assert not dialog.ca.isEnabled()
-    dialog.tls.setChecked(True)
-    assert dialog.ca.isEnabled()
+    assert not dialog.tls.ca.isEnabled()
+    dialog.tls.tls.setChecked(True)
+    assert dialog.tls.ca.isEnabled()
 
 
 def test_a_password_without_a_user_is_refused(dialog: ConnectDialog) -> None:
-    dialog.password.setText(SECRET)
+    dialog.login.password.setText(SECRET)
     dialog.go.click()
     assert dialog.trouble.text() == "The password has no user; type the user's name beside it."
 
@@ -120,6 +228,28 @@ def test_a_password_goes_to_the_keyring_and_into_no_file(ring: Memory, home: Pat
     assert any("s3cret" in kept for kept in ring.kept.values())
     assert "s3cret" not in files(home)
     assert [c.uri for c in Connections().all()] == ["mongodb://anna@db.example/"]
+
+
+def test_a_keyring_that_fails_is_a_sentence_and_the_password_is_asked_for(
+    ring: Memory, window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_: object) -> None:
+        raise OSError("org.freedesktop.Secret.Error.IsLocked")
+
+    monkeypatch.setattr(ring, "get_password", locked)
+    assert "does not keep the password (OSError)" in keep(Opening(f"mongodb://anna:{SECRET}@db.example/", "staging"))
+    window.open(Opening("mongodb://anna@db.example/"))
+    wait_idle(qtbot)
+    prompt = sheet(window)
+    assert isinstance(prompt, PasswordPrompt)
+    assert any("cannot be read (OSError)" in label.text() for label in prompt.findChildren(QLabel))
+
+
+def test_a_password_that_is_not_to_be_kept_any_more_leaves_the_keyring(ring: Memory) -> None:
+    keep(Opening("mongodb://anna:s3cret@db.example/", "staging"))
+    assert ring.kept
+    keep(Opening("mongodb://anna:s3cret@db.example/", "staging", keep_password=False))
+    assert not ring.kept
 
 
 def test_without_a_keyring_the_connection_is_kept_and_the_password_is_not(

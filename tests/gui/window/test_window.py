@@ -43,7 +43,7 @@ from gui.window.tabs import Tabs
 from gui.window.window import Window
 from model.localserver import LocalServer
 from model.records import Draft, Outcome
-from model.session import Journal, Session, things
+from model.session import DOTS, Journal, Session, things
 from model.userdata.journal import Intent
 from model.values import canonical
 from model.values.canonical import Value
@@ -683,7 +683,7 @@ def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot)
     window = new_window(qtbot)
     window.open(Opening("mongodb://anna:s3cret@127.0.0.1:9/?serverSelectionTimeoutMS=200"))
     wait_idle(qtbot, window.workspace.welcome.trouble.isVisible)
-    assert window.workspace.welcome.uri.text() == "mongodb://anna@127.0.0.1:9/?serverSelectionTimeoutMS=200"
+    assert window.workspace.welcome.uri.text() == f"mongodb://anna:{DOTS}@127.0.0.1:9/?serverSelectionTimeoutMS=200"
     assert "s3cret" not in window.workspace.welcome.trouble.text()
 
 

@@ -85,13 +85,6 @@ def test_a_password_is_needed_where_a_user_is_named_without_one(uri: str, needed
     assert connections.needs_password(uri) == needed
 
 
-def test_options_are_set_replaced_and_taken_out() -> None:
-    uri = connections.with_options("mongodb://db", {"tls": "true", "tlsCAFile": "/a b.pem"})
-    assert uri == "mongodb://db/?tls=true&tlsCAFile=/a%20b.pem"
-    assert connections.options_of(uri) == {"tls": "true", "tlsCAFile": "/a b.pem"}
-    assert connections.with_options(uri, {"TLS": "", "tlsCAFile": ""}) == "mongodb://db/"
-
-
 @pytest.mark.parametrize(
     ("source", "label"),
     [("mongodb://eva:x@a:1,b:2/db?w=1", "a:1,b:2"), ("/data/dump 2026", "dump 2026"), ("sample:", "sample:")],

@@ -1,0 +1,71 @@
+"""The field for the address of a server, in which no secret stands in clear."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFocusEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from gui.window.opening import completed
+from model.session import Address
+
+
+class AddressField(QLineEdit):
+    """Takes an address as it is typed or pasted. Dots stand for its secrets, which :attr:`source` has.
+
+    A secret that is typed sign by sign is covered as soon as the focus leaves; one that is pasted, at once.
+    """
+
+    changed = Signal()  # by whoever types
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setProperty("mono", True)
+        self._address: Address | None = None
+        self._length = 0
+        self._putting = False
+        self.textChanged.connect(self._typed)
+
+    @property
+    def address(self) -> Address | None:
+        """The address with its secrets; None while there is none, as for a path."""
+        return self._address
+
+    @property
+    def source(self) -> str:
+        """The text with its secrets and its scheme."""
+        if self._address is not None:
+            return str(self._address)
+        return completed(self.text()) if self.text().strip() else ""
+
+    def put(self, source: str) -> None:
+        """Show another address, its secrets as dots."""
+        self._address = Address.parse(source.strip())
+        self._show(source if self._address is None else str(self._address.masked()))
+
+    def cover(self) -> None:
+        """Put dots in the place of secrets that were typed."""
+        if self._address is not None and (masked := str(self._address.masked())) != completed(self.text()):
+            self._show(masked)
+
+    def _show(self, text: str) -> None:
+        self._putting = True
+        self.setText(text)  # what was there cannot be brought back by undoing
+        self._putting = False
+        self._length = len(text)
+
+    def _typed(self, text: str) -> None:
+        if self._putting:
+            return
+        pasted = abs(len(text) - self._length) > 1
+        self._length = len(text)
+        address = Address.parse(completed(text)) if text.strip() else None
+        self._address = None if address is None else address.unmasked(self._address)
+        if pasted:
+            self.cover()
+        self.changed.emit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.cover()
+        super().focusOutEvent(event)

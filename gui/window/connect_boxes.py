@@ -1,0 +1,74 @@
+"""The boxes of the connection dialog, made alike: fields, fields for secrets, choices, files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtWidgets import QComboBox, QFileDialog, QFormLayout, QHBoxLayout, QLineEdit, QWidget
+
+from gui.style import theme
+from gui.style.states import button
+
+
+def form_of(owner: QWidget) -> QFormLayout:
+    """A form that fills its owner."""
+    form = QFormLayout(owner)
+    form.setContentsMargins(0, 0, 0, 0)
+    form.setHorizontalSpacing(theme.px(16))
+    form.setVerticalSpacing(theme.px(8))
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    return form
+
+
+def field(example: str, name: str) -> QLineEdit:
+    """A field, with an example in it as long as it is empty."""
+    made = QLineEdit()
+    made.setPlaceholderText(example)
+    made.setAccessibleName(name)
+    return made
+
+
+def secret_field(name: str, example: str = "") -> QLineEdit:
+    """A field that shows dots."""
+    made = field(example, name)
+    made.setEchoMode(QLineEdit.EchoMode.Password)
+    return made
+
+
+def choices(name: str, given: Sequence[tuple[str, str]]) -> QComboBox:
+    """A list of values to choose from, each with its words."""
+    made = QComboBox()
+    made.setAccessibleName(name)
+    for value, said in given:
+        made.addItem(said, value)
+    return made
+
+
+def file_box(field: QLineEdit, title: str) -> QWidget:
+    """A field for a file, with a button beside it that chooses one."""
+    box = QWidget()
+    row = QHBoxLayout(box)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(theme.px(8))
+    row.addWidget(field, 1)
+
+    def choose() -> None:
+        path, _ = QFileDialog.getOpenFileName(box, title)
+        if path:
+            field.setText(path)
+
+    pick = button("Choose…", choose)
+    pick.setAccessibleName(title)
+    row.addWidget(pick)
+    box.setFocusProxy(field)
+    return box
+
+
+def change_text(box: QLineEdit, text: str) -> None:
+    """Put a text in a box, unless it stands there; whoever is typing in it keeps the cursor's place."""
+    if box.text() != text:
+        blocker = QSignalBlocker(box)
+        box.setText(text)
+        blocker.unblock()
