@@ -26,6 +26,7 @@ from model.layouts import recognise
 from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
 from model.layouts.registry import fields_of, info_of
+from model.layouts.reserved_fields import time_of
 from model.names import id_name, split, version_name
 from model.profile import Profile
 from model.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
@@ -297,7 +298,8 @@ class Catalogue:
             if len(rows) > limit:
                 break
         more = len(rows) > limit
-        rows = rows[:limit]
+        info = self.info(ns)
+        rows = [_as_version(row, info) for row in rows[:limit]]
         total: int | None = skip + len(rows)
         note = ""
         if more or (skip and not rows):
@@ -354,6 +356,21 @@ class Catalogue:
                 return found.v
         shown = meant if isinstance(meant, str) else version_name(meant)
         raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
+
+
+def _as_version(row: Row, info: CollectionInfo) -> Row:
+    """A row of an archive with the document and the version that it keeps; any other row as it is."""
+    if info.belongs_to is None or not row.readable:
+        return row
+    of, v, at = (_at(row.raw, info.fields.get(role, "")) for role in ("archive_id", "version", "at"))
+    return replace(row, of=of, version=v, at=time_of(at) or row.at)
+
+
+def _at(raw: bytes, path: str) -> Value | None:
+    try:
+        return canonical.get(raw, text.path_from_text(path)) if path else None
+    except Refused:
+        return None
 
 
 def _slim(version: Version, older: Version | None, keys: Sequence[str]) -> Version:

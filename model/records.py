@@ -83,6 +83,7 @@ class Row:
     bytes: int  # of the stored document
     raw: Raw  # as stored, less histories that are projected out
     readable: bool = True  # False: it does not decode (class B1); shown, never written
+    of: Value | None = None  # in an archive: the id of the document that this is a version of
 
 
 @dataclass(frozen=True)

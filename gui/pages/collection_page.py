@@ -91,6 +91,9 @@ class CollectionPage(Page):
 
     def _choose(self, row: Row | None) -> None:
         before, self._chosen_row = self._chosen_row, row
+        info = self.browser.info
+        self.timeline.setVisible(info is None or info.keeps_history or (not info.belongs_to and "hash" in info.fields))
+        self.diff.name = _version_named(row)
         self.id = row.id if row is not None else None
         for one in self._chain_buttons:
             one.setEnabled(row is not None and row.readable)
@@ -146,6 +149,11 @@ class CollectionPage(Page):
         self.asked.emit(PageRequest("document", self.ns, id))
 
     def _fill_menu(self, menu: QMenu, row: Row) -> None:
+        info = self.browser.info
+        if row.of is not None and info is not None and info.belongs_to is not None:
+            main = info.belongs_to.partition(".")[2]
+            menu.addSeparator()
+            menu.addAction(wording.item(f"Show {_version_named(row)} in {main}"), partial(self._show_in_history, row))
         if not row.readable or "writable" not in self.facts():
             return
         menu.addSeparator()
@@ -162,6 +170,12 @@ class CollectionPage(Page):
         if self.session.is_sample:
             menu.addSeparator()
             menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
+
+    def _show_in_history(self, row: Row) -> None:
+        """Go from a row of an archive to the history that it belongs to, with its version as A."""
+        info = self.browser.info
+        if info is not None and info.belongs_to is not None and row.of is not None:
+            self.asked.emit(PageRequest("collection", info.belongs_to, row.of, CollectionStart(a=row.version)))
 
     def _give_room(self, listed: bool) -> None:
         """A list of versions wants more height than the strip: the comparison gives it, and gets it back."""
@@ -250,7 +264,8 @@ class CollectionPage(Page):
         return left, [preferences.zone()], True
 
     def panes(self) -> Sequence[QWidget]:
-        return [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
+        parts: list[QWidget] = [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
+        return [part for part in parts if part is not self.timeline or not part.isHidden()]
 
     def after_write(self, outcome: Outcome) -> None:
         info = self.browser.info
@@ -337,7 +352,8 @@ class CollectionPage(Page):
         self.writes.create_index()
 
     def do_history(self) -> None:
-        self.timeline.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        shown = self.diff if self.timeline.isHidden() else self.timeline  # without versions there is nothing else
+        shown.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def do_compare(self) -> None:
         self.diff.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -369,3 +385,10 @@ class CollectionPage(Page):
 
     def do_previous_change(self) -> None:
         self.diff.previous_change()
+
+
+def _version_named(row: Row | None) -> str:
+    """``K-204117 v3`` for a row of an archive; "" for any other."""
+    if row is None or row.of is None:
+        return ""
+    return f"{wording.plain(row.of)} {wording.version(row.version)}".rstrip()

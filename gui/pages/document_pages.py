@@ -13,6 +13,7 @@ from gui import copying, messages, tasks
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, PageRequest
+from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
 from gui.style.layout_words import layout_sentence
@@ -64,6 +65,7 @@ class DocumentPage(Page):
         self._split.addWidget(self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 1)
+        PaneRoom(self._split, self.value)
         boxes.column(self).addWidget(self._split)
         self.setFocusProxy(self.editor)
         self.editor.dirty_changed.connect(self._touched)

@@ -249,7 +249,8 @@ def _second_half(
     sure = proposal.confidence if proposal else 1.0
     by = f", written by {title(of.writer)}" if of.writer else ""
     info = info_of(of, count, sure, f"Holds {what} of {of.ns.partition('.')[2]}{by}.")
-    return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="")
+    # A hash in a row is of the content alone, not of the row with its key and number.
+    return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="", hash="")
 
 
 def _judged(

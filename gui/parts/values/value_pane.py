@@ -215,6 +215,11 @@ class Picture(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(theme.px(200), theme.px(120))
 
+    @property
+    def wanted_height(self) -> int:
+        """The height in which it is seen at its own size."""
+        return self._image.height() + theme.px(16)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._image.isNull():
             return
@@ -291,6 +296,17 @@ class _Side(QWidget):
         self.as_hex.setText("Show bytes")
 
     @property
+    def wanted_height(self) -> int:
+        """The height in which all of it is seen."""
+        head = self.copy.sizeHint().height()
+        if self._stack.currentWidget() is self.picture:
+            return head + self.picture.wanted_height
+        if self._stack.currentWidget() is self._large:
+            return head + self._large.sizeHint().height()
+        lines = self.text.document().size().height()  # of a plain text: how many there are, wrapped
+        return head + round(lines * self.text.fontMetrics().lineSpacing()) + theme.px(24)
+
+    @property
     def is_text(self) -> bool:
         """Whether it is shown as text, not as a picture."""
         return self._stack.currentWidget() is self.text
@@ -307,9 +323,13 @@ class _Side(QWidget):
 
 
 class ValuePane(QWidget):
-    """One value or two side by side. ``closed`` follows Escape, Space or the cross."""
+    """One value or two side by side. ``closed`` follows Escape, Space or the cross; ``filled`` says that one is there.
+
+    A button shows the value in a window of its own, which can be as large as the screen.
+    """
 
     closed = Signal()
+    filled = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -335,6 +355,8 @@ class ValuePane(QWidget):
             head.addWidget(part)
             part.hide()
         head.addSpacing(theme.px(8))
+        self.larger = states.tool("magnifying-glass-plus", "Show in a window of its own", self.enlarge)
+        head.addWidget(self.larger)
         head.addWidget(close)
         self._alignment, self._at = TextAlignment(), 0
         self._stops: tuple[tuple[int, int], ...] = ()
@@ -359,6 +381,22 @@ class ValuePane(QWidget):
             side.text.filled.connect(self._align)
             side.as_hex.clicked.connect(self._say)
             side.text.verticalScrollBar().valueChanged.connect(partial(self._lead, side))
+
+    @property
+    def wanted_height(self) -> int:
+        """The height in which all of the value is seen."""
+        sides = [side for side in self._both if not side.isHidden()]
+        return self._title.sizeHint().height() + theme.px(16) + max(side.wanted_height for side in sides)
+
+    def enlarge(self) -> None:
+        """Show the same in a window of its own."""
+        title, a, b = self._asked
+        dialog = ValueDialog(title, self.window())
+        if self.right.isHidden():
+            dialog.pane.show_value(title, a)
+        else:
+            dialog.pane.show_pair(title, a, b, self._strong, (self._names[0], self._names[1]))
+        dialog.open()
 
     def show_value(self, title: str, value: Value | None) -> None:
         """Show one value."""
@@ -403,6 +441,7 @@ class ValuePane(QWidget):
         self._leading = False
         if self._stops:
             self._step(0)  # also where only the other side has something marked
+        self.filled.emit()
 
     # --- both as one
 
@@ -469,6 +508,24 @@ def _arrow(icon: str, words: str, call: Callable[[], object]) -> QToolButton:
     return made
 
 
+class ValueDialog(QDialog):
+    """A value in a window of its own, nearly as large as the window that it came from."""
+
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.setSizeGripEnabled(True)
+        room = parent.size()
+        self.resize(round(room.width() * 0.86), round(room.height() * 0.86))
+        self.pane = ValuePane()
+        self.pane.larger.hide()
+        self.pane.closed.connect(self.reject)
+        column = boxes.column(self)
+        column.setContentsMargins(0, theme.px(12), 0, theme.px(12))
+        column.addWidget(self.pane)
+
+
 class StoredDialog(QDialog):
     """A document exactly as it is stored, as canonical Extended JSON."""
 
@@ -478,6 +535,7 @@ class StoredDialog(QDialog):
         self.setWindowTitle(title)
         self.resize(theme.px(760), theme.px(560))
         self.pane = ValuePane()
+        self.pane.larger.hide()
         self.stack = states.StateStack(self.pane)
         self.pane.closed.connect(self.reject)
         self._title = title

@@ -17,6 +17,7 @@ from model.values.canonical import Path, Value
 
 HEADS = {
     "id": "_id",
+    "of": "Version of",
     "version": "Version",
     "history": "History",
     "preview": "Document",
@@ -25,7 +26,7 @@ HEADS = {
     "health": "Health",
 }
 LARGE = 256 * 1024  # bytes; above it a document among others is named only
-WIDTHS = {"id": 150, "version": 72, "at": 168, "size": 104, "health": 260, "field": 140}
+WIDTHS = {"id": 150, "of": 170, "version": 72, "at": 168, "size": 104, "health": 260, "field": 140}
 
 
 def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
@@ -33,6 +34,9 @@ def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
     if info is not None and info.keeps_history:
         numbered = ("version",) if "version" in info.fields else ()
         return ("id", *numbered, "history", "at", "size", "health")
+    if info is not None and info.belongs_to is not None:
+        numbered = ("version",) if "version" in info.fields else ()
+        return ("of", *numbered, "id", "preview", "at", "size", "health")
     if info is not None and "hash" in info.fields and info.belongs_to is None:
         return ("id", "version", "preview", "at", "size", "health")
     return ("id", "preview", "size", "health")
@@ -66,7 +70,7 @@ class DocumentsModel(RowsModel[Row]):
             except Refused:
                 continue
         base = columns_for(info)
-        middle = 2 if "version" in base else 1
+        middle = base.index("version") + 1 if "version" in base else 1
         columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
         roles = info.fields if info is not None else {}
         self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
@@ -119,6 +123,10 @@ class DocumentsModel(RowsModel[Row]):
     def _cell(self, row: Row, column: str) -> Cell:
         if column == "id":
             return value(wording.plain(row.id), middle=True, indent=8, tip=text.value_text(row.id)[:2000])
+        if column == "of":
+            if row.of is None:
+                return Cell()
+            return value(wording.plain(row.of), middle=True, indent=8, tip=text.value_text(row.of)[:2000])
         if column == "version":
             if row.version is None:
                 return plain("")

@@ -22,6 +22,7 @@ from gui.parts.differences.diff_grouping import Plan, plan
 from gui.parts.differences.diff_model import FIELD, DiffModel
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.differences.diff_table import DiffTable
+from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.parts.versions_model import name_of
 from gui.style import boxes, preferences, states, symbols, wording
@@ -59,6 +60,7 @@ class DiffPanel(QWidget):
         super().__init__(parent)
         self._session, self._ns = session, ns
         self.id: Value | None = None
+        self.name = ""  # of the document, where it is known by another one than its id
         self._asked: tuple[Value, Version | None, Version] | None = None
         self._answered: tuple[Value, Version | None, Version] | None = None  # the comparison on show
         self._task: tasks.Task | None = None
@@ -97,6 +99,7 @@ class DiffPanel(QWidget):
         self._split = boxes.split(self.table, self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
+        PaneRoom(self._split, self.value)
         self.document = DocumentView()
         self.document.open_asked.connect(self._open)
         self.document.compare_asked.connect(self._compare_with_current)
@@ -232,7 +235,7 @@ class DiffPanel(QWidget):
             self.comparison = self._plan = None
             self.model.show(None, ("", ""), True)
             self._show_form()
-            self.document.show_document(found, len(self.choices.versions) < 2)
+            self.document.show_document(found, len(self.choices.versions) < 2, self.name)
             self._stack.show_content()
             self._drop_value()
             self._say()

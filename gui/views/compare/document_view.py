@@ -12,6 +12,7 @@ from gui.parts.fields.content_tree import ContentModel, ContentTree
 from gui.parts.fields.field_model import VALUE
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.pill import Pill
+from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.parts.versions_model import PLACES, name_of
 from gui.style import boxes, preferences, states, theme, wording
@@ -38,6 +39,7 @@ class DocumentView(QWidget):
         self._split = boxes.split(self.tree, self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
+        PaneRoom(self._split, self.value)
         self.title = states.words("Document", "head")
         self.name = states.words("", "second")
         self.name.setFont(theme.mono(12))
@@ -65,8 +67,8 @@ class DocumentView(QWidget):
         self.setFocusProxy(self.tree)
         preferences.signals.changed.connect(self._preference)
 
-    def show_document(self, opened: Opened, alone: bool) -> None:
-        """Show a version; ``alone`` where the document has no other."""
+    def show_document(self, opened: Opened, alone: bool, name: str = "") -> None:
+        """Show a version; ``alone`` where the document has no other, ``name`` where it goes by another one."""
         same = self.opened is not None and (self.opened.ns, self.opened.id) == (opened.ns, opened.id)
         self.opened = opened
         if not same:
@@ -77,14 +79,14 @@ class DocumentView(QWidget):
         self.model.show_document(opened)
         version = opened.base
         numbered = version.v is not None
-        self.name.setText(name_of(version) if numbered else wording.plain(opened.id))
+        self.name.setText(name or (name_of(version) if numbered else wording.plain(opened.id)))
         self.mark.put("current" if numbered and version.current and not alone else "", "acc", "accTint")
         stored = f"stored in {PLACES[version.stored]}" if numbered and not version.current else ""
         raw = version.raw if version.raw is not None else version.content or b""
         date = wording.moment(version.at)
         self.said.setText(", ".join(filter(None, (date, stored, f"{wording.size(len(raw))} as stored"))))
         self.compare.setVisible(not alone and not version.current)
-        self.edit.setVisible(version.current)
+        self.edit.setVisible(version.current and not name)
         self.tree.setAccessibleName(f"Fields of {self.name.text()}")
         self.tree.open_short()
         if not self.value.isHidden():

@@ -215,9 +215,15 @@ class TimelinePanel(QWidget):
         )
 
     def set_ab(self, v_a: Value | None, v_b: Value | None) -> None:
-        """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do."""
+        """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do.
+
+        Without a number for B it is the current one.
+        """
         self._alone = False
+        current = self.model.current()
         a, b = self.model.row_of(v_a), self.model.row_of(v_b)
+        if v_b is None and a is not None and current is not None:
+            b = self.model.row_of(current.v)
         elsewhere = self.id != self._shown_id or self._quietly  # the versions on show are about to be replaced
         if self._task is not None and (elsewhere or a is None or b is None):
             self._wanted = (v_a, v_b)
@@ -273,6 +279,9 @@ class TimelinePanel(QWidget):
         model = self.model
         if self._wanted is not None:
             a, b = (model.row_of(v) for v in self._wanted)
+            current = model.current()
+            if self._wanted[1] is None and a is not None and current is not None:
+                b = model.row_of(current.v)
             done = self._task is None
             if b is not None and (a is not None or done or self._alone):
                 self._wanted = None if a is not None else self._wanted

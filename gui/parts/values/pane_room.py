@@ -1,0 +1,37 @@
+"""The height of a value below a list: as much as the value needs, up to most of the room there is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QSplitter
+
+from gui.parts.values.value_pane import ValuePane
+
+MOST = 0.66  # of the height of both
+
+
+class PaneRoom(QObject):
+    """Gives a pane, the last part of a splitter, more height when a value needs it, until a person has drawn the line.
+
+    The height is never taken back while the pane is open: nothing jumps from one value to the next.
+    """
+
+    def __init__(self, split: QSplitter, pane: ValuePane) -> None:
+        super().__init__(pane)
+        self._split, self._pane = split, pane
+        self._by_hand = False
+        split.splitterMoved.connect(self._drawn)
+        pane.filled.connect(self._fit)
+
+    def _drawn(self, *_: object) -> None:
+        self._by_hand = True
+
+    def _fit(self) -> None:
+        sizes = self._split.sizes()
+        whole = sum(sizes)
+        wanted = min(round(whole * MOST), self._pane.wanted_height)
+        if self._by_hand or self._pane.isHidden() or wanted <= sizes[-1]:
+            return
+        others = whole - sizes[-1]
+        left = whole - wanted
+        self._split.setSizes([*(round(size * left / max(1, others)) for size in sizes[:-1]), wanted])
