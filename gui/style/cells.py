@@ -21,6 +21,7 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
+    QTimer,
 )
 from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QHelpEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
@@ -37,6 +38,8 @@ from PySide6.QtWidgets import (
 from gui.style import icons, symbols, theme, wording
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
+MEASURED = 100  # rows whose words say how wide a column should be
+LAST = 260  # what the last column keeps, whose words may come later
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -393,6 +396,7 @@ class CellTree(QTreeView):
         super().__init__(parent)
         self._fitting: tuple[float, Sequence[float], Sequence[float]] | None = None
         self._narrow: bool | None = None
+        self._is_fitting = self._sized_by_hand = False
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(False)
@@ -422,8 +426,18 @@ class CellTree(QTreeView):
         self._resize_columns(widths)
 
     def narrow_below(self, room: float, narrow: Sequence[float], widths: Sequence[float]) -> None:
-        """Give the columns ``widths``, or the ``narrow`` ones where there is less ``room``; the last takes the rest."""
+        """Give the columns ``widths``, or the ``narrow`` ones where there is less ``room``; the last takes the rest.
+
+        Room that the last does not need goes to those whose words would be cut, until a person sizes a column.
+        """
         self._fitting = (room, narrow, widths)
+        self._soon = QTimer(self)  # once for all rows that come together
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._fit_columns)
+        self.model().modelReset.connect(self._soon.start)
+        self.model().rowsInserted.connect(self._soon.start)
+        self.header().sectionResized.connect(self._sized)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         had = self.currentIndex().isValid()
@@ -434,13 +448,40 @@ class CellTree(QTreeView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._keep_current(event.oldSize().height())
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
         if self._fitting is None:
             return
         room, narrow, widths = self._fitting
         is_narrow = self.viewport().width() < theme.px(room)
-        if is_narrow != self._narrow:
-            self._narrow = is_narrow
-            self._resize_columns(narrow if is_narrow else widths)
+        if is_narrow == self._narrow and self._sized_by_hand:
+            return
+        self._narrow, self._sized_by_hand = is_narrow, False
+        least = [theme.px(width) for width in (narrow if is_narrow else widths)]
+        needs = self._needs(len(least) + 1)
+        spare = self.viewport().width() - sum(least) - max(round(needs[-1]), theme.px(LAST))
+        self._is_fitting = True
+        for at, width in enumerate(least):
+            more = max(0, min(spare, round(needs[at] + 0.5) - width))
+            spare -= more
+            self.header().resizeSection(at, width + more)
+        self._is_fitting = False
+
+    def _needs(self, columns: int) -> list[float]:
+        """The widths that the first rows need in each column so that nothing of them is cut."""
+        model = self.model()
+        needs = [0.0] * columns
+        for row in range(min(model.rowCount(), MEASURED)):
+            for at in range(columns):
+                cell = model.index(row, at).data(CELL)
+                if isinstance(cell, Cell) and (cell.spans or cell.badges):
+                    needs[at] = max(needs[at], full_width(cell))
+        return needs
+
+    def _sized(self, column: int) -> None:
+        if not self._is_fitting and self._fitting is not None and column < len(self._fitting[2]):  # the last follows
+            self._sized_by_hand = True
 
     def _keep_current(self, before: int) -> None:
         """Keep the current row in sight where the view has become lower than it was."""

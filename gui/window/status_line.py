@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui import tasks
@@ -28,17 +29,26 @@ class _Elided(QLabel):
 
     def put(self, text: str) -> None:
         self._whole = text
-        self.setToolTip("")
         self.setAccessibleName(text)
-        self.setText(text)
+        self.updateGeometry()
+        self._cut()
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize and self._whole:
-            short = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width() + 1)
-            if short != self.text():
-                self.setText(short)
-                self.setToolTip("" if short == self._whole else wording.tip(self._whole))
-        return super().event(event)
+    def sizeHint(self) -> QSize:
+        # Of the whole sentence: a label that asks for the room of its cut one never gets more.
+        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        short = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width() + 1)
+        self.setToolTip("" if short == self._whole else wording.tip(self._whole))
+        if short != self.text():
+            self.setText(short)
 
 
 class StatusLine(QWidget):

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui.paging import Pager, RowsModel, refill
 from gui.style import icons, symbols, theme, wording
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
+from gui.window.status_line import StatusLine
 from gui.window.status_line import _Elided as Elided
 
 MARKS = [("archive", "present", False), ("none", "missing", False)]
@@ -241,3 +242,44 @@ def test_names_in_menus_keep_their_ampersand_and_stay_short() -> None:
     long = wording.item(f"Hide {'x' * 300}.end")
     assert len(long) == 61
     assert long.endswith(".end")
+
+
+class _Long(Names):
+    headers = ("Name", "Found", "Said")
+
+    def cell(self, index: Index) -> Cell:
+        return plain(self.rows[index.row()] if index.column() == 1 else "short")
+
+
+def test_a_column_whose_words_would_be_cut_takes_the_room_that_the_last_one_does_not_need(qtbot: QtBot) -> None:
+    model = _Long()
+    made = CellTree()
+    made.as_list(model, "Rows")
+    made.narrow_below(100, (60, 60), (60, 60))
+    qtbot.addWidget(made)
+    made.resize(1000, 200)
+    made.show()
+    model.fill(["what was found is said in a few words more"])
+    qtbot.waitUntil(lambda: made.columnWidth(1) > 200)
+    cell = model.cell(model.index(0, 1))
+    assert made.columnWidth(1) >= full_width(cell)
+    made.header().resizeSection(1, 90)  # as a person does with the mouse
+    model.fill(["another row that is as long as the first one was"])
+    made.resize(1010, 200)
+    assert made.columnWidth(1) == 90
+    made.resize(320, 200)
+    assert made.columnWidth(1) == 90
+
+
+def test_words_of_the_status_line_that_were_cut_are_whole_once_there_is_room(qtbot: QtBot) -> None:
+    line = StatusLine()
+    qtbot.addWidget(line)
+    line.put(["insurance.contracts", "Archive layout: earlier versions in contracts_history"], ["Europe/Berlin"])
+    line.resize(380, 28)
+    line.show()
+    cut = line.findChildren(Elided)[1]
+    qtbot.waitUntil(lambda: cut.text().endswith("…"))
+    assert cut.toolTip() == cut.accessibleName()
+    line.resize(1200, 28)
+    qtbot.waitUntil(lambda: cut.text() == cut.accessibleName())
+    assert not cut.toolTip()
