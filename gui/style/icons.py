@@ -52,7 +52,7 @@ class _IconEngine(VectorEngine):
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         token = self._on if state == QIcon.State.On and self._on else self._token
         if mode == QIcon.Mode.Disabled:
-            token = "text3"
+            token = "ctl"  # the ink of hints is too near to that of buttons without an edge
         side = min(rect.width(), rect.height())
         square = QRectF(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2, side, side)
         paint(painter, square, self._name, token)

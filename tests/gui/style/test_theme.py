@@ -169,3 +169,11 @@ def test_values_are_drawn_without_ligatures() -> None:
     mono = theme.mono(12)
     assert {bytes(tag.toString()).decode() for tag in mono.featureTags()} == {"liga", "calt", "clig"}
     assert all(mono.featureValue(tag) == 0 for tag in mono.featureTags())
+
+
+@BOTH
+def test_a_button_without_an_edge_that_is_disabled_is_told_from_one_that_is_not(tokens: theme.Tokens) -> None:
+    sheet = theme._sheet(tokens)
+    disabled = re.search(r'QPushButton\[quiet="true"\]:disabled \{ color: (#\w+)', sheet)
+    assert disabled is not None
+    assert contrast(tokens.text2, disabled[1]) > 1.6
