@@ -29,6 +29,7 @@ from model.browsing.field_survey import FieldSurvey, FieldUse, survey
 from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
 from model.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
 from model.counting import pending_tokens as tokens
+from model.counting.pending import in_turn
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.feed import EVERY, Fed, fed_layouts, feed
 from model.guarantees import Guarantee, check
@@ -107,6 +108,7 @@ __all__ = [
     "Session",
     "Thing",
     "address_trouble",
+    "in_turn",
     "label",
     "needs_password",
     "things",

@@ -20,7 +20,7 @@ Nothing here adds up totals.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
@@ -177,6 +177,28 @@ def _sum(counter: Value | None, amount: int) -> Value:
     if isinstance(number, Decimal128):
         return Value.of(Decimal128(_CONTEXT.add(number.to_decimal(), Decimal(amount))))
     return Value.of(Int64(number + amount) if counter.type == canonical.INT64 else number + amount)
+
+
+def in_turn(tokens: Iterable[PendingToken]) -> list[tuple[Value | None, Value | None]]:
+    """The counter before and after each of some tokens, where they are finished one behind the other.
+
+    None before is a counter that is not there; None after a sum for which the counter has no room, or a token that
+    cannot be finished.
+    """
+    raised: dict[tuple[str, Value, str], Value | None] = {}
+    made = []
+    for token in tokens:
+        place = token.ns, token.id, token.field
+        before = raised.get(place, token.counter)
+        if token.applied or token.problem:
+            made.append((before, before if token.applied else None))
+            continue
+        try:
+            raised[place] = after = _sum(before, token.amount)
+        except OverflowError:
+            after = None
+        made.append((before, after))
+    return made
 
 
 # --- writing

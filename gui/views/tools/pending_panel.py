@@ -237,8 +237,9 @@ class PendingPanel(QWidget):
     def _said(self) -> None:
         ticked, rows = self.model.ticked(), self.model.rows
         old = sum(self.model.can_tick(row) and is_old(row) for row in rows)
+        able = sum(self.model.can_tick(row) for row in rows)
         self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'token')} ticked")
-        self._all.setIcon(icons.tick(len(ticked), old))
+        self._all.setIcon(icons.tick(len(ticked), able))
         self._all.setEnabled(old > 0 or bool(ticked))
         self._all.setToolTip("Tick all that are old enough" if len(ticked) < old else "Untick all")
         self.report.setText(self._report())

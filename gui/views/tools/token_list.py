@@ -15,6 +15,8 @@ from gui.style import wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from model import text
 from model.records import Outcome, PendingToken
+from model.session import in_turn
+from model.values.canonical import Value
 
 AGES = (("All tokens", None), ("Older than 1 h", 1), ("Older than 24 h", 24), ("Older than 7 days", 168))
 WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
@@ -42,6 +44,7 @@ class TokensModel(RowsModel[PendingToken]):
         self.ends: dict[Hashable, Outcome] = {}
         self.dropped: set[Hashable] = set()
         self.whole_ns = False  # several databases may have a collection of one name
+        self._turns: dict[Hashable, tuple[Value | None, Value | None]] | None = None
         self.now = dt.datetime.now(dt.UTC)
 
     def key(self, row: PendingToken) -> Hashable:
@@ -63,6 +66,7 @@ class TokensModel(RowsModel[PendingToken]):
         """Tick or untick."""
         for row in rows:
             self.said[self.key(row)] = on
+        self._turns = None
         if self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.headers) - 1))
         self.ticked_changed.emit()
@@ -92,6 +96,21 @@ class TokensModel(RowsModel[PendingToken]):
         icon, token, said = self.verdict(row)
         return Cell(spans=(Span(said, "text2"),), icon=icon, icon_token=token, tip=said)
 
+    def fill(self, rows: Sequence[PendingToken], more: bool = False) -> None:
+        self._turns = None
+        super().fill(rows, more)
+
+    def turns(self) -> dict[Hashable, tuple[Value | None, Value | None]]:
+        """The counter before and after each token that would be finished: those above it come first."""
+        if self._turns is None:
+            rows = [row for row in self.rows if self.is_ticked(row) or self._is_counted(row)]
+            self._turns = dict(zip(map(self.key, rows), in_turn(rows), strict=True))
+        return self._turns
+
+    def _is_counted(self, row: PendingToken) -> bool:
+        end = self.ends.get(self.key(row))
+        return end is not None and end.kind == "applied" and self.key(row) not in self.dropped
+
     def verdict(self, row: PendingToken) -> tuple[str, str, str]:
         """Icon, colour and words for a token's end, foreseen or real."""
         end = self.ends.get(self.key(row))
@@ -106,8 +125,9 @@ class TokensModel(RowsModel[PendingToken]):
             return "check", "acc", "Counted already: only taken out of the list"
         if not row.stale and not self.is_ticked(row):
             return "minus", "text2", "Inside the grace period: left out" if row.at else "Age not known: left out"
-        before = "0" if row.counter is None else text.shown(row.counter)
-        after = "" if row.after is None else text.shown(row.after)
+        then, made = self.turns().get(self.key(row), (row.counter, row.after))
+        before = "0" if then is None else text.shown(then)
+        after = "" if made is None else text.shown(made)
         if row.stale:
             return "check", "acc", f"Would make {row.field} {before} → {after}"
         return "warning", "warn", f"Young; would make {row.field} {before} → {after}"
@@ -125,7 +145,7 @@ class PreviewModel(RowsModel[tuple[str, str, str, str]]):
         row = self.rows[index.row()]
         said, now = row[index.column()], row[1]
         if index.column() == 0:
-            return value(said)
+            return value(said, indent=8)  # below its header
         if index.column() == 1 or said == now:
             return value(said or "not there", "text" if said else "text3")
         ground = "remT" if not said else "chgT" if now else "addT"

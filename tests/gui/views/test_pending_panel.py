@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from gui.messages import Question
 from gui.pages.tool_pages import PendingPage
+from gui.style import icons
 from gui.views.tools.pending_panel import PendingPanel
 from gui.views.tools.token_question import TokenQuestion, to_type
 from gui.window.opening import Opened, Opening
@@ -306,3 +308,29 @@ def test_the_window_hands_on_that_a_connection_is_production(session: Session, q
     assert isinstance(page, PendingPage)
     page.panel.go.click()
     assert question(page.panel).field is not None
+
+
+def test_tokens_of_one_counter_are_counted_one_behind_the_other(panel: PendingPanel) -> None:
+    model = panel.model
+    ours = [row for row in model.rows if row.id == Value.of("2025-10-31 calls")]
+    said = [f"Would make count {n} → {n + 1}" for n in (302, 303, 304)]
+    assert [model.verdict(row)[2] for row in ours] == [*said, "Inside the grace period: left out"]
+    model.tick([ours[0]], False)
+    assert [model.verdict(row)[2] for row in ours[1:3]] == said[:2]
+
+
+def test_the_tick_of_the_list_is_full_only_where_every_token_is_ticked(panel: PendingPanel) -> None:
+    def drawn() -> QImage:
+        return panel._all.icon().pixmap(20, 16).toImage()
+
+    some = drawn()
+    assert panel._all.text() == "5 of 6 tokens ticked"
+    panel.model.tick(panel.model.rows, True)
+    assert drawn() != some
+    whole = icons.tick(1, 1).pixmap(20, 16).toImage()
+    assert drawn() == whole
+
+
+def test_the_preview_s_fields_stand_below_their_header(panel: PendingPanel) -> None:
+    cell = panel.preview.model.cell(panel.preview.model.index(0, 0))
+    assert cell.indent == 8  # the padding that a header's first section has beyond a cell's
