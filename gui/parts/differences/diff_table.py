@@ -98,21 +98,26 @@ class DiffTable(CellTree):
         self._share()
         self._look_later()
 
-    def _share(self) -> None:
-        """Give the columns their shares of the width."""
-        if not hasattr(self, "_shares"):
-            return
-        room = self.viewport().width() - theme.px(_SYMBOL_WIDTH)
+    def widths(self, room: int) -> list[int]:
+        """The widths of symbol, field, A, B and type where there is so much room for all of them."""
+        symbol = theme.px(_SYMBOL_WIDTH)
+        room -= symbol
         shares = self._shares or _SHARES
         last = 0 if self._shares else min(theme.px(_TYPE_WIDTH), room // 4)
         inner = room - last if last > room * shares[-1] else room
         total = sum(shares[:-1]) if inner < room else sum(shares)
         widths = [max(theme.px(60), int(inner * share / total)) for share in shares]
-        widths[-1] = max(theme.px(60), room - sum(widths[:-1]))
+        return [symbol, *widths[:-1], max(theme.px(60), room - sum(widths[:-1]))]
+
+    def _share(self) -> None:
+        """Give the columns their shares of the width."""
+        if not hasattr(self, "_shares"):
+            return
+        symbol, *widths = self.widths(self.viewport().width())
         inline = self._rows.inline
         self._laying = True
         self.header().setSectionHidden(B, inline)
-        self.header().resizeSection(SYMBOL, theme.px(_SYMBOL_WIDTH))
+        self.header().resizeSection(SYMBOL, symbol)
         if inline:
             widths[1:3] = [widths[1] + widths[2], 0]
         for column, width in zip((FIELD, A, B, TYPE), widths, strict=True):

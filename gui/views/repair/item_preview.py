@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
@@ -37,7 +38,7 @@ class _StoredLine:
 class _LinesModel(RowsModel[_StoredLine]):
     """Collection, before, after: a row for each stored document that the item is about."""
 
-    headers = ("", "Collection", "Before", "After")
+    headers = ("", "Collection", "Before", "After", "")  # the last stands above the types of the fields
 
     def key(self, row: _StoredLine) -> Hashable:
         return row
@@ -50,6 +51,8 @@ class _LinesModel(RowsModel[_StoredLine]):
                 return Cell(change=row.op)
             case 1:
                 return value(row.place, tip=row.place)
+            case 4:
+                return Cell()
         shown = row.before if index.column() == 2 else row.after
         if not shown:
             return Cell(hatch=True, accessible="not there")
@@ -88,13 +91,13 @@ class ItemPreview(QWidget):
         column = boxes.column(documents)
         self.table = CellTree()
         self.table.setItemDelegate(SidesDelegate(self.table))
-        self.table.as_list(self.lines, "Stored documents before and after", (40, 176))
+        self.table.as_list(self.lines, "Stored documents before and after")
         self.table.setSelectionMode(CellTree.SelectionMode.NoSelection)
         self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        for at in (2, 3):
-            self.table.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
+        self.table.header().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.at_stake = DiffTable(self.fields)
         self.at_stake.setAccessibleName("The fields at stake")
+        self.at_stake.header().sectionResized.connect(self._align)
         self._same = words("", "second", wrap=True)
         self._note = ""  # how it ended, or the advice where there is no repair
         self._same.setContentsMargins(theme.px(56), theme.px(4), theme.px(16), theme.px(8))
@@ -110,6 +113,16 @@ class ItemPreview(QWidget):
         whole.addWidget(states.hair())
         whole.addWidget(self._pages, 1)
         self.put(None, None, 0, 0)
+
+    def _align(self) -> None:
+        """Set what is before and after above the two sides of the fields."""
+        room = (self.at_stake if self.at_stake.isVisible() else self.table).viewport().width()
+        for at, width in enumerate(self.at_stake.widths(room)):
+            self.table.header().resizeSection(at, width)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._align()
 
     def put(
         self, item: Item | None, dry: DryItem | None, at: int, of: int, own: Collection[str] = ("_id",),

@@ -336,3 +336,15 @@ def test_a_layout_in_doubt_is_said_above_the_findings(qtbot: QtBot, server: Loca
         assert [item.repair for item in panel.plan.items] == [None] * 9
         panel.pane.begin()
         assert not panel.pane.doubts.isVisible()
+
+
+def test_what_is_before_and_after_stands_above_the_two_sides_of_the_fields(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    preview = panel.preview
+    qtbot.waitUntil(lambda: preview.at_stake.isVisible() and preview.fields.rowCount() > 0, timeout=PATIENCE)
+    for width in (1340, 990):
+        panel.resize(width, 800)
+        above, below = preview.table.header(), preview.at_stake.header()
+        for column in range(1, 5):
+            wanted = below.sectionViewportPosition(column)
+            qtbot.waitUntil(lambda: above.sectionViewportPosition(column) == wanted, timeout=PATIENCE)  # noqa: B023
