@@ -180,7 +180,7 @@ class ChangeMapPanel(ChainPanel):
         fields = wording.many(self.model.folded, "field")
         self.fold.setText(f"Fold {fields}" if self.model.unfolded else f"Show {fields} that always change")
         self.zoom_out.setEnabled(self.grid.sizes.zoom > map_sizes.NARROWEST)
-        self.zoom_in.setEnabled(self.grid.sizes.zoom < map_sizes.WIDEST)
+        self.zoom_in.setEnabled(self.grid.sizes.zoom < self.view.widest)
         self.save.setEnabled(bool(self.model.rows))
 
     def say_writable(self) -> None:

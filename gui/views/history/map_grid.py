@@ -295,6 +295,7 @@ class MapView(QWidget):
     def __init__(self, model: MapModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.model = model
+        self._zoomed = False  # by a person; until then a short history fills the width
         self.grid = MapGrid(model)
         self.corner = _GridSide(self.grid, self._draw_corner, False)
         self.head = _GridSide(self.grid, self._draw_head, False)
@@ -346,7 +347,7 @@ class MapView(QWidget):
 
     def fit(self) -> None:
         """Take in how many fields and versions there are, and how large the font is."""
-        self.grid.fit()
+        self.grid.fit(None if self._zoomed else self._filling())
         head = theme.px(map_painter.HEAD) - 1
         for one in (self.corner, self.head, self.counts_head):
             one.setFixedHeight(head)
@@ -362,12 +363,28 @@ class MapView(QWidget):
         """The width of the whole matrix with its head."""
         return max(self.grid.wide, theme.px(YEAR))
 
-    def _fit_names(self) -> None:
+    def _filling(self) -> float:
+        """The width of a column with which a short history fills the room between names and counts."""
+        versions = len(self.model.versions)
+        if not versions:
+            return map_sizes.USUAL
+        room = self.width() - self._names_need() - theme.px(COUNTS) - theme.px(12)  # the scroll bar's
+        return max(map_sizes.USUAL, min(map_sizes.FILLING, (room // versions) / theme.px(100) * 100))
+
+    @property
+    def widest(self) -> float:
+        """The zoom beyond which columns grow no more."""
+        return max(map_sizes.WIDEST, self._filling())
+
+    def _names_need(self) -> int:
+        """The width that the names need, as far as they may have it."""
         metrics = QFontMetricsF(theme.mono(12))
         longest = max((metrics.horizontalAdvance("".join(row.label)) for row in self.model.rows[:2000]), default=0.0)
-        least, usual = theme.px(NAMES[0]), theme.px(NAMES[1])
+        return max(theme.px(NAMES[0]), min(round(longest) + theme.px(28), round(self.width() * 0.26), theme.px(360)))
+
+    def _fit_names(self) -> None:
+        need, usual = self._names_need(), theme.px(NAMES[1])
         spare = self.width() - self.wide - theme.px(COUNTS) - (self.bar.width() if self.bar.isVisible() else 0)
-        need = max(least, min(round(longest) + theme.px(28), round(self.width() * 0.26), theme.px(360)))
         wide = min(max(need, spare), max(need, usual))
         for one in (self.corner, self.names):
             one.setFixedWidth(wide)
@@ -379,6 +396,8 @@ class MapView(QWidget):
         super().resizeEvent(event)
         bar = self.grid.horizontalScrollBar()
         at_end = bar.value() >= bar.maximum()
+        if not self._zoomed:
+            self.grid.fit(self._filling())
         self._fit_names()
         if at_end:
             self.show_newest()
@@ -386,7 +405,9 @@ class MapView(QWidget):
     def zoom(self, by: int) -> None:
         """Make columns wider or narrower by two pixels; the crosshair's column, else the middle, stays in place."""
         grid, bar = self.grid, self.grid.horizontalScrollBar()
-        wanted = min(map_sizes.WIDEST, max(map_sizes.NARROWEST, grid.sizes.zoom + 2 * by))
+        self._zoomed = True
+        step = 2 if grid.sizes.zoom + by <= map_sizes.WIDEST else grid.sizes.zoom / 8
+        wanted = min(self.widest, max(map_sizes.NARROWEST, grid.sizes.zoom + step * by))
         here = grid.currentIndex()
         column = here.column() if here.isValid() else (bar.value() + grid.width() // 2) // grid.sizes.column
         away = column * grid.sizes.column - bar.value()

@@ -8,6 +8,7 @@ from gui.style import theme
 
 ROW = 18
 NARROWEST, USUAL, WIDEST = 8, 16, 24
+FILLING = 96  # the widest column of a short history, which fills the width by itself
 
 
 @dataclass(frozen=True)

@@ -471,3 +471,25 @@ def test_the_menu_and_the_welcome_page_know_the_way() -> None:
     assert items["change-map"].menu == "Compare"
     second = things()[1]
     assert (second.title, second.key, second.action) == ("See who changed what, and when", "Ctrl+Shift+B", "map")
+
+
+@pytest.mark.parametrize("width", [1391, 976])
+def test_a_short_history_fills_the_width(session: Session, qtbot: QtBot, idle: Idle, width: int) -> None:
+    panel = ChangeMapPanel(session, NS, Value.of("K-204117"))
+    qtbot.addWidget(panel)
+    panel.resize(width, 795)
+    panel.show()
+    idle()
+    qtbot.waitUntil(lambda: panel.model.chain.complete)
+    assert len(panel.model.versions) == 14
+    bar = panel.grid.horizontalScrollBar()
+    qtbot.waitUntil(lambda: panel.view.wide > 0.45 * width)
+    assert bar.maximum() == 0
+    filled = panel.grid.sizes.zoom
+    panel.zoom_out.click()
+    assert panel.grid.sizes.zoom < filled
+    panel.resize(width + 40, 795)
+    assert panel.grid.sizes.zoom < filled  # a person's choice stays
+    while panel.zoom_in.isEnabled():
+        panel.zoom_in.click()
+    assert panel.grid.sizes.zoom >= filled
