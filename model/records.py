@@ -187,6 +187,7 @@ class Entry:
     undone_by: str | None = None
     version_before: str | None = None
     version_after: str | None = None
+    gone: bool = False  # the data were in memory, and are there no more
 
 
 @dataclass(frozen=True)

@@ -285,7 +285,11 @@ class Journal:
             undone_by=None if row["undone_by"] is None else str(row["undone_by"]),
             version_before=_text(row["version_before"]),
             version_after=_text(row["version_after"]),
+            gone=self._is_gone(row),
         )
+
+    def _is_gone(self, row: sqlite3.Row) -> bool:
+        return bool(row["lifetime"]) and row["lifetime"] != self._lifetime
 
     def _why_not(self, row: sqlite3.Row) -> str:
         """Why an entry cannot be undone, one sentence; empty where it can."""
@@ -295,7 +299,7 @@ class Journal:
             return "Nothing was written, so there is nothing to undo."
         if row["undone_by"] is not None:
             return f"It was undone already, by entry {row['undone_by']}."
-        if row["lifetime"] and row["lifetime"] != self._lifetime:
+        if self._is_gone(row):
             return "It was written to data in memory, which are gone."
         return _FOR_GOOD.get(row["action"], "")
 

@@ -36,6 +36,10 @@ _ENDS = {
 }
 
 
+EARLIER = Badge("Earlier data, gone", "typ", "typT")
+"""The end of a write to data in memory that were thrown away since."""
+
+
 class EntriesModel(RowsModel[Entry]):
     """Entries, newest first; further ones are fetched as they are scrolled to."""
 
@@ -46,20 +50,23 @@ class EntriesModel(RowsModel[Entry]):
 
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
+        ink = "text3" if row.gone else "text"
         match index.column():
             case 0:
-                return value(row.id, "text2", indent=8)
+                return value(row.id, "text3" if row.gone else "text2", indent=8)
             case 1:
-                return plain(wording.moment(row.at))
+                return plain(wording.moment(row.at), ink)
             case 2:
-                return plain(row.action.capitalize())
+                return plain(row.action.capitalize(), ink)
             case 3:
-                return value(_document(row), middle=True)
+                return value(_document(row), ink, middle=True)
             case 4:
-                return plain(row.ns, "text2", middle=True)
+                return plain(row.ns, "text3" if row.gone else "text2", middle=True)
             case 5:
-                return value(_versions(row))
+                return value(_versions(row), ink)
             case 6:
+                if row.gone:  # the documents that are there now know nothing of it
+                    return Cell(badges=(EARLIER,), tip=row.why_not)
                 undone = (Badge(f"Undone by {row.undone_by}", "typ", "typT"),) if row.undone_by else ()
                 return Cell(badges=(_ENDS[row.kind], *undone))
         return Cell(spans=(Span(row.detail, "text2"),))

@@ -157,3 +157,17 @@ def test_drafts_are_listed_opened_and_discarded(session: Session, qtbot: QtBot, 
     idle()
     assert session.drafts.all() == []
     assert made.states.state.title == "There are no drafts"
+
+
+def test_writes_to_an_earlier_sample_are_told_from_those_to_this_one(
+    panel: JournalPanel, session: Session, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    with Session.open("sample:") as another:
+        assert another.edit(NS, "K-204118", set={"status": "lapsed"}).kind == "applied"
+    panel.refresh()
+    idle()
+    assert words(panel, 6) == "Earlier data, gone"
+    cell = panel.model.index(1, 6).data(CELL)
+    assert [badge.text for badge in cell.badges] == ["Applied"]
+    assert panel.model.index(0, 3).data(CELL).spans[0].token == "text3"
+    assert not panel.undo.isEnabled() or panel.entry != panel.model.rows[0]
