@@ -20,6 +20,7 @@ from model.values.canonical import Value
 WIDTH = 76  # characters of a line before a container is broken up
 SHORT = 40  # characters of a string, and bytes of a binary, that are displayed
 MOST = 5  # fields or elements of one container that are displayed
+FEWER = 2  # of a copy that is made before the write that decides
 
 _CALLS = {
     "insert": ("insert_one", "insertOne"),
@@ -53,7 +54,9 @@ class _Dialect:
 def _code(writes: Sequence[Write], dialect: _Dialect, full: bool) -> str:
     lines: list[str] = []
     here = ""
-    for write in writes:
+    for at, write in enumerate(writes):
+        prepares = write.kind == "insert" and at < len(writes) - 1
+        most = None if full else FEWER if prepares else MOST
         db, _, collection = write.ns.partition(".")
         if db != here:
             lines.append(dialect.begin.format(json.dumps(db)))
@@ -62,7 +65,7 @@ def _code(writes: Sequence[Write], dialect: _Dialect, full: bool) -> str:
             lines.append(f"{dialect.comment} {write.note}")
         plain = collection.isidentifier() and not collection.startswith("_")
         target = f"db.{collection}" if plain else f"db[{json.dumps(collection)}]"
-        arguments = [_container(part, dialect, full) for part in _arguments(write)]
+        arguments = [_container(part, dialect, most) for part in _arguments(write)]
         if write.kind == "upsert":
             arguments.append([dialect.upsert])
         lines.extend(_call(f"{target}.{_CALLS[write.kind][dialect.call]}(", arguments))
@@ -95,18 +98,18 @@ def _call(head: str, arguments: list[list[str]]) -> list[str]:
     return out
 
 
-def _container(value: Value, dialect: _Dialect, full: bool, room: int = WIDTH - 4) -> list[str]:
-    """A value as lines: on one where it fits, else an element a line."""
+def _container(value: Value, dialect: _Dialect, most: int | None, room: int = WIDTH - 4) -> list[str]:
+    """A value as lines: on one where it fits, else an element a line; ``most`` of them are displayed, None for all."""
     if not value.is_container:
-        return [dialect.value(value, full)]
+        return [dialect.value(value, most is None)]
     is_array = value.type == c.ARRAY
     left, right = "[]" if is_array else "{}"
     parts: list[list[str]] = []
     for at, (name, inner) in enumerate(c.fields(value.data)):
-        if at == MOST and not full:
+        if at == most:
             parts.append(["…"])
             break
-        lines = _container(inner, dialect, full, room - 4)
+        lines = _container(inner, dialect, most, room - 4)
         key = "" if is_array else f"{_string(name, True)}: "
         under = " " * min(len(key), 16)  # continued under its first element, as long as there is room
         parts.append([key + lines[0], *(under + line for line in lines[1:])])
@@ -252,7 +255,7 @@ def _shell(value: Value, full: bool) -> str:
 
 
 def _flat(value: Value, dialect: _Dialect, full: bool) -> str:
-    return "".join(line.strip() for line in _container(value, dialect, full))
+    return "".join(line.strip() for line in _container(value, dialect, None if full else MOST))
 
 
 PYTHON = _Dialect(_python, "db = client[{}]", "#", 0, "upsert=True")

@@ -259,8 +259,20 @@ class CodeText(QTextEdit):
                 cursor.setBlockFormat(shape)
             cursor.insertText(words)
         cursor.endEditBlock()
-        self.moveCursor(QTextCursor.MoveOperation.Start)
         self._fit()
+        self._show_last_write()
+
+    def _show_last_write(self) -> None:
+        """Begin at the write that decides, where the code is higher than its place; what prepares it is above."""
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        block, last = self.document().begin(), None
+        while block.isValid():
+            if block.text().startswith(("# ", "// ")):  # the note of a write
+                last = block
+            block = block.next()
+        if last is not None:
+            top = self.document().documentLayout().blockBoundingRect(last).top()
+            self.verticalScrollBar().setValue(round(top))
 
     def _fit(self) -> None:
         height = self.document().size().height() + 2 * self.frameWidth() + theme.px(10)
@@ -269,6 +281,7 @@ class CodeText(QTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+        self._show_last_write()
 
 
 class PreviewPane(QWidget):

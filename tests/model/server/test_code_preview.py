@@ -101,3 +101,16 @@ def test_what_pymongo_cannot_send_is_said_in_place(kind: str) -> None:
     }
     write = Write("a.b", "update", {"_id": 1}, {"$set": {"old": Value(*data[kind])}})
     assert f"<{kind}: PyMongo cannot send it>" in sending([write], "").pymongo
+
+
+def test_a_copy_made_before_the_write_that_decides_takes_few_lines_on_display() -> None:
+    document = encode({"_id": 1, "docId": "K-1", "v": 14, "status": "active", "note": "x" * 90})
+    writes = [
+        Write("a.history", "insert", {}, document, "v14 is archived"),
+        Write("a.b", "update", {"_id": 1, "v": 14}, {"$set": {"note": "y", "v": 15}}, "the swap"),
+    ]
+    said = sending(writes, "")
+    before, _, deciding = said.short_pymongo.partition("# the swap")
+    assert len(before.splitlines()) <= 4
+    assert '"v": 14' in deciding
+    assert '"status": "active"' in said.pymongo
