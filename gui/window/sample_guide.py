@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+from shiboken6 import isValid
 
 from gui import messages, tasks
+from gui.pages.base import Page
 from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import wording
 from gui.window.workspace import Workspace
+from model import text
+from model.diff import Replace, Retype, diff
 from model.session import Session, things
-from model.values.canonical import Value
+from model.values.canonical import EMPTY, STRING, Path, Value
 
 if TYPE_CHECKING:
     from model.session import Thing
@@ -24,7 +29,8 @@ HINTS = {
     "Ctrl+Up and Ctrl+Down go through the changes.",
     "map": "Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. "
     "The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.",
-    "race": "While you read this, a colleague has changed the document. Change any field and save with Ctrl+S.",
+    "race": "A colleague has just set {field} to something else. Give it a value of your own (type it on the chosen "
+    "row, then Enter) and save with Ctrl+S: you are asked before anything is lost.",
     "restore": "A is the old version. Restore a single field from its menu in the comparison, or more with "
     "Restore from A…; Undo brings back what was.",
     "repair": "Choose a class at the left. Every item shows what its repair would write, and each can be taken back.",
@@ -38,12 +44,37 @@ class _Found:
     versions: tuple[Value, ...]
 
 
+def contested(before: bytes, after: bytes, own: Collection[str]) -> Path:
+    """A field that differs, to try a conflict in: a text where there is one, none of a layout's ``own`` fields."""
+    changed = [op for op in diff(before, after) if isinstance(op, Replace | Retype) and op.path[0] not in own]
+    texts = [op for op in changed if op.new.type == STRING]
+    return next((op.path for op in (*texts, *changed) if not op.new.is_container), ())
+
+
 class SampleGuide(QObject):
     """Leads to a thing's place in the window."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self._workspace = workspace
+        self._hint: messages.MessageLine | None = None
+        self._about: Page | None = None
+        workspace.tab_area.current_changed.connect(self._page_in_front)
+
+    def _say(self, words: str) -> None:
+        """Say what to do on the page in front; the hint goes with it."""
+        self._leave()
+        self._about = self._workspace.page
+        self._hint = messages.hint(self._workspace, words)
+
+    def _leave(self) -> None:
+        if self._hint is not None and isValid(self._hint):
+            self._hint.leave()
+        self._hint = None
+
+    def _page_in_front(self) -> None:
+        if self._workspace.page is not self._about:
+            self._leave()
 
     def first(self, session: Session) -> None:
         """Open the first thing's document, when the sample is opened for the first time."""
@@ -53,7 +84,7 @@ class SampleGuide(QObject):
         """Go to a thing's place."""
         if thing.action == "repair":
             self._workspace.open(session, PageRequest("repair", thing.ns))
-            messages.hint(self._workspace, HINTS["repair"])
+            self._say(HINTS["repair"])
             return
         self._workspace.show_work()
         self._find(session, thing, say=True)
@@ -83,38 +114,49 @@ class SampleGuide(QObject):
             return
         if thing.action == "map":
             self._workspace.open(session, PageRequest("map", thing.ns, place.id))
-            messages.hint(self._workspace, HINTS["map"])
+            self._say(HINTS["map"])
             return
         a = place.versions[0] if place.versions else None
         b = place.versions[1] if len(place.versions) > 1 else None
         self._workspace.open(session, PageRequest("collection", thing.ns, place.id, CollectionStart(a=a, b=b)))
         if say:
-            messages.hint(self._workspace, HINTS[thing.action])
+            self._say(HINTS[thing.action])
 
     def _race(self, page: DocumentPage, id: Value) -> None:
-        session, ns = page.session, page.ns
         if page.editor.is_loaded:
-            self._overtake(session, ns, id)
+            self._overtake(page, id)
             return
 
         # The editor has to begin from the version before the colleague came.
         def loaded(_: object) -> None:
             page.editor.loaded.disconnect(loaded)
-            self._overtake(session, ns, id)
+            self._overtake(page, id)
 
         page.editor.loaded.connect(loaded)
 
-    def _overtake(self, session: Session, ns: str, id: Value) -> None:
+    def _overtake(self, page: DocumentPage, id: Value) -> None:
+        session, ns = page.session, page.ns
+
+        def work(_: tasks.Progress) -> Path:
+            before = session.version(ns, id).content or EMPTY
+            session.colleague(ns, id)
+            after = session.version(ns, id).content or EMPTY
+            return contested(before, after, tuple(session.info(ns).fields.values()))
+
         tasks.run(
-            lambda _: session.colleague(ns, id),
-            done=self._overtaken,
+            work,
+            done=partial(self._overtaken, page),
             failed=self._failed,
             owner=self,
             title=f"Editing {wording.plain(id)} as a colleague",
         )
 
-    def _overtaken(self, _: object) -> None:
-        messages.hint(self._workspace, HINTS["race"])
+    def _overtaken(self, page: DocumentPage, path: Path) -> None:
+        if page is not self._workspace.page or not path:
+            return
+        self._say(HINTS["race"].format(field=text.path_text(path)))
+        page.editor.show_json(False)
+        page.editor.reveal(path)
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self._workspace, error)

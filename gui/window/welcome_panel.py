@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
@@ -26,6 +26,7 @@ from gui.style.states import BusyLine, button, hair, words
 from gui.window.address_field import AddressField
 from gui.window.opening import Opening, trouble_with
 from model.session import SavedConnection, things, without_password
+from resources import manual
 
 if TYPE_CHECKING:
     from model.session import Thing
@@ -38,6 +39,13 @@ ICONS = {
     "restore": "arrow-counter-clockwise",
     "repair": "wrench",
 }
+
+
+TOPICS = (
+    ("start", "play", "A first tour, in five minutes"),
+    ("sources", "folder-open", "Servers, dumps, and files of BSON or JSON"),
+    ("layouts", "rows", "Where versions are kept, and how that is recognised"),
+)
 
 
 class WelcomeLine(QAbstractButton):
@@ -113,7 +121,7 @@ class WelcomeLine(QAbstractButton):
 
 
 class WelcomePanel(QWidget):
-    """The page that is shown while no connection is open."""
+    """The page that is shown while no connection is open, and on request; Esc leads back to what is open."""
 
     open_asked = Signal(object)  # Opening
     stop_asked = Signal(object)  # Opening
@@ -122,6 +130,8 @@ class WelcomePanel(QWidget):
     dialog_asked = Signal(object)  # Opening
     folder_asked = Signal(bool)  # into memory
     file_asked = Signal(bool)
+    topic_asked = Signal(str)  # a page of the manual
+    left = Signal()  # back to what is open
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -179,6 +189,10 @@ class WelcomePanel(QWidget):
         said.addWidget(words("Read, compare and mend every version of a MongoDB document.", "body2"))
         said.addStretch(1)
         row.addLayout(said, 1)
+        self.back = button("", self.left.emit)
+        self.back.setToolTip("Back to the tabs (Esc)")
+        self.back.hide()
+        row.addWidget(self.back)
         return row
 
     def _left(self) -> QVBoxLayout:
@@ -221,8 +235,27 @@ class WelcomePanel(QWidget):
         below.addStretch(1)
         below.addWidget(self.more)
         column.addLayout(below)
+        column.addWidget(self._first_read())
         column.addStretch(1)
         return column
+
+    def _first_read(self) -> QWidget:
+        """Pages of the manual, for people who have opened nothing yet."""
+        self.read = QWidget()
+        column = boxes.column(self.read)
+        column.addSpacing(theme.px(24))
+        column.addWidget(words("In the manual", "head"))
+        column.addSpacing(theme.px(12))
+        card, lines = _card()
+        titles = {topic.name: topic.title for topic in manual.topics()}
+        for name, icon, below in TOPICS:
+            line = WelcomeLine(icon, "text2", titles[name], below, "", False, True)
+            line.clicked.connect(partial(self.topic_asked.emit, name))
+            if lines.count():
+                lines.addWidget(hair())
+            lines.addWidget(line)
+        column.addWidget(card)
+        return self.read
 
     def _right(self) -> QVBoxLayout:
         column = QVBoxLayout()
@@ -255,6 +288,17 @@ class WelcomePanel(QWidget):
         column.addStretch(1)
         return column
 
+    def set_open(self, name: str) -> None:
+        """Lead back to the connection of that name; "" where none is open."""
+        self.back.setText(f"Back to {name}")
+        self.back.setVisible(bool(name))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and not self.back.isHidden():
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
     # --- recent connections
 
     def set_recent(self, saved: Sequence[SavedConnection]) -> None:
@@ -279,6 +323,7 @@ class WelcomePanel(QWidget):
             self.recent.append(line)
         for part in (self._recent_head, self._recent_gap, self._recent_card, self._connect_gap):
             part.setVisible(bool(self.recent))
+        self.read.setVisible(not self.recent)
 
     def _reopen(self, connection: SavedConnection) -> None:
         self.open_asked.emit(Opening.of(connection))

@@ -88,6 +88,7 @@ class Window(QMainWindow):
         welcome.dialog_asked.connect(connecting.ask)
         welcome.folder_asked.connect(connecting.pick_folder)
         welcome.file_asked.connect(connecting.pick_file)
+        welcome.topic_asked.connect(commands.show_topic)
         sidebar.connection_asked.connect(connecting.open_saved)
         sidebar.connect_asked.connect(connecting.ask)
         sidebar.disconnect_asked.connect(connecting.disconnect_session)
@@ -128,7 +129,11 @@ class Window(QMainWindow):
             self.status.put([session.source], [preferences.zone()])
         else:
             running = any(task.title for task in tasks.tasks.running)
-            self.status.put(["Not connected"], ["Nothing is written until you save or apply"], running)
+            open_here = [session.name for session in self._sessions.all]
+            said = f"{', '.join(open_here)} {'is' if len(open_here) == 1 else 'are'} open; Esc leads back"
+            self.status.put(
+                [said if open_here else "Not connected"], ["Nothing is written until you save or apply"], running
+            )
         facts = {str(preferences.get("theme"))}
         if session is not None:
             facts |= {"session", "settable"} | (set() if session.read_only else {"writes"})

@@ -284,16 +284,17 @@ class WindowCommands(QObject):
 
     def do_help(self) -> None:
         """Open the page of the manual about the page in front."""
-        self._show_help(page_registry.topic_of(self._workspace.page))
+        self.show_topic(page_registry.topic_of(self._workspace.page))
 
     def do_manual(self) -> None:
         """Open the manual where it was left, at first on its first page."""
-        self._show_help("" if self.help is not None else manual.FIRST)
+        self.show_topic("" if self.help is not None else manual.FIRST)
 
     def _topics(self) -> list[Hit]:
-        return [Hit(topic.title, partial(self._show_help, topic.name), "question", "Help") for topic in manual.topics()]
+        return [Hit(topic.title, partial(self.show_topic, topic.name), "question", "Help") for topic in manual.topics()]
 
-    def _show_help(self, topic: str) -> None:
+    def show_topic(self, topic: str) -> None:
+        """Open a page of the manual; "" shows it where it was left."""
         if self.help is None:
             self.help = HelpWindow()
         if topic:

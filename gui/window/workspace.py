@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -58,6 +58,7 @@ class Workspace(QWidget):
         self.tab_area.page_changed.connect(self.changed)
         self.tab_area.drafts_touched.connect(self.count_soon)
         theme.signals.changed.connect(self._fold_at_once)  # larger text leaves less room
+        self.welcome.left.connect(self.show_work)
 
     # --- what is in front
 
@@ -81,13 +82,19 @@ class Workspace(QWidget):
 
     def show_welcome(self) -> None:
         """Show the welcome page."""
+        session = self.session
+        self.welcome.set_open(session.name.rstrip(":") if session is not None else "")
         self._stack.setCurrentWidget(self.welcome)
         self.welcome.sample.setFocus()
         self.changed.emit()
 
     def show_work(self) -> None:
         """Show connections and tabs."""
-        self._stack.setCurrentWidget(self._work)
+        if self.at_welcome:
+            self._stack.setCurrentWidget(self._work)
+            page = self.tab_area.page
+            if page is not None:
+                page.setFocus(Qt.FocusReason.OtherFocusReason)
         self.changed.emit()
 
     def open(self, session: Session, request: PageRequest) -> Page:

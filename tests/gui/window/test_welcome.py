@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from gui.window.opening import Opening
-from gui.window.welcome_panel import WelcomePanel
+from gui.window.welcome_panel import WelcomeLine, WelcomePanel
 from model.session import SavedConnection, things
 
 NOW = dt.datetime.now(dt.UTC)
@@ -99,3 +99,14 @@ def test_every_line_and_button_can_be_reached_and_has_a_name(panel: WelcomePanel
     for part in [*panel.recent, *panel.things, panel.sample, panel.dump, panel.more, panel.uri]:
         assert part.focusPolicy() & Qt.FocusPolicy.TabFocus
         assert part.accessibleName() or part.text()
+
+
+def test_with_no_recent_connection_there_is_something_to_read(panel: WelcomePanel, qtbot: QtBot) -> None:
+    panel.set_recent([])
+    lines = panel.read.findChildren(WelcomeLine)
+    assert [line.text() for line in lines] == ["Start here", "What can be opened", "Layouts"]
+    with qtbot.waitSignal(panel.topic_asked) as asked:
+        lines[1].click()
+    assert asked.args == ["sources"]
+    panel.set_recent(SAVED)
+    assert not panel.read.isVisible()

@@ -41,6 +41,7 @@ from gui.window.palette import Palette
 from gui.window.sidebar import RAIL, WIDTH
 from gui.window.tabs import Tabs
 from gui.window.window import Window
+from model import text
 from model.localserver import LocalServer
 from model.records import Draft, Outcome
 from model.session import DOTS, Journal, Session, things
@@ -677,6 +678,47 @@ def test_a_hint_goes_once_what_it_asks_for_is_done(window: Window) -> None:
     assert len(window.messages.lines) == 2
     window.workspace.tab_area.written.emit(window.sessions[0], Outcome("applied", NS, Value.of(ID), ""))
     assert window.messages.lines == [question]
+
+
+def test_esc_leads_from_the_welcome_page_back_to_what_is_open(window: Window, qtbot: QtBot) -> None:
+    page = window.workspace.page
+    window.actions_.trigger("welcome")
+    welcome = window.workspace.welcome
+    assert welcome.back.isVisible()
+    assert welcome.back.text() == "Back to sample"
+    assert window.status._left[0].accessibleName() == "sample: is open; Esc leads back"
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert not window.workspace.at_welcome
+    assert window.workspace.page is page
+    assert page is not None
+    assert page.isAncestorOf(window.focusWidget())
+
+
+def test_a_hint_goes_with_the_page_that_it_is_about(own: Window, qtbot: QtBot) -> None:
+    thing = next(thing for thing in things() if thing.action == "map")
+    own.connecting.try_thing(thing)
+    wait_idle(qtbot, lambda: any("Full ink" in said for said in told(own)))
+    own.actions_.trigger("journal")
+    assert not any("Full ink" in said for said in told(own))
+
+
+def test_the_hint_of_the_race_names_a_field_that_will_conflict(own: Window, qtbot: QtBot) -> None:
+    thing = next(thing for thing in things() if thing.action == "race")
+    own.connecting.try_thing(thing)
+    wait_idle(qtbot, lambda: any("colleague" in said for said in told(own)))
+    page = document(own)
+    index = page.editor.tree.currentIndex()
+    node = page.editor.model.node(index)
+    assert node is not None
+    path = page.editor.model.path(node)
+    assert text.path_text(path) in next(said for said in told(own) if "colleague" in said)
+    page.editor.menus.set_value(node, Value.of("something of my own"))
+    page.do_save()
+    wait_idle(qtbot, lambda: page.prompt is not None)
+    assert page.prompt is not None
+    assert page.prompt.conflict.both == (path,)
+    page.prompt.buttons["review"].click()
+    wait_idle(qtbot, lambda: not any("colleague" in said for said in told(own)))
 
 
 def test_an_address_from_the_command_line_that_fails_can_be_mended(qtbot: QtBot) -> None:
