@@ -96,10 +96,12 @@ def refill(view: QTreeView, model: RowsModel[T], rows: Sequence[T], more: bool =
     """Show newer rows in place of older ones and keep the selection and the place scrolled to."""
     current = model.at(view.currentIndex())
     kept = None if current is None else model.key(current)
-    column = max(0, view.currentIndex().column())
+    row, column = view.currentIndex().row(), max(0, view.currentIndex().column())
     place = view.verticalScrollBar().value()
     model.fill(rows, more)
     at = -1 if kept is None else model.row_of(kept)
+    if at < 0 and kept is not None:
+        at = min(row, len(rows) - 1)  # it is gone: the one in its place
     if at >= 0 and view.currentIndex().row() != at:
         view.setCurrentIndex(model.index(at, column))
     view.verticalScrollBar().setValue(place)

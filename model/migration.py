@@ -25,6 +25,7 @@ from model.layouts.page_query import PageQuery
 from model.layouts.registry import bind, fields_of, has_archive, info_of, stated
 from model.layouts.reserved_fields import place_of
 from model.names import id_name, version_name
+from model.news import News, tell
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.repair.items import digest as _digest
 from model.repair.steps import RepairContext, Step, physical
@@ -313,7 +314,12 @@ class Migration:
         finally:
             done = sum(each.kind in ("applied", "skipped") for each in ends.values())
             said = f"{done:,} of {len(ends):,} documents are in {self.target.ns} as {self.target.name}."
-            self._writer.journal.end(entry, Outcome(ended, self.source.ns, None, said))
+            self._writer.end(entry, Outcome(ended, self.source.ns, None, said))
+            self._tell(self.target.ns)
+
+    def _tell(self, ns: str) -> None:
+        """Tell whoever shows a collection that many of its documents may have come or gone."""
+        tell(News(self._writer.data, Outcome("applied", ns, None, "Documents were moved.")))
 
     # --- verifying
 
@@ -370,14 +376,17 @@ class Migration:
         """Remove the documents that this migration put into the new place, where they are unchanged since."""
         self._allowed()
         total = self.source.count(max_ms=5000)
-        for done, id in enumerate(self.ids()):
-            checkpoint(done, total)
-            try:
-                versions = self._versions(self.source, id)
-                mine, there = self._left(id, versions), self._there(id)
-                yield self._removed(id, [(ns, raw) for (ns, _), raw in there.items()], mine, self.target.ns)
-            except Refused as error:
-                yield Outcome("refused", self.target.ns, id, str(error))
+        try:
+            for done, id in enumerate(self.ids()):
+                checkpoint(done, total)
+                try:
+                    versions = self._versions(self.source, id)
+                    mine, there = self._left(id, versions), self._there(id)
+                    yield self._removed(id, [(ns, raw) for (ns, _), raw in there.items()], mine, self.target.ns)
+                except Refused as error:
+                    yield Outcome("refused", self.target.ns, id, str(error))
+        finally:
+            self._tell(self.target.ns)
 
     def remove_old(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
         """Delete every document of the old collection whose versions are all in the new place, each looked at first.
@@ -389,20 +398,23 @@ class Migration:
         if not self.target.numbered:
             raise Refused(f"{self.target.name} keeps only the newest versions, so the old collection stays.")
         total = self.source.count(max_ms=5000)
-        for done, id in enumerate(list(self.ids())):
-            checkpoint(done, total)
-            try:
-                rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
-                if wrong := self.compared(id).wrong:
-                    yield Outcome("skipped", self.source.ns, id, f"It stays: {wrong}")
-                    continue
-                outcome = self._removed(id, rows, {_digest(raw) for _, raw in rows}, self.source.ns)
-                if outcome.kind == "applied" and self._stored_in_source(id):
-                    said = f"{outcome.detail} {id_name(id)} was written meanwhile, and what came stays."
-                    outcome = replace(outcome, kind="conflict", detail=said)
-                yield outcome
-            except Refused as error:
-                yield Outcome("refused", self.source.ns, id, str(error))
+        try:
+            for done, id in enumerate(list(self.ids())):
+                checkpoint(done, total)
+                try:
+                    rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
+                    if wrong := self.compared(id).wrong:
+                        yield Outcome("skipped", self.source.ns, id, f"It stays: {wrong}")
+                        continue
+                    outcome = self._removed(id, rows, {_digest(raw) for _, raw in rows}, self.source.ns)
+                    if outcome.kind == "applied" and self._stored_in_source(id):
+                        said = f"{outcome.detail} {id_name(id)} was written meanwhile, and what came stays."
+                        outcome = replace(outcome, kind="conflict", detail=said)
+                    yield outcome
+                except Refused as error:
+                    yield Outcome("refused", self.source.ns, id, str(error))
+        finally:
+            self._tell(self.source.ns)
 
     def _stored_in_source(self, id: Value) -> list[tuple[str, bytes]]:
         p = self.source.profile

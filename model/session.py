@@ -45,6 +45,7 @@ from model.layouts.page_query import PageQuery
 from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
+from model.news import News, tell
 from model.profile import Profile
 from model.profile.profile_file import ProfileEdit
 from model.records import (
@@ -141,6 +142,8 @@ class Session:
     named_database: str
     """The database that the URI names, ``mongodb://host/shop``; "" where it names none."""
     is_sample: bool
+    data: str
+    """What the news of writes name: of all sessions on the same server, and of no other sample or dump."""
     is_local: bool
     """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
 
@@ -174,7 +177,9 @@ class Session:
         self.source, self.name = opened.text, opened.name
         self.is_local, self.is_sample = opened.is_local, opened.text == sources.SAMPLE
         self.facts = opened.server.facts()
-        self.journal = Journal(home, lifetime=uuid.uuid4().hex if opened.is_local else "")
+        lifetime = uuid.uuid4().hex if opened.is_local else ""
+        self.journal = Journal(home, lifetime)
+        self.data = f"{opened.text} {lifetime}".rstrip()
         self.drafts = Drafts(home)
         self.health = Health(opened.text, home, kept=not opened.is_local or bool(opened.fixed))
         self._trust = ServerVerdicts(home)
@@ -182,7 +187,7 @@ class Session:
         self.named_database = opened.database
         self._port = CompositeIds(opened.server, lambda ns: self._catalogue.id_parts(ns))
         self._catalogue = Catalogue(opened.server, self._port, profile, opened.text, opened.database)
-        self._writer = Writer(self._catalogue, self._port, self.journal, opened.text, _user())
+        self._writer = Writer(self._catalogue, self._port, self.journal, opened.text, _user(), self.data)
         self.read_only = read_only
 
     @property
@@ -641,9 +646,18 @@ class Session:
 
         layout = self._catalogue.layout(ns)
         base = layout.version(id)
-        content = sample.colleague_change(ns, id, base.content or canonical.EMPTY)
+        content = self.colleague_content(ns, id, base)
         # Not journalled: for the person at the window it is someone else's write.
-        return layout.swap(id, base, content, Stamp(ObjectId(), sample.COLLEAGUE))
+        outcome = layout.swap(id, base, content, Stamp(ObjectId(), sample.COLLEAGUE))
+        tell(News(self.data, outcome))
+        return outcome
+
+    def colleague_content(self, ns: str, id: Value, base: Version | None = None) -> bytes:
+        """The content that :meth:`colleague` would make of a document, or of one version of it."""
+        from model.localserver import sample
+
+        base = base or self.version(ns, id)
+        return sample.colleague_change(ns, id, base.content or canonical.EMPTY)
 
     def missing_index(self, ns: str) -> str | None:
         """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
+from gui import subscriptions
 from gui.pages.page_request import PageRequest
 from gui.style import boxes, preferences, wording
-from model.records import Draft, Outcome
+from gui.subscriptions import DraftNews
+from model.news import News
+from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
+
+PAUSE = 200  # milliseconds between two readings while many documents are written one after another
 
 
 class Page(QWidget):
     """Base of the pages. ``do_…`` methods are what the actions' table names.
 
-    It calls down to ``dirty`` and ``do_refresh`` alone, in :meth:`after_silence`.
+    It hears of every write to its connection's data and calls down to ``shows`` and ``follow``; and, in
+    :meth:`after_silence`, to ``dirty`` and ``do_refresh``.
     """
 
     changed = Signal()  # title, unsaved, facts or status are others now
     asked = Signal(object)  # PageRequest
-    written = Signal(object)  # Outcome
-    discarded = Signal(object)  # Draft
     closed = Signal()
     layout_asked = Signal()  # what the collection is taken for, and how else it could be read
 
@@ -35,6 +39,13 @@ class Page(QWidget):
         super().__init__(parent)
         self.session, self.ns, self.id = session, ns, id
         boxes.ground(self, "surface")
+        self._again = False
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE)
+        self._pause.timeout.connect(self._follow_again)
+        subscriptions.signals.written.connect(self._heard)
+        subscriptions.signals.drafts.connect(self.draft_changed)
 
     def _put(self, panel: QWidget) -> None:
         """Fill the page with a panel, which takes the focus for it."""
@@ -83,11 +94,42 @@ class Page(QWidget):
     def do_refresh(self) -> None:
         """Read again."""
 
-    def after_write(self, outcome: Outcome) -> None:
-        """Something was written through another page of the same connection."""
+    # --- what happens elsewhere
 
-    def after_discard(self, draft: Draft) -> None:
-        """A draft was discarded through another page of the same connection."""
+    def _heard(self, item: News) -> None:
+        if item.data != self.session.data or not self.shows(item):
+            return
+        if self._pause.isActive():
+            self._again = True
+        else:
+            self._pause.start()
+            self.follow()
+
+    def _follow_again(self) -> None:
+        if self._again:
+            self._again = False
+            self._pause.start()
+            self.follow()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written that the page has not begun to read."""
+        return self._again
+
+    def shows(self, item: News) -> bool:
+        """Whether what was written may be on show here."""
+        return False
+
+    def follow(self) -> None:
+        """Read what was written; what a person has chosen, opened and typed stays."""
+        self.do_refresh()
+
+    def draft_changed(self, item: DraftNews) -> None:
+        """A draft was kept, or is gone."""
+
+    def writes_to(self, outcome: Outcome, ns: str) -> bool:
+        """Whether an outcome is about the page's document in a collection, or about all of that collection."""
+        return outcome.ns == ns and (outcome.id is None or self.id is None or outcome.id == self.id)
 
     def after_silence(self) -> None:
         """Read anew, as the server answers again and documents may have changed meanwhile."""

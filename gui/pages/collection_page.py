@@ -20,7 +20,8 @@ from gui.views.browse.list_export import ListExport
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
-from model.records import Outcome, Row, Version
+from model.news import News
+from model.records import Row, Version
 from model.session import Conflict, Session, totals
 from model.values import canonical
 from model.values.canonical import Path, Value
@@ -75,8 +76,6 @@ class CollectionPage(Page):
         self.diff.restore_asked.connect(self._restore)
         self.diff.open_asked.connect(self._open)
         self.diff.showing.connect(self.changed)
-        self.writes.written.connect(self.after_write)
-        self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
             ("Change map", "grid-four", self.do_change_map),
@@ -101,8 +100,7 @@ class CollectionPage(Page):
             self.timeline.show_document(None)
             self.diff.clear()
         else:
-            same = before is not None and before.id == row.id and before.raw == row.raw
-            self.timeline.show_document(row.id, keep=same)
+            self.timeline.show_document(row.id, keep=before is not None and before.id == row.id)
             if self._wanted_ab is not None and self._wanted_ab[0] == row.id:
                 self.timeline.set_ab(self._wanted_ab[1], self._wanted_ab[2])
                 self._wanted_ab = None
@@ -267,10 +265,9 @@ class CollectionPage(Page):
         parts: list[QWidget] = [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
         return [part for part in parts if part is not self.timeline or not part.isHidden()]
 
-    def after_write(self, outcome: Outcome) -> None:
+    def shows(self, item: News) -> bool:
         info = self.browser.info
-        if outcome.ns == self.ns or (info is not None and info.belongs_to == outcome.ns):
-            self.browser.refresh()
+        return item.moved and item.outcome.ns in (self.ns, info.belongs_to if info is not None else "")
 
     def layout_changed(self) -> None:
         self.browser.reread_info()

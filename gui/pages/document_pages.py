@@ -17,10 +17,12 @@ from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
 from gui.style.layout_words import layout_sentence
+from gui.subscriptions import DraftNews
 from gui.views.edit.editor_panel import EditorPanel
 from gui.views.merge.conflict_prompt import ConflictPrompt
 from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
+from model.news import News
 from model.records import CollectionInfo, Draft, Opened, Outcome
 from model.session import Conflict, Session
 from model.values.canonical import Path, Value
@@ -51,6 +53,8 @@ class DocumentPage(Page):
         super().__init__(session, ns, id, parent)
         self._id: Value = id
         self._opened: Opened | None = None
+        self._belongs_to = ""
+        self._value_at: Path = ()
         self.layout_words = ""
         self.prompt: ConflictPrompt | None = None
         self.editor = EditorPanel(session, ns, id, draft)
@@ -75,7 +79,7 @@ class DocumentPage(Page):
         self.editor.history_asked.connect(self.do_history)
         self.editor.compare_asked.connect(self.do_compare)
         self.editor.whole_asked.connect(self._show_value)
-        self.writes.written.connect(self.written)
+        self.editor.shown.connect(self._value_again)
         self.writes.merge_asked.connect(self._merge)
         tasks.run(lambda _: session.info(ns), done=self._info_known, failed=self._info_unknown, owner=self)
 
@@ -83,6 +87,7 @@ class DocumentPage(Page):
 
     def _info_known(self, info: CollectionInfo) -> None:
         self.layout_words = layout_sentence(info).partition(":")[0]
+        self._belongs_to = info.belongs_to or ""
         self.changed.emit()
 
     def _info_unknown(self, error: BaseException) -> None:
@@ -124,8 +129,21 @@ class DocumentPage(Page):
         if self.value.isVisible():
             self._hide_value()
             return
+        self._value_at = path
         self.value.show_value(text.path_text(path), value)
         self.value.show()
+
+    def _value_again(self) -> None:
+        """Show the value on show as it is by now; nothing where its field is gone."""
+        if self.value.isHidden():
+            return
+        node = self.editor.model.node(self.editor.model.find(self._value_at))
+        if node is not None:
+            self.value.show_value(text.path_text(self._value_at), node.value)
+        elif self.value.isAncestorOf(self.window().focusWidget() or self.window()):
+            self._hide_value()
+        else:
+            self.value.hide()
 
     def _hide_value(self) -> None:
         self.value.hide()
@@ -172,15 +190,18 @@ class DocumentPage(Page):
     def panes(self) -> Sequence[QWidget]:
         return [self.editor.tree, self.editor.side, self.editor.foot.save]
 
-    def after_write(self, outcome: Outcome) -> None:
-        if outcome.ns == self.ns and outcome.id == self._id:
-            self.editor.reload()
+    def shows(self, item: News) -> bool:
+        archived = bool(self._belongs_to) and item.outcome.ns == self._belongs_to
+        return item.moved and (archived or self.writes_to(item.outcome, self.ns))
+
+    def follow(self) -> None:
+        self.editor.follow()
 
     def writes_changed(self) -> None:
         self.editor.say_writable()
 
-    def after_discard(self, draft: Draft) -> None:
-        if draft.ns == self.ns and draft.id == self._id:
+    def draft_changed(self, item: DraftNews) -> None:
+        if item.discarded and (item.source, item.ns, item.id) == (self.session.source, self.ns, self._id):
             self.editor.discard()
 
     def leave(self) -> None:
@@ -258,7 +279,6 @@ class MergePage(Page):
         self.resolver.changed.connect(self.changed)
         self.resolver.moved.connect(self._moved)
         self.resolver.discarded.connect(self._back_to_the_editor)
-        self.writes.written.connect(self.written)
 
     def _saved(self, outcome: Outcome) -> None:
         self.writes.ended(outcome)
@@ -294,6 +314,12 @@ class MergePage(Page):
 
     def leave(self) -> None:
         self.resolver.draft.flush()
+
+    def shows(self, item: News) -> bool:
+        return item.moved and self.writes_to(item.outcome, self.ns)
+
+    def follow(self) -> None:
+        self.resolver.follow()
 
     def writes_changed(self) -> None:
         self.resolver.say_writable()

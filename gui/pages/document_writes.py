@@ -6,7 +6,7 @@ Each one reads its document, asks with all changes in sight, runs in a task and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -41,9 +41,8 @@ class _Restoring:
 
 
 class DocumentWrites(QObject):
-    """The writes of one page; ``written`` carries each applied outcome."""
+    """The writes of one page. What they changed reaches every page as news; here only their ends are said."""
 
-    written = Signal(object)  # Outcome
     merge_asked = Signal(object, object)  # id, Conflict
 
     def __init__(self, session: Session, ns: str, page: QWidget, production: bool = False) -> None:
@@ -216,7 +215,6 @@ class DocumentWrites(QObject):
         number = wording.plain(outcome.value)
         copy = (f"Copy {number}", partial(copying.put, number))
         messages.tell(self._page, outcome.detail, choices=[copy])
-        self.written.emit(outcome)
 
     def count(self, id: Value | None) -> None:
         """Ask for a count: the document, and the token that tells this event from others."""
@@ -291,7 +289,7 @@ class DocumentWrites(QObject):
     # --- the rest
 
     def colleague(self, id: Value) -> None:
-        """Change a document of the sample as someone else; no page is told, as none would be in life."""
+        """Change a document of the sample as someone else."""
         session, ns = self._session, self._ns
         self._run(lambda _: session.colleague(ns, id), self._colleague_done, "Editing as a colleague")
 
@@ -301,7 +299,9 @@ class DocumentWrites(QObject):
             return
         now = f" It is at {wording.version(outcome.version)} now." if outcome.version is not None else ""
         name = wording.plain(outcome.id) if outcome.id is not None else "the document"
-        messages.tell(self._page, f"A colleague has just changed {name}.{now} Saving an edit of it meets the conflict")
+        messages.tell(
+            self._page, f"A colleague has just changed {name}.{now} Saving an edit begun before meets a conflict"
+        )
 
     def create_index(self) -> None:
         """Create the unique index that safe writing needs, once that is agreed to."""
@@ -323,7 +323,8 @@ class DocumentWrites(QObject):
     def _undone(self, first: Outcome, outcome: Outcome) -> None:
         entry = first.entry
         if outcome.kind != "conflict" or entry is None or first.id is None:
-            self.ended(outcome)
+            undone = outcome.kind == "applied" and not outcome.detail.startswith("Undone")
+            self.ended(replace(outcome, detail=f"Undone: {outcome.detail}") if undone else outcome)
             return
         session = self._session
         self._run(
@@ -344,7 +345,6 @@ class DocumentWrites(QObject):
         """Say how a write ended, with the way back or the way on."""
         if outcome.kind == "applied":
             messages.tell(self._page, outcome.detail, partial(self.undo, outcome) if outcome.entry else None)
-            self.written.emit(outcome)
         elif outcome.kind == "skipped":
             messages.tell(self._page, outcome.detail)
         elif outcome.kind == "unknown":

@@ -17,7 +17,8 @@ from gui.views.history.blame_panel import BlamePanel
 from gui.views.history.change_map_panel import ChangeMapPanel
 from model.errors import Refused
 from model.history.chain import Key, TrackedElement, key_text, locate
-from model.records import CollectionInfo, Outcome, Version
+from model.news import News
+from model.records import CollectionInfo, Version
 from model.session import Conflict, Session
 from model.values.canonical import Path, Value
 
@@ -33,7 +34,6 @@ class _ChainPage(Page):
         self._id: Value = id
         self._layout_words = ""
         self.writes = DocumentWrites(session, ns, self)
-        self.writes.written.connect(self.written)
         self.writes.merge_asked.connect(self._merge)
         tasks.run(lambda _: session.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
 
@@ -75,9 +75,8 @@ class _ChainPage(Page):
         copying.put(wording.copied(self._id))
         messages.copied(self, "The id is copied")
 
-    def after_write(self, outcome: Outcome) -> None:
-        if outcome.ns == self.ns and outcome.id == self._id:
-            self.do_refresh()
+    def shows(self, item: News) -> bool:
+        return item.moved and self.writes_to(item.outcome, self.ns)
 
 
 class ChangeMapPage(_ChainPage):

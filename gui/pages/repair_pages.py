@@ -11,7 +11,6 @@ from gui.pages.page_request import PageRequest
 from gui.style import wording
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
-from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
 
@@ -44,7 +43,6 @@ class RepairPage(_PlacePage):
         super().__init__(session, place, id, parent)
         self.panel = RepairPanel(session, [place] if place else [], [id] if id is not None else None, production)
         self._put(self.panel)
-        self.panel.repaired.connect(self._repaired)
         self.panel.closed.connect(self.closed)
         self.panel.changed.connect(self.changed)
         self.panel.pane.health_asked.connect(self.do_health)
@@ -75,13 +73,6 @@ class RepairPage(_PlacePage):
     def do_health(self) -> None:
         """Show how this place went over time."""
         self.asked.emit(PageRequest("health", self.ns, self.id))
-
-    def _repaired(self, collections: object) -> None:
-        for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
-            self.written.emit(Outcome("applied", str(ns), None, "Findings were repaired"))
-
-    def after_write(self, outcome: Outcome) -> None:
-        pass  # a plan stays as it is: applying it reads the documents again
 
 
 class HealthPage(_PlacePage):

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from gui import messages
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
+from gui.subscriptions import DraftNews
 from gui.views.tools.check_panel import CheckPanel
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
@@ -16,7 +17,8 @@ from gui.views.tools.migrate_panel import MigratePanel
 from gui.views.tools.pending_panel import PendingPanel
 from model import text
 from model.errors import Refused
-from model.records import Draft, Entry, Outcome
+from model.news import News
+from model.records import Draft, Entry
 from model.session import Conflict, Session
 
 
@@ -55,12 +57,10 @@ class PendingPage(_ToolPage):
         self.panel = PendingPanel(session, ns or None)
         self.panel.set_production(production)
         self._put(self.panel)
-        self.panel.finished.connect(self._finished)
         self.panel.closed.connect(self.closed)
 
-    def _finished(self, collections: object) -> None:
-        for ns in collections if isinstance(collections, set | frozenset | list | tuple) else ():
-            self.written.emit(Outcome("applied", str(ns), None, "Tokens were finished"))
+    def shows(self, item: News) -> bool:
+        return item.moved and not self.panel.busy and self.ns in ("", item.outcome.ns)
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
@@ -80,12 +80,7 @@ class JournalPage(_ToolPage):
         super().__init__(session, parent=parent)
         self.panel = JournalPanel(session)
         self._put(self.panel)
-        self.panel.undone.connect(self._undone)
         self.panel.conflict_found.connect(self._conflict)
-
-    def _undone(self, outcome: Outcome) -> None:
-        if outcome.kind == "applied":
-            self.written.emit(outcome)
 
     def _conflict(self, entry: Entry, conflict: Conflict) -> None:
         try:
@@ -100,8 +95,8 @@ class JournalPage(_ToolPage):
     def do_refresh(self) -> None:
         self.panel.refresh()
 
-    def after_write(self, outcome: Outcome) -> None:
-        self.panel.refresh()
+    def shows(self, item: News) -> bool:
+        return item.outcome.entry is not None
 
 
 class DraftsPage(_ToolPage):
@@ -116,7 +111,6 @@ class DraftsPage(_ToolPage):
         self.panel = DraftsPanel(session)
         self._put(self.panel)
         self.panel.open_asked.connect(self._open)
-        self.panel.discarded.connect(self.discarded)
 
     def _open(self, draft: Draft) -> None:
         if draft.source != self.session.source:
@@ -127,7 +121,7 @@ class DraftsPage(_ToolPage):
     def do_refresh(self) -> None:
         self.panel.refresh()
 
-    def after_write(self, outcome: Outcome) -> None:
+    def draft_changed(self, item: DraftNews) -> None:
         self.panel.refresh()
 
 
@@ -161,7 +155,6 @@ class MigratePage(_ToolPage):
         super().__init__(session, ns, parent=parent)
         self.panel = MigratePanel(session, ns)
         self._put(self.panel)
-        self.panel.moved.connect(self._moved)
 
     @property
     def title(self) -> str:
@@ -176,6 +169,3 @@ class MigratePage(_ToolPage):
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
-
-    def _moved(self) -> None:
-        self.written.emit(Outcome("applied", self.panel.target.text(), None, "A collection was copied"))

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from gui import tasks
+from gui import subscriptions, tasks
+from gui.subscriptions import DraftNews
 from model.records import Draft, Version
 from model.session import Session
 from model.values.canonical import Value
@@ -55,7 +56,14 @@ class DraftSaver(QObject):
 
     def _write(self) -> None:
         write = self._next()
-        tasks.run(lambda _: write(), done=self.kept.emit, failed=self._failed, owner=self)
+        tasks.run(lambda _: write(), done=self._written, failed=self._failed, owner=self)
+
+    def _written(self, kept_at: dt.datetime | None) -> None:
+        self.kept.emit(kept_at)
+        self._tell()
+
+    def _tell(self) -> None:
+        subscriptions.signals.drafts.emit(DraftNews(self._session.source, self._ns, self._id))
 
     def _next(self) -> Callable[[], dt.datetime | None]:
         """The waiting draft, as a call that writes it unless a newer one was written before."""
@@ -84,6 +92,7 @@ class DraftSaver(QObject):
         self._timer.stop()
         try:
             self._next()()
+            self._tell()
         except OSError as error:
             _log.warning("The draft of a document in %s could not be kept: %s", self._ns, error)
 

@@ -29,8 +29,8 @@ HINTS = {
     "Ctrl+Up and Ctrl+Down go through the changes.",
     "map": "Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. "
     "The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.",
-    "race": "A colleague has just set {field} to something else. Give it a value of your own (type it on the chosen "
-    "row, then Enter) and save with Ctrl+S: you are asked before anything is lost.",
+    "race": "Give {field} another value (type it on the chosen row, then Enter). A colleague sets it to something else "
+    "while you type. Save with Ctrl+S all the same: you are asked before anything is lost.",
     "restore": "A is the old version. Restore a single field from its menu in the comparison, or more with "
     "Restore from A…; Undo brings back what was.",
     "repair": "Choose a class at the left. Every item shows what its repair would write, and each can be taken back.",
@@ -124,39 +124,55 @@ class SampleGuide(QObject):
 
     def _race(self, page: DocumentPage, id: Value) -> None:
         if page.editor.is_loaded:
-            self._overtake(page, id)
+            self._look_for_field(page, id)
             return
 
-        # The editor has to begin from the version before the colleague came.
         def loaded(_: object) -> None:
             page.editor.loaded.disconnect(loaded)
-            self._overtake(page, id)
+            self._look_for_field(page, id)
 
         page.editor.loaded.connect(loaded)
 
-    def _overtake(self, page: DocumentPage, id: Value) -> None:
+    def _look_for_field(self, page: DocumentPage, id: Value) -> None:
         session, ns = page.session, page.ns
 
         def work(_: tasks.Progress) -> Path:
-            before = session.version(ns, id).content or EMPTY
-            session.colleague(ns, id)
-            after = session.version(ns, id).content or EMPTY
+            before, after = session.version(ns, id).content or EMPTY, session.colleague_content(ns, id)
             return contested(before, after, tuple(session.info(ns).fields.values()))
 
-        tasks.run(
-            work,
-            done=partial(self._overtaken, page),
-            failed=self._failed,
-            owner=self,
-            title=f"Editing {wording.plain(id)} as a colleague",
-        )
+        tasks.run(work, done=partial(self._lead, page, id), failed=self._failed, owner=self, key="field")
 
-    def _overtaken(self, page: DocumentPage, path: Path) -> None:
+    def _lead(self, page: DocumentPage, id: Value, path: Path) -> None:
         if page is not self._workspace.page or not path:
             return
         self._say(HINTS["race"].format(field=text.path_text(path)))
         page.editor.show_json(False)
         page.editor.reveal(path)
+        if page.dirty:
+            self._overtake(page, id)
+            return
+
+        # A clean editor would follow the colleague at once, and the edit would meet no conflict.
+        def typed(dirty: bool) -> None:
+            if dirty:
+                page.editor.dirty_changed.disconnect(typed)
+                self._overtake(page, id)
+
+        page.editor.dirty_changed.connect(typed)
+
+    def _overtake(self, page: DocumentPage, id: Value) -> None:
+        session, ns = page.session, page.ns
+        tasks.run(
+            lambda _: session.colleague(ns, id),
+            done=_nothing,
+            failed=self._failed,
+            owner=self,
+            title=f"Editing {wording.plain(id)} as a colleague",
+        )
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self._workspace, error)
+
+
+def _nothing(_: object) -> None:
+    pass

@@ -1,4 +1,4 @@
-"""The tabs and their pages: opening, replacing, closing, bringing back; and the news among pages."""
+"""The tabs and their pages: opening, replacing, closing, bringing back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from gui.pages.page_request import PageRequest
 from gui.style import boxes, preferences, wording
 from gui.style.states import StateView
 from gui.window.tabs import Tabs
-from model.records import Draft, Outcome
 from model.session import Session
 
 MOST_RESTORED = 12
@@ -33,18 +32,16 @@ class ClosedTab:
 
 
 class TabArea(QWidget):
-    """Everything right of the sidebar. ``written`` follows a write through any page.
+    """Everything right of the sidebar.
 
     ``production`` tells of a connection whether it is marked as one where mistakes are dear.
     """
 
     current_changed = Signal()  # another page is in front
     page_changed = Signal()  # the page in front is another now
-    written = Signal(object, object)  # Session, Outcome
     new_asked = Signal()
     list_asked = Signal()
     layout_asked = Signal(object, str)  # Session, collection
-    drafts_touched = Signal()
 
     def __init__(self, production: Callable[[Session], bool], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -112,8 +109,6 @@ class TabArea(QWidget):
         self._stack.addWidget(page)
         page.changed.connect(partial(self._page_changed, page))
         page.asked.connect(partial(self._asked, page))
-        page.written.connect(partial(self._written, page))
-        page.discarded.connect(partial(self._discarded, page))
         page.closed.connect(partial(self.close_page, page))
         page.layout_asked.connect(partial(self.layout_asked.emit, page.session, page.ns))
         self.tabs.insert(at, page.title, page.icon)
@@ -124,10 +119,7 @@ class TabArea(QWidget):
     def _page_changed(self, page: Page) -> None:
         if page not in self.pages:
             return
-        was = self.tabs.is_dirty(self.pages.index(page))
         self.tabs.put(self.pages.index(page), page.title.replace("&", "&&"), page.icon, page.dirty, page.tip)
-        if was != page.dirty:
-            self.drafts_touched.emit()
         if page is self.page:
             self.page_changed.emit()
 
@@ -148,27 +140,12 @@ class TabArea(QWidget):
         made = page_registry.PAGES[request.kind].make(session, request, self._production(session))
         self._insert(made, at)
         made.answer(request, again=False)
-        if request.way == "instead":
-            self.drafts_touched.emit()
         return made
 
     # --- what pages tell
 
     def _asked(self, page: Page, request: PageRequest) -> None:
         self.open(page.session, request)
-
-    def _written(self, page: Page, outcome: Outcome) -> None:
-        for other in self.pages_of(page.session):
-            if other is not page:
-                other.after_write(outcome)
-        self.written.emit(page.session, outcome)
-        self.drafts_touched.emit()
-
-    def _discarded(self, page: Page, draft: Draft) -> None:
-        for other in self.pages_of(page.session):
-            if other is not page:
-                other.after_discard(draft)
-        self.drafts_touched.emit()
 
     # --- closing
 
@@ -187,7 +164,6 @@ class TabArea(QWidget):
         if unsaved and id is not None:
             again = partial(self.open, session, PageRequest("document", ns, id))
             messages.tell(self, f"Your edit of {wording.plain(id)} is kept as a draft", None, [("Open again", again)])
-            self.drafts_touched.emit()
 
     def reopen(self) -> None:
         """Open the tab that was closed last again, at its place; none where all of them are open."""

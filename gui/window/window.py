@@ -13,7 +13,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from gui import app, messages, tasks
+from gui import app, messages, subscriptions, tasks
 from gui.actions import Actions, Item
 from gui.messages import MessageArea
 from gui.pages.page_registry import ACTIONS
@@ -29,7 +29,7 @@ from gui.window.status_line import StatusLine
 from gui.window.title_bar import TitleBar
 from gui.window.window_commands import WindowCommands
 from gui.window.workspace import Workspace
-from model.records import Outcome
+from model.news import News
 from model.session import Session
 
 FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only after it is shown
@@ -100,7 +100,7 @@ class Window(QMainWindow):
         workspace.tab_area.new_asked.connect(commands.do_new_tab)
         workspace.tab_area.list_asked.connect(commands.do_list_tabs)
         workspace.tab_area.layout_asked.connect(commands.state_layout)
-        workspace.tab_area.written.connect(self._written)
+        subscriptions.signals.written.connect(self._written)
         self.recovery.show_asked.connect(self._show_journal)
         self.recovery.connect_asked.connect(connecting.open_source)
         for part in (workspace, connecting, commands, self.check_offer, preferences.signals, theme.signals):
@@ -176,8 +176,12 @@ class Window(QMainWindow):
         if session in self.sessions:
             self.workspace.open(session, PageRequest("journal"))
 
-    def _written(self, session: Session, outcome: Outcome) -> None:
-        if outcome.kind == "applied":  # the thing to try is done; a hint with a choice waits for its answer
+    def _written(self, item: News) -> None:
+        if item.outcome.kind != "applied" or item.outcome.entry is None:
+            return
+        if any(
+            session.data == item.data for session in self.sessions
+        ):  # the thing to try is done; a hint with a choice waits for its answer
             for line in [each for each in self.messages.lines if each.kind == "hint" and not each.buttons]:
                 line.leave()
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from gui import tasks
+from gui import subscriptions, tasks
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
 from gui.style import boxes, theme
@@ -15,6 +15,7 @@ from gui.window.open_sessions import OpenSessions
 from gui.window.sidebar import Sidebar
 from gui.window.tab_area import TabArea
 from gui.window.welcome_panel import WelcomePanel
+from model.news import News
 from model.session import Session
 
 NARROW = 1160  # below it the sidebar folds by itself
@@ -56,9 +57,10 @@ class Workspace(QWidget):
         self.sidebar.fold_changed.connect(self.changed)
         self.tab_area.current_changed.connect(self._page_in_front)
         self.tab_area.page_changed.connect(self.changed)
-        self.tab_area.drafts_touched.connect(self.count_soon)
         theme.signals.changed.connect(self._fold_at_once)  # larger text leaves less room
         self.welcome.left.connect(self.show_work)
+        subscriptions.signals.written.connect(self._written)
+        subscriptions.signals.drafts.connect(self.count_soon)
 
     # --- what is in front
 
@@ -150,7 +152,14 @@ class Workspace(QWidget):
 
     # --- counts
 
-    def count_soon(self) -> None:
+    def _written(self, item: News) -> None:
+        self.count_soon()
+        for session in self._sessions.all:
+            known = {info.ns for info in self.sidebar.ns_known(session)}
+            if item.moved and session.data == item.data and known and item.outcome.ns not in known:
+                self.sidebar.read(session)
+
+    def count_soon(self, *_: object) -> None:
         """Drafts or tokens may be others now: count them once nothing has changed for a moment."""
         self._counting.start()
 

@@ -261,7 +261,7 @@ class Repairs:
         if kind != "begun" and kind != "unknown":
             return Outcome(kind, e.ns, record.document, e.detail, entry=entry)
         outcome = replace(self._found(record), entry=entry)
-        self._writer.journal.end(entry, outcome)
+        self._writer.end(entry, outcome)
         return outcome
 
     def _found(self, record: Record) -> Outcome:

@@ -194,7 +194,7 @@ class Running:
                     now = self.ground.at(ns, id)
                     if (GONE if now is None else digest(now)) == left:
                         arrived = Outcome("applied", record.entry.ns, record.document, "It arrived.")
-                        self.writer.journal.end(record.entry.id, arrived)
+                        self.writer.end(record.entry.id, arrived)
 
     def do(self, item: Item) -> Outcome:
         """Do one item: prepare and send its writes until nothing is left to do."""

@@ -21,6 +21,7 @@ from model.errors import InDoubt, NotFound, Refused
 from model.layouts.base import Layout
 from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
+from model.news import News, tell
 from model.profile import table
 from model.records import Checkpoint, Outcome, PendingToken, Version
 from model.server.retry import Port
@@ -45,6 +46,7 @@ class Writer:
     journal: Journal
     source: str  # without password
     author: str | None = None
+    data: str = ""  # what the news of a write name
 
     def save(
         self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", undoes: str | None = None
@@ -224,11 +226,18 @@ class Writer:
             outcome = Outcome("refused", intent.ns, intent.document, str(error))
         outcome = replace(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)
         try:
-            self.journal.end(entry, outcome, stored(outcome))
+            self.end(entry, outcome, stored(outcome))
         except Refused as error:
             # The write is done and its outcome stands; only the note of it is missing.
             outcome = replace(outcome, detail=f"{outcome.detail} {error}")
         return outcome
+
+    def end(self, entry: str, outcome: Outcome, stored: bytes | None = None) -> None:
+        """Note in the journal how a write ended, and tell whoever shows what was written; raises ``Refused``."""
+        try:
+            self.journal.end(entry, outcome, stored)
+        finally:
+            tell(News(self.data, outcome))
 
     def _with_statement(self, intent: Intent) -> Intent:
         """The intent with the option that has its collection read as it is, where it took one."""
@@ -272,7 +281,7 @@ class Writer:
             return self._moved_on(record, id, f"changed since ({version_name(record.version_after)} → {now})")
         if record.before is None:
             return self.delete(ns, id, current, undoes=entry)
-        return self.save(ns, id, current, record.before, undoes=entry)
+        return _undone(self.save(ns, id, current, record.before, undoes=entry), record.version_before)
 
     def undo_conflict(self, entry: str) -> edit.Conflict:
         """The undo of an edit as a merge: from the content it left back to the one before, beside the present one."""
@@ -403,7 +412,7 @@ class Writer:
             return Outcome("unknown", record.entry.ns, record.document, lacking, entry=entry, token=record.token)
         outcome = self._found(record)
         outcome = replace(outcome, entry=entry, token=record.token if outcome.kind == "unknown" else None)
-        self.journal.end(entry, outcome)
+        self.end(entry, outcome)
         return outcome
 
     def _found(self, record: Record) -> Outcome:
@@ -518,6 +527,17 @@ class Writer:
         if dt.datetime.now(dt.UTC) - record.entry.at < SETTLED_AFTER:
             return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
         return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")
+
+
+def _undone(outcome: Outcome, before: Value | None) -> Outcome:
+    """The outcome of an undo that says which version it made, and of which the content is."""
+    if outcome.kind != "applied":
+        return outcome
+    what = "the content that it had before"
+    if outcome.version is not None and before is not None:
+        what = f"the content of {version_name(before)}"
+    who = version_name(outcome.version) if outcome.version is not None else id_name(outcome.id) if outcome.id else "it"
+    return replace(outcome, detail=f"Undone: {who} has {what}. {outcome.detail.partition('. ')[2]}".strip())
 
 
 def _version(v: Value | None, content: bytes, record: Record) -> Version:

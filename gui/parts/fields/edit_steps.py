@@ -211,6 +211,11 @@ class Edit:
         """What undo would take back, or ""."""
         return self._done[-1].title if self._done else ""
 
+    @property
+    def can_redo(self) -> bool:
+        """Whether a step was taken back that can be done again."""
+        return bool(self._undone)
+
     def apply(self, content: bytes, title: str, spot: Spot | None = None, join: str = "") -> bool:
         """Make ``content`` the content, as one step; false where it is that already.
 

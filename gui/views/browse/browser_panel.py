@@ -39,6 +39,7 @@ class BrowserPanel(QWidget):
         self._info: CollectionInfo | None = None
         self._skip = 0
         self._ran = Query()
+        self._reading = (self._ran, 0)  # the query under way and its first row
         self._wanted: Value | None = None
         self._page: Page | None = None
         self._task: tasks.Task | None = None
@@ -98,6 +99,10 @@ class BrowserPanel(QWidget):
         return self.model.at(self.list.currentIndex())
 
     @property
+    def _chosen_id(self) -> Value | None:
+        return self.row.id if self.row is not None else None
+
+    @property
     def page(self) -> Page | None:
         """The page that is shown."""
         return self._page
@@ -108,8 +113,8 @@ class BrowserPanel(QWidget):
         return self._as_json.isChecked()
 
     def refresh(self) -> None:
-        """Read the page again; selection and place stay."""
-        self._run(self._ran, self._skip)
+        """Read the page again, or the one that is being read; selection and place stay."""
+        self._run(*(self._reading if self._running() else (self._ran, self._skip)))
 
     def reread_info(self) -> None:
         """Read the facts about the collection again, whose layout is another one now."""
@@ -184,6 +189,7 @@ class BrowserPanel(QWidget):
 
     def _run(self, query: Query, skip: int) -> None:
         session, ns, limit = self._session, self.ns, self.pager.size
+        self._reading = (query, skip)
 
         def work(progress: tasks.Progress) -> Page:
             return session.documents(
@@ -210,6 +216,8 @@ class BrowserPanel(QWidget):
         self.states.show_loading(f"Reading {ns}", self.stop)
 
     def _show(self, query: Query, skip: int, page: Page) -> None:
+        if (query, skip) != (self._ran, self._skip) and all(row.id != self._chosen_id for row in page.rows):
+            self.list.setCurrentIndex(QModelIndex())  # another list begins at its first row
         self._ran, self._skip, self._page = query, skip, page
         self.bar.clear_error()
         self.model.set_columns(self._info, field_names(query.fields))

@@ -91,13 +91,14 @@ class EditorPanel(DraftPanel):
         self._latest: Version | None = None  # the version in the database, as far as is known
         self._missing: str | None = None
         self._was_dirty = False
+        self._missed = False  # the document was written while a save was under way
         self._previewed_for: tuple[Version, bytes] | None = None
         self._saver = Saver(session, ns, id, self)
         self._saver.applied.connect(self._applied)
         self._saver.conflicted.connect(self._conflicted)
         self._saver.refused.connect(self._refused)
         self._saver.unknown.connect(self._unknown)
-        self._saver.changed.connect(self._show_foot)
+        self._saver.changed.connect(self._saver_changed)
         self._keeper = DraftSaver(session, ns, id, self)
         self._keeper.kept.connect(self.foot.draft_kept)
         self._keeper.failed.connect(self._not_kept)
@@ -114,6 +115,7 @@ class EditorPanel(DraftPanel):
         self.edited.connect(self._keep)
         self.shown.connect(self._show_foot)
         self.shown.connect(self._preview.start)
+        self.shown.connect(self._catch_up)
         self.head.id.setText(wording.plain(id))
         self.head.compare.clicked.connect(self.compare_asked)
         self.head.history.clicked.connect(self.history_asked)
@@ -147,6 +149,11 @@ class EditorPanel(DraftPanel):
         )
 
     def _load_failed(self, error: BaseException) -> None:
+        if self._edit.is_dirty and isinstance(error, NotFound):
+            self._latest = None
+            self._say_moved()
+            self.states.show_content()
+            return
         if self._edit.is_dirty:
             self.notices.put("reload", "failed", tasks.describe(error)[0], [("Try again", self.reload)])
             self.states.show_content()
@@ -168,7 +175,7 @@ class EditorPanel(DraftPanel):
             self._take_draft(draft)
         if not self.is_behind:  # of equal content: the record that was just read guards the next save
             self._base = opened.base
-        if (first or not self.is_dirty) and not loaded.gone:
+        if (first or self._may_move) and not loaded.gone:
             self._take_base(opened.base)
         if loaded.trouble:
             self.notices.put("draft", "note", loaded.trouble)
@@ -227,6 +234,30 @@ class EditorPanel(DraftPanel):
     def reload(self) -> None:
         """Read the document again. An edit stays as it is, on the version it began from."""
         self._load()
+
+    def follow(self) -> None:
+        """Read the document again, as it was written; a save under way does so at its end."""
+        if self._saver.busy:
+            self._missed = True
+        else:
+            self.reload()
+
+    def _saver_changed(self) -> None:
+        self._show_foot()
+        if self._missed and not self._saver.busy:
+            self._missed = False
+            self.reload()
+
+    @property
+    def _may_move(self) -> bool:
+        """Whether a newer version may take the place of what is shown: nothing is typed, and no cell is open."""
+        return not self.is_dirty and not self.tree.has_editor
+
+    def _catch_up(self) -> None:
+        """Show the newer version that an open cell was in the way of, unless an edit of the older can be redone."""
+        busy = self._saver.busy or self._edit.can_redo
+        if self.is_behind and self._latest is not None and self._may_move and not busy:
+            self.reload()
 
     def say_writable(self) -> None:
         """Allow typing, or not, as the connection allows writes now."""

@@ -435,9 +435,30 @@ class ResolverPanel(QWidget):
             return  # a save under way, or in doubt, has its own way to find out
         self._ask_again(self._looked_again, self._not_looked_again, f"Looking at {wording.plain(self.id)}")
 
-    def _looked_again(self, conflict: Conflict) -> None:
+    def follow(self) -> None:
+        """Merge anew with the version that was just written; where nothing is left to merge, say so and wait."""
+        if not self._saver.hold_reason:
+            title = f"Looking at {wording.plain(self.id)}"
+            self._ask_again(self._followed, self._not_looked_again, title)
+
+    def _followed(self, conflict: Conflict) -> None:
+        if self._is_still(conflict):
+            return
+        if conflict.theirs is None or conflict.merge is None or conflict.kind == "identical":
+            gone = "was deleted in the database" if conflict.theirs is None else "has your edit in the database already"
+            said = f"{wording.plain(self.id)} {gone}."
+            self.notices.put("moved", "note", said, [("What now?", self.look_again)])
+        else:
+            self._merged_again(conflict)
+
+    def _is_still(self, conflict: Conflict) -> bool:
+        """Whether the database has the version that was merged with."""
         before, now = self._resolution.conflict.theirs, conflict.theirs
-        if before is not None and now is not None and (before.v, before.content) == (now.v, now.content):
+        return before is not None and now is not None and (before.v, before.content) == (now.v, now.content)
+
+    def _looked_again(self, conflict: Conflict) -> None:
+        now = conflict.theirs
+        if now is not None and self._is_still(conflict):
             at = version(now.v)
             messages.tell(self, f"The database is still at {at}" if at else "The database has not moved again")
         else:

@@ -39,7 +39,6 @@ OWN = ("id", "archive_id", "version", "token", "hash", "current")
 class RepairPanel(QWidget):
     """Looks for damage in some places of a source, or works on a plan that somebody made."""
 
-    repaired = Signal(object)  # the collections that were written to
     closed = Signal()
     changed = Signal()
 
@@ -470,7 +469,6 @@ class RepairPanel(QWidget):
         if done:
             undo = partial(self.undo, self.run)
             messages.tell(self, f"{wording.many(len(done), 'finding')} repaired", undo)
-            self.repaired.emit({end.ns for end in done})
         unknown = sum(1 for end in ends if end.kind == "unknown")
         if unknown:
             messages.doubt(self, f"It is not known whether {wording.many(unknown, 'repair')} arrived.", self.scan)
@@ -494,7 +492,6 @@ class RepairPanel(QWidget):
         for end in ends:
             if end.kind != "applied":
                 messages.fail(self, end.detail)
-        self.repaired.emit({end.ns for end in ends})
         self.scan()
 
     def _undo_failed(self, error: BaseException) -> None:

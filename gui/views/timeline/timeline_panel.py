@@ -173,9 +173,14 @@ class TimelinePanel(QWidget):
     # --- reading
 
     def show_document(self, id: Value | None, keep: bool = False) -> None:
-        """Read a document's versions; with ``keep`` the chosen two and the place stay where it is shown already."""
+        """Read a document's versions; with ``keep`` the chosen two and the place stay where it is shown already.
+
+        B follows where it was the current version, and both do where they were the newest two.
+        """
         same = id is not None and id == self._shown_id
-        self._wanted, self._keep = None, keep and same
+        if not (keep and id == self.id):  # else two that were asked for while it was being read are still wanted
+            self._wanted = None
+        self._keep = keep and same
         self._alone = self._alone and self._keep
         self.id = id
         if id is None:
@@ -254,9 +259,9 @@ class TimelinePanel(QWidget):
             self._choose()
         self._say()
 
-    def _begin(self, versions: Sequence[Version]) -> None:
+    def _begin(self, versions: Sequence[Version], told: tuple[Version | None, Version | None] = (None, None)) -> None:
         self._shown_id = self.id
-        self._told = (None, None)
+        self._told = told
         self.model.reset(versions)
         self._choose()
         self._show_form()
@@ -264,12 +269,15 @@ class TimelinePanel(QWidget):
     def _replace(self, versions: Sequence[Version]) -> None:
         """Show the document as it is now, from the place scrolled to."""
         a, b = self.chosen()
-        if self._keep and self._wanted is None and b is not None:
-            self._wanted = (a.v if a is not None else None, b.v)
+        told, newest = self._told, self.model.b is None or (b is not None and b.current)
+        before = self.model.before(self.model.b) if self.model.b is not None else None
+        if self._keep and self._wanted is None and b is not None and not (newest and self.model.a == before):
+            now = next((one.v for one in versions if one.current), b.v) if newest else b.v
+            self._wanted = (a.v if a is not None else None, now)
         bar = self.strip.horizontalScrollBar()
         place = bar.maximum() - bar.value()
         current = self.strip.currentIndex().row()
-        self._begin(versions)
+        self._begin(versions, told if self._keep else (None, None))
         bar.setValue(bar.maximum() - place)
         if self._keep and 0 <= current < len(self.model.marks):
             self.strip.setCurrentIndex(self.model.index(current, 0))

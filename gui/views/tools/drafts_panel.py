@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtWidgets import QWidget
 
-from gui import messages, tasks
+from gui import messages, subscriptions, tasks
 from gui.paging import RowsModel, refill
 from gui.style import boxes, states, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.states import StateStack, button
+from gui.subscriptions import DraftNews
 from model.diff import changed_fields
 from model.records import Draft
 from model.session import Session
@@ -47,7 +49,6 @@ class DraftsPanel(QWidget):
     """The list of drafts, with the ways to open and to discard them."""
 
     open_asked = Signal(object)  # Draft
-    discarded = Signal(object)  # Draft
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -137,11 +138,11 @@ class DraftsPanel(QWidget):
         session = self._session
         tasks.run(
             lambda _: session.drafts.discard(draft.source, draft.ns, draft.id),
-            done=self._gone,
+            done=partial(self._gone, draft),
             failed=self._failed,
             owner=self,
         )
-        self.discarded.emit(draft)
 
-    def _gone(self, _: object) -> None:
+    def _gone(self, draft: Draft, _: object) -> None:
+        subscriptions.signals.drafts.emit(DraftNews(draft.source, draft.ns, draft.id, discarded=True))
         self.refresh()

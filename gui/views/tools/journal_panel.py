@@ -75,7 +75,6 @@ class EntriesModel(RowsModel[Entry]):
 class JournalPanel(QWidget):
     """The journal of one source, or of everything written from here."""
 
-    undone = Signal(object)  # Outcome
     conflict_found = Signal(object, object)  # Entry, Conflict: the undo has to be merged
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
@@ -254,14 +253,13 @@ class JournalPanel(QWidget):
 
     def _undo_ended(self, entry: Entry, outcome: Outcome) -> None:
         if outcome.kind == "applied":
-            messages.tell(self, f"Undone: {outcome.detail}")
+            messages.tell(self, outcome.detail if outcome.detail.startswith("Undone") else f"Undone: {outcome.detail}")
         elif outcome.kind == "unknown":
             messages.doubt(self, outcome.detail, partial(self._look_again_at, entry), outcome.token or "")
         elif outcome.kind == "conflict" and entry.before is not None and entry.after is not None:
             messages.note(self, outcome.detail, [("Review and merge", partial(self._merge, entry))])
         else:
             messages.fail(self, outcome.detail)
-        self.undone.emit(outcome)
         self.refresh()
 
     def _undo_failed(self, error: BaseException) -> None:

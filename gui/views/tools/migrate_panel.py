@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -56,8 +55,6 @@ class OutcomesModel(RowsModel[Outcome]):
 
 class MigratePanel(QWidget):
     """One collection; nothing is written before "Copy and verify"."""
-
-    moved = Signal()
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -300,7 +297,6 @@ class MigratePanel(QWidget):
         elif not stay:
             messages.tell(self, f"{self.ns} is in {self.target.text()} too, every version equal")
         self.report.setText(f"{said}. The old collection stays as it is.")
-        self.moved.emit()
 
     def _failed(self, again: Callable[[], None], title: str, error: BaseException) -> None:
         self.states.show_failed(error, again, f"{title} did not come to its end")
@@ -330,7 +326,6 @@ class MigratePanel(QWidget):
         kept = self._counts["conflict"] + self._counts["refused"]
         said = f"{wording.many(self._counts['applied'], 'document')} taken back"
         self.report.setText(f"{said}{f', {wording.count(kept)} stay' if kept else ''}.")
-        self.moved.emit()
 
     def _copy_toml(self) -> None:
         copying.put(self.toml.toPlainText())

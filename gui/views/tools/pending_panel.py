@@ -32,7 +32,6 @@ _DONE: dict[str, str] = {"finish": "finished", "drop": "dropped"}
 class PendingPanel(QWidget):
     """The clean-up of counters that are raised in two steps; ``ns`` None is every collection of the source."""
 
-    finished = Signal(object)  # the collections that were written to
     closed = Signal()
 
     def __init__(self, session: Session, ns: str | None = None, parent: QWidget | None = None) -> None:
@@ -252,13 +251,13 @@ class PendingPanel(QWidget):
         elif not ticked:
             why = "No token is ticked."
         for one in (self.go, self.drop):
-            one.setEnabled(not why and not self._busy())
+            one.setEnabled(not why and not self.busy)
             one.setToolTip(why)
-        self.older.setEnabled(not self._session.read_only and bool(self.tokens) and not self._busy())
+        self.older.setEnabled(not self._session.read_only and bool(self.tokens) and not self.busy)
         self.older.setToolTip(why if self._session.read_only else "")
 
     def _report(self) -> str:
-        if self._busy():
+        if self.busy:
             done, total = self._done_so_far
             return f"{_VERBS[self._doing]}ing {wording.count(done)} of {wording.count(total or 0)}"
         ends: Counter[str] = Counter(end.kind for end in self.model.ends.values())
@@ -286,7 +285,9 @@ class PendingPanel(QWidget):
 
     # --- writing
 
-    def _busy(self) -> bool:
+    @property
+    def busy(self) -> bool:
+        """Whether tokens are being finished or dropped."""
         return self._task is not None and self._task.running and self._task.key == "write"
 
     def _ask_age(self) -> None:
@@ -356,7 +357,6 @@ class PendingPanel(QWidget):
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None
             messages.tell(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
-            self.finished.emit({end.ns for end in done})
         unknown = [end for end in ends if end.kind == "unknown"]
         if unknown:
             count = wording.many(len(unknown), "token")
@@ -385,10 +385,9 @@ class PendingPanel(QWidget):
             if end.kind != "applied":
                 messages.fail(self, end.detail)
         self.refresh()
-        self.finished.emit({end.ns for end in ended})
 
     def _cancel(self) -> None:
-        if self._busy() and self._task is not None:
+        if self.busy and self._task is not None:
             self._task.cancel()
         else:
             self.closed.emit()

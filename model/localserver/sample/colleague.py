@@ -102,6 +102,9 @@ def _later(content: bytes) -> bytes:
         gross = c.get(content, ("premium", "gross"))
         if gross is not None and gross.type == c.DECIMAL128:
             content = c.put(content, ("premium", "gross"), _more(gross, 12) or gross)
+    deductible = c.get(content, ("deductible",))
+    if deductible is not None:
+        content = c.put(content, ("deductible",), _as_money(deductible))
     notes = _text(content, ("notes",))
     if notes is not None:
         shorter = notes.removesuffix(_CALLED)

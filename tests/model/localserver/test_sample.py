@@ -281,7 +281,7 @@ def test_a_colleague_repeats_the_story_and_then_does_something_else(built: Built
     paths = {path.split(".")[0] if path.startswith("riders") else path for path in changed(content, once)}
     assert paths - {"changedBy"} == {"billing.interval", "deductible", "holder.phone", "riders"}
     twice = colleague_change("insurance.contracts", id, once)
-    assert changed(once, twice) == {"premium.net", "premium.gross", "notes"}
+    assert changed(once, twice) == {"premium.net", "premium.gross", "deductible", "notes"}
 
 
 @pytest.mark.deep

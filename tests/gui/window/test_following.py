@@ -1,0 +1,206 @@
+"""A write reaches every open view of its document: other pages, the page that sent it, other windows."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
+from gui.pages.history_pages import BlamePage, ChangeMapPage
+from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.tool_pages import DraftsPage, JournalPage
+from gui.parts.fields.field_model import VALUE
+from gui.window.window import Window
+from model.records import Version
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+from tests.gui.window.windows import ID, NS, adopt, new_window, open_sample, told, wait_idle
+
+DOCUMENT = Value.of(ID)
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    made = new_window(qtbot)
+    open_sample(qtbot, made)
+    return made
+
+
+def editor_page(window: Window, qtbot: QtBot) -> DocumentPage:
+    page = window.workspace.open(window.sessions[0], PageRequest("document", NS, DOCUMENT))
+    assert isinstance(page, DocumentPage)
+    wait_idle(qtbot, lambda: page.editor.is_loaded)
+    return page
+
+
+def put(page: DocumentPage, name: str, typed: str) -> None:
+    tree = page.editor.tree
+    assert tree.edit_cell(page.editor.model.find((name,), VALUE))
+    field = tree.editor.widget
+    assert field is not None
+    field.selectAll()
+    QTest.keyClicks(field, typed)
+    assert tree.commit()
+
+
+def still(window: Window) -> bool:
+    return not any(page.is_behind for page in window.workspace.tab_area.pages)
+
+
+def stands_on(page: DocumentPage, now: Version) -> bool:
+    editor = page.editor
+    return editor.base is not None and (editor.base.v, editor.content) == (now.v, now.content)
+
+
+def test_undo_takes_the_editor_along_and_says_which_content_is_there(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    page.editor.save()
+    wait_idle(qtbot, lambda: not page.dirty)
+    line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
+    line.buttons[0].click()
+    wait_idle(qtbot, lambda: any("Undone" in text for text in told(window)))
+    assert "Undone: v16 has the content of v14." in told(window)
+    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+    put(page, "status", '"paused"')
+    page.editor.save()
+    wait_idle(qtbot, lambda: not page.dirty)
+    assert page.prompt is None  # no conflict with oneself
+    assert session.version(NS, DOCUMENT).v == Value.of(17)
+
+
+def test_a_clean_editor_follows_and_one_with_an_edit_shows_the_badge(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+    put(page, "status", '"lapsed"')
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.editor.is_behind)
+    assert page.editor.head.now.accessibleName() == "v16 in the database"
+    assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
+
+
+def test_an_open_cell_is_not_taken_away_and_the_editor_follows_once_it_is_closed(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    tree = page.editor.tree
+    assert tree.edit_cell(page.editor.model.find(("status",), VALUE))
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.editor.is_behind)
+    assert tree.has_editor
+    tree.give_up()
+    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+
+
+def test_every_page_of_two_windows_follows_one_save(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    other = new_window(qtbot)
+    adopt_beside(qtbot, other, session)
+    opened = [
+        each.workspace.open(session, PageRequest(kind, NS, DOCUMENT))
+        for each in (window, other)
+        for kind in ("map", "blame", "journal")
+    ]
+    second = editor_page(other, qtbot)
+    browsed = other.workspace.open(session, PageRequest("collection", NS, DOCUMENT))
+    wait_idle(qtbot)
+    put(page, "status", '"lapsed"')
+    page.editor.save()
+    wait_idle(qtbot, lambda: not page.dirty and still(window) and still(other))
+    now = session.version(NS, DOCUMENT)
+    assert stands_on(page, now)
+    assert stands_on(second, now)
+    for each in opened:
+        if isinstance(each, ChangeMapPage):
+            assert each.panel.model.versions[-1].v == now.v
+        elif isinstance(each, BlamePage):
+            assert any(row.version.v == now.v for row in each.panel.model.rows)
+        else:
+            assert isinstance(each, JournalPage)
+            assert each.panel.model.rows[0].kind == "applied"
+    assert isinstance(browsed, CollectionPage)
+    assert browsed.browser.row is not None
+    assert browsed.browser.row.version == now.v
+    _, b = browsed.timeline.chosen()
+    assert b is not None
+    assert b.v == now.v
+    assert browsed.diff.comparison is not None
+    assert browsed.diff.comparison.b.v == now.v
+
+
+def adopt_beside(qtbot: QtBot, window: Window, session: Session) -> None:
+    """Show a session in a second window, which leaves closing it to the first."""
+    close = session.close
+    adopt(qtbot, window, session)
+    window._sessions.all.remove(session)
+    session.close = close  # type: ignore[method-assign]
+    window._sessions.all.append(session)
+
+
+def test_two_versions_that_were_chosen_stay_and_only_the_current_one_follows(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    start = CollectionStart(a=Value.of(11), b=Value.of(14))
+    page = window.workspace.open(session, PageRequest("collection", NS, DOCUMENT, start))
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.timeline.model.versions[0].v == Value.of(15))
+    assert [one.v for one in page.timeline.chosen() if one is not None] == [Value.of(11), Value.of(15)]
+    page.show_document(DOCUMENT, Value.of(3), Value.of(7))
+    wait_idle(qtbot)
+    shown = page.diff.comparison
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.timeline.model.versions[0].v == Value.of(16))
+    assert [one.v for one in page.timeline.chosen() if one is not None] == [Value.of(3), Value.of(7)]
+    assert page.diff.comparison is shown  # nothing of it is another now, so not even the place in it is lost
+
+
+def test_a_deleted_row_leaves_the_choice_where_it_stood(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    page = window.workspace.open(session, PageRequest("collection", NS))
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot)
+    page.browser.list.setCurrentIndex(page.browser.model.index(5, 0))
+    wait_idle(qtbot)
+    row, following = page.browser.model.rows[5], page.browser.model.rows[6]
+    session.delete(NS, row.id, session.version(NS, row.id))
+    wait_idle(qtbot, lambda: page.browser.model.row_of(row.id) < 0)
+    assert page.browser.row is not None
+    assert page.browser.row.id == following.id
+
+
+def test_the_list_of_drafts_follows_an_edit_and_its_saving(window: Window, qtbot: QtBot) -> None:
+    drafts = window.workspace.open(window.sessions[0], PageRequest("drafts"))
+    assert isinstance(drafts, DraftsPage)
+    page = editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    wait_idle(qtbot, lambda: len(drafts.panel.model.rows) == 1)
+    page.editor.save()
+    wait_idle(qtbot, lambda: not drafts.panel.model.rows)
+
+
+def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT))
+    wait_idle(qtbot, lambda: page.editor.is_behind)
+    assert page.editor.head.now.accessibleName() == "deleted in the database"
+    assert page.dirty
+
+
+def test_a_merge_is_made_anew_as_soon_as_the_document_moves_again(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.editor.is_behind)
+    base = page.editor.base
+    assert base is not None
+    conflict = session.conflict(NS, DOCUMENT, base, page.editor.content)
+    merge = window.workspace.open(session, PageRequest("merge", NS, DOCUMENT, conflict, "instead"))
+    wait_idle(qtbot)
+    session.colleague(NS, DOCUMENT)
+    resolver = merge.resolver  # type: ignore[attr-defined]
+    wait_idle(qtbot, lambda: resolver.resolution.conflict.theirs.v == Value.of(16))
+    assert "moved again" in resolver.notices.lines["moved"].text
