@@ -4,14 +4,15 @@ A :class:`Follower` takes versions newest first, as histories give them, and nev
 field is followed by its :data:`Key`: names, and for elements of an array their identity instead of their position,
 so that ``riders[GLASS].premium`` stays one field wherever that rider stands. An array is followed by its elements
 where all of them are documents with an identity of their own; any other array is one field, as are empty containers
-and documents with two fields of one name. A version that cannot be read counts as missing here: a change
+and documents with two fields of one name. The fields in such an array of the current version are followed by
+:mod:`model.history.unkeyed_arrays`. A version that cannot be read counts as missing here: a change
 over a stretch of missing versions happened somewhere in it, and no more is known.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -30,9 +31,11 @@ from model.history.tracking import (
     locate,
     places,
 )
+from model.history.unkeyed_arrays import SetBy, UnkeyedArray, followed
 from model.names import id_name
 from model.records import Version
-from model.values.canonical import Path, Value
+from model.values import canonical
+from model.values.canonical import ARRAY, Path, Value
 
 __all__ = [
     "Bisection",
@@ -136,6 +139,7 @@ class Chain:
     read: frozenset[int]
     complete: bool
     keys: tuple[str, ...] = ("_id",)  # the fields by which elements of arrays were recognised
+    elements: tuple[Track, ...] = ()  # fields in arrays without keys, each with its newest change alone
 
     @property
     def unread(self) -> Version | None:
@@ -147,11 +151,29 @@ class Chain:
         """Each field of the current version with the version that last set it; none where it could not be read."""
         if self.unread is not None:
             return ()
-        return tuple(
-            self._blamed(track, track.path, track.now, self.start)
-            for track in self.tracks
-            if track.path is not None and track.now is not None
-        )
+        found = []
+        for track in self.tracks:
+            if track.path is not None and track.now is not None:
+                found.append(self._blamed(track, track.path, track.now, self.start))
+                found += self._inside(track, found[-1])
+        return tuple(found)
+
+    def _inside(self, array: Track, whole: Blame) -> list[Blame]:
+        """The fields in an array without keys, where not all of them were set by the version that last set any."""
+        found = [
+            self._blamed(each, each.path, each.now, self.start)
+            for each in self._elements.get(array.key, ())
+            if each.path is not None and each.now is not None
+        ]
+        return found if any(one.version is not whole.version for one in found) else []
+
+    @cached_property
+    def _elements(self) -> dict[Key, list[Track]]:
+        found: dict[Key, list[Track]] = {}
+        for each in self.elements:
+            array = next(at for at, step in enumerate(each.key) if isinstance(step, int))
+            found.setdefault(each.key[:array], []).append(each)
+        return found
 
     def blame_at(self, content: bytes, v: Value | None) -> tuple[Blame, ...]:
         """Each field of an earlier version ``v`` with this content, with the version that last set it by then.
@@ -173,6 +195,7 @@ class Chain:
             place = None if track.identity or not track.key else there.get(track.key)
             if place and (self.complete or any(change.age >= age for change in track.changes)):
                 found.append(self._blamed(track, place[0], SeenValue(*place[1:], None), age))
+                found += self._inside(track, found[-1]) if age == self.start else []
         return tuple(found)
 
     @cached_property
@@ -195,7 +218,11 @@ def key_parts(key: Key) -> list[str]:
     if not key:
         return ["order of fields"]
     return [
-        f"[{id_name(step.id)}]" if isinstance(step, TrackedElement) else ("." if at else "") + text.name_text(step)
+        f"[{id_name(step.id)}]"
+        if isinstance(step, TrackedElement)
+        else f"[{step}]"
+        if isinstance(step, int)
+        else ("." if at else "") + text.name_text(step)
         for at, step in enumerate(key)
     ]
 
@@ -233,6 +260,7 @@ class Follower:
     def _begin(self, start: int) -> None:
         self._start = start
         self._courses: dict[Key, _Course] = {}
+        self._arrays: dict[Key, UnkeyedArray] = {}
         self._orders = ChildOrders()
         self._read: list[int] = []
         self._content = b""  # of the oldest version read so far
@@ -240,7 +268,8 @@ class Follower:
     @property
     def settled(self) -> bool:
         """Whether each field of the current version has been seen to change, so that its blame is known."""
-        return bool(self._read) and all(one.changes or one.path is None for one in self._courses.values())
+        known = all(one.changes or one.path is None for one in self._courses.values())
+        return bool(self._read) and known and all(one.settled for one in self._arrays.values())
 
     def take(self, version: Version) -> None:
         """Take the next older version, with its content where it has one."""
@@ -274,6 +303,8 @@ class Follower:
             self._paused()
             self._courses[key] = made = _Course(_seen(leaf))
             made.path = path
+            if leaf[0] == ARRAY and (array := followed(Value(leaf[0], leaf[1][leaf[2] : leaf[3]]), self._keys)):
+                self._arrays[key] = array
 
     def _apply(self, events: Iterable[FieldEvent], age: int, gap: int) -> None:
         for event in list(events):
@@ -285,9 +316,34 @@ class Follower:
                 if not course.changes or course.changes[-1].age != age:
                     course.changes.append(FieldChange(age, "reorder", None, None, gap))
                 continue
+            if event.key in self._arrays:
+                self._follow_array(event, age, gap)
             after, before = course.here, None if event.older is None else _seen(event.older)
             course.changes.append(FieldChange(age, event.op, before, after, gap))
             course.here = before
+
+    def _follow_array(self, event: FieldEvent, age: int, gap: int) -> None:
+        """Follow the fields in an array without keys to where they are in the older version."""
+        array = self._arrays[event.key]
+        place = locate(self._content, event.key, self._keys)
+        if array.settled or place is None:
+            return
+        op: SetBy = event.op if event.op in ("set", "retype") else "add"
+        older = None if event.older is None else Value(event.older[0], event.older[1][event.older[2] : event.older[3]])
+        newer = canonical.get(self._content, place)
+        if newer is not None:
+            array.older(newer, older, age, op, gap)
+
+    def _element_tracks(self) -> Iterator[Track]:
+        for key, array in self._arrays.items():
+            whole = self._courses[key].path
+            if whole is None:
+                continue
+            for path, value in array.now.items():
+                by = array.set_by.get(path)
+                changes = () if by is None else (FieldChange(by.age, by.op, None, None, by.gap),)
+                seen = SeenValue(value.type, len(value.data), value if len(value.data) <= SMALL else None)
+                yield Track((*key, *path), (*whole, *path), changes, seen, by is None)
 
     def chain(self, complete: bool = True) -> Chain:
         """The chain as known so far; ``complete`` says that no older version is to come."""
@@ -306,7 +362,8 @@ class Follower:
             )
             for key, course in courses
         )
-        return Chain(tuple(self._versions), tracks, self._start, frozenset(self._read), complete, self._keys)
+        elements = tuple(self._element_tracks())
+        return Chain(tuple(self._versions), tracks, self._start, frozenset(self._read), complete, self._keys, elements)
 
 
 def _is_identity(key: Key) -> bool:

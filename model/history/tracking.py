@@ -25,8 +25,11 @@ class TrackedElement:
     id: Value
 
 
-Key: TypeAlias = tuple["str | TrackedElement", ...]
-"""A field's place in all versions; the empty one stands for the order of fields and elements."""
+Key: TypeAlias = tuple["str | int | TrackedElement", ...]
+"""A field's place in all versions; the empty one stands for the order of fields and elements.
+
+A number is a position in the current version, of an array whose elements have no identity.
+"""
 
 Leaf: TypeAlias = tuple[int, bytes, int, int]
 """Type, the document's bytes, and where the payload begins and ends in them."""
@@ -53,7 +56,7 @@ class ChildOrders:
 
     def __init__(self) -> None:
         self._steps: dict[Key, list[str | TrackedElement]] = {}
-        self._places: dict[Key, dict[str | TrackedElement, int]] = {}
+        self._places: dict[Key, dict[str | int | TrackedElement, int]] = {}
 
     def note(self, key: Key, steps: Sequence[str | TrackedElement]) -> None:
         """Take in the children of a container; unknown ones go behind the one that they follow here."""
@@ -92,7 +95,7 @@ class ChildOrders:
 
         return sorted(keys, key=lambda key: place(key) if key else (1 << 62,))
 
-    def _at(self, key: Key) -> dict[str | TrackedElement, int]:
+    def _at(self, key: Key) -> dict[str | int | TrackedElement, int]:
         found = self._places.get(key)
         if found is None:
             found = self._places[key] = {step: i for i, step in enumerate(self._steps[key])}

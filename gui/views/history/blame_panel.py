@@ -21,6 +21,7 @@ from model import text
 from model.errors import Refused
 from model.history.chain import Blame, Chain, key_parts, key_text
 from model.session import Session
+from model.values import canonical
 from model.values.canonical import Value
 
 CHANGE, FIELD, VALUE, SET, WHEN, BY = range(6)
@@ -226,7 +227,11 @@ class BlamePanel(ChainPanel):
 
 def _whole(row: Blame, session: Session, ns: str, id: Value, keys: Sequence[str]) -> str:
     """A field's value; a long one was not kept while the versions were followed and is read again."""
-    found = row.now.value if row.now.value is not None else value_at(session.version(ns, id), row.key, keys)
+    found = row.now.value
+    if found is None and any(isinstance(step, int) for step in row.key):  # in an array without keys
+        found = canonical.get(session.version(ns, id).content or canonical.EMPTY, row.path)
+    elif found is None:
+        found = value_at(session.version(ns, id), row.key, keys)
     if found is None:
         raise Refused(f"{key_text(row.key)} is not there any more; refresh the list.")
     return copied(found)
