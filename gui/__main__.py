@@ -28,6 +28,7 @@ def _run(words: list[str]) -> int:
     if words[:1] == ["tour"]:
         if trouble := _missing_for("offscreen"):
             return _say(trouble)
+        _choose_language()
         from gui.tour import tour
 
         return tour.main(words[1:])
@@ -43,6 +44,7 @@ def _run(words: list[str]) -> int:
         return _say(trouble)
     if trouble := why_no_window():
         return _say(trouble)
+    _choose_language()
     from gui.window import window
 
     source = asked.words[0] if asked.words else None
@@ -83,6 +85,14 @@ def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | No
     except Refused as refusal:
         return str(refusal)
     return ""
+
+
+def _choose_language() -> None:
+    """Before any module with texts is loaded."""
+    from gui import language
+    from gui.style import preferences
+
+    language.choose(str(preferences.get("language")))
 
 
 def _say(trouble: str) -> int:

@@ -1,4 +1,4 @@
-"""The application object: name, fonts, theme, the focus ring, and the hook for errors that nobody caught."""
+"""The application object: name, language, fonts, theme, the focus ring, and the hook for errors that nobody caught."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import TracebackType
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui import tasks
+from gui import language, tasks
 from gui.style import focus_ring, preferences, theme, zooming
 
 _log = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     app.setApplicationName("palimpsest")
     app.setApplicationDisplayName("Palimpsest")
     app.setDesktopFileName("palimpsest")
+    language.install()
     choose_fonts(app)
     theme.apply(str(preferences.get("theme")), str(preferences.get("contrast")))
     if theme.zoom() != int(preferences.get("zoom")):

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
+from gui.language import tr
 from gui.style import boxes, icons, theme
 from gui.style.sheet import Sheet
 from gui.style.states import Choice, Glyph, button, words
@@ -39,6 +40,12 @@ _LOOKS = {
     "note": ("warning", "warn"),
     "hint": ("flask", "acc"),
 }
+
+
+def _is_copy(name: str) -> bool:
+    # A message stays while its words are copied.
+    before, _, after = tr("Copy {what}").partition("{what}")
+    return name.startswith(before) and name.endswith(after)
 
 
 class MessageLine(QFrame):
@@ -62,7 +69,7 @@ class MessageLine(QFrame):
         self.buttons: list[QPushButton] = []
         for at, (name, call) in enumerate(choices):
             made = button(name, None, "small", *(() if at == 0 else ("quiet",)))
-            made.clicked.connect(_Choice(self, call, closes=not name.startswith("Copy ")).take)
+            made.clicked.connect(_Choice(self, call, closes=not _is_copy(name)).take)
             # Beside the text, not at the edge: a second click on a Save that moved up must not undo it.
             row.addWidget(made)
             self.buttons.append(made)

@@ -28,6 +28,7 @@ _store: QSettings | None = None
 DEFAULTS: dict[str, object] = {
     "theme": "system",  # system, light, dark
     "contrast": "system",  # system, high, normal
+    "language": "system",  # system, or a code of gui.language
     "zone": "",  # an IANA name; "" is the system's
     "reduce_motion": False,
     "page_size": 50,

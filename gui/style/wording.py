@@ -5,12 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import html
 
+from gui import language
+from gui.language import plural, tr
 from gui.style import preferences
 from model import text
 from model.errors import Refused
 from model.values.canonical import INT32, INT64, STRING, Value
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    tr("Jan"), tr("Feb"), tr("Mar"), tr("Apr"), tr("May"), tr("Jun"),
+    tr("Jul"), tr("Aug"), tr("Sep"), tr("Oct"), tr("Nov"), tr("Dec"),
+)  # fmt: skip
 
 
 def tip(said: str) -> str:
@@ -27,24 +32,24 @@ def item(said: str, most: int = 60) -> str:
 
 def count(number: int) -> str:
     """``2,318``."""
-    return f"{number:,}"
+    return f"{number:,}".replace(",", language.locale().groupSeparator())
 
 
 def many(number: int, one: str, more: str = "") -> str:
     """``1 field``, ``3 fields``."""
-    return f"{count(number)} {one if number == 1 else more or one + 's'}"
+    return f"{count(number)} {plural(number, one, more)}"
 
 
 def size(length: int) -> str:
     """``812 B``, ``2.1 KB``, ``15.8 MB``: 1 KB is 1,024 bytes."""
     if length < 1024:
         return f"{length} B"
+    units = ["TB", "GB", "MB", "KB"]
     amount = length / 1024
-    for unit in ("KB", "MB", "GB"):
-        if amount < 999.95:
-            return f"{amount:.1f} {unit}"
+    while amount >= 999.95 and len(units) > 1:
+        units.pop()
         amount /= 1024
-    return f"{amount:.1f} TB"
+    return f"{amount:.1f} {units[-1]}".replace(".", language.locale().decimalPoint())
 
 
 def moment(at: dt.datetime | None) -> str:
@@ -52,7 +57,8 @@ def moment(at: dt.datetime | None) -> str:
     if at is None:
         return ""
     there = preferences.local(at)
-    return f"{there.day:02d} {MONTHS[there.month - 1]} {there.year:04d} {there.hour:02d}:{there.minute:02d}"
+    parts = {"day": f"{there.day:02d}", "month": MONTHS[there.month - 1], "year": f"{there.year:04d}"}
+    return tr("{day} {month} {year} {time}", **parts, time=f"{there.hour:02d}:{there.minute:02d}")
 
 
 def day(at: dt.datetime | None) -> str:
@@ -60,7 +66,8 @@ def day(at: dt.datetime | None) -> str:
     if at is None:
         return ""
     there = preferences.local(at)
-    return f"{there.day:02d} {MONTHS[there.month - 1]} {there.year % 100:02d}"
+    parts = {"day": f"{there.day:02d}", "month": MONTHS[there.month - 1], "year": f"{there.year % 100:02d}"}
+    return tr("{day} {month} {year}", **parts)
 
 
 def recently(at: dt.datetime | None, now: dt.datetime | None = None) -> str:
@@ -71,22 +78,24 @@ def recently(at: dt.datetime | None, now: dt.datetime | None = None) -> str:
     today = preferences.local(now or dt.datetime.now(dt.UTC)).date()
     days = (today - there.date()).days
     if days <= 0:
-        return f"today, {there.hour:02d}:{there.minute:02d}"
+        return tr("today, {time}", time=f"{there.hour:02d}:{there.minute:02d}")
     if days == 1:
-        return "yesterday"
-    return f"{days} days ago" if days < 14 else day(at)
+        return tr("yesterday")
+    return tr("{days} days ago", days=days) if days < 14 else day(at)
 
 
 def age(since: dt.datetime | None, now: dt.datetime | None = None) -> str:
     """``40 min``, ``26 h``, ``12 days``; "unknown" without a time."""
     if since is None:
-        return "unknown"
+        return tr("unknown")
     seconds = max(0.0, ((now or dt.datetime.now(dt.UTC)) - since).total_seconds())
     if seconds < 90:
-        return f"{int(seconds)} s"
+        return tr("{seconds} s", seconds=int(seconds))
     if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{round(seconds / 3600)} h" if seconds < 48 * 3600 else f"{round(seconds / 86400)} days"
+        return tr("{minutes} min", minutes=round(seconds / 60))
+    if seconds < 48 * 3600:
+        return tr("{hours} h", hours=round(seconds / 3600))
+    return tr("{days} days", days=round(seconds / 86400))
 
 
 def version(v: Value | None) -> str:

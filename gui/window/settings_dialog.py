@@ -1,4 +1,4 @@
-"""Settings: colours, contrast, the zone of dates, motion, rows a page; each takes effect at once."""
+"""Settings: colours, contrast, language, the zone of dates, motion, rows a page; each but the language at once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.language import LANGUAGES, tr
 from gui.paging import SIZES
 from gui.style import preferences, theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, hair, words
 
-THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
-CONTRASTS = (("system", "As the system"), ("normal", "Normal"), ("high", "High"))
+THEMES = (("system", tr("As the system")), ("light", tr("Light")), ("dark", tr("Dark")))
+CONTRASTS = (("system", tr("As the system")), ("normal", tr("Normal")), ("high", tr("High")))
+SPEECHES = (("system", tr("As the system")), *LANGUAGES.items())
 
 
 class Segments(QWidget):
@@ -57,40 +59,43 @@ class SettingsDialog(Sheet):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, 520)
-        self.setAccessibleName("Settings")
-        self.theme = Segments("Colours", THEMES, "theme")
-        self.contrast = Segments("Contrast", CONTRASTS, "contrast")
-        self.rows = Segments("Documents a page", tuple((str(n), str(n)) for n in SIZES), "page_size")
+        self.setAccessibleName(tr("Settings"))
+        self.theme = Segments(tr("Colours"), THEMES, "theme")
+        self.contrast = Segments(tr("Contrast"), CONTRASTS, "contrast")
+        self.language = Segments(tr("Language"), SPEECHES, "language")
+        self.rows = Segments(tr("Documents a page"), tuple((str(n), str(n)) for n in SIZES), "page_size")
         self.zone = QComboBox()
-        self.zone.setAccessibleName("Time zone")
-        self.zone.addItem(f"As the system ({preferences.system_zone()})", "")
+        self.zone.setAccessibleName(tr("Time zone"))
+        self.zone.addItem(tr("As the system ({zone})", zone=preferences.system_zone()), "")
         for name in preferences.zones():
             self.zone.addItem(name, name)
         self.zone.setCurrentIndex(max(0, self.zone.findData(str(preferences.get("zone")))))
         self.zone.setMaxVisibleItems(16)
         self.zone.currentIndexChanged.connect(self._zone_chosen)
-        self.still = QCheckBox("Reduce motion: only progress moves")
+        self.still = QCheckBox(tr("Reduce motion: only progress moves"))
         self.still.setChecked(preferences.still())
         self.still.toggled.connect(self._still_toggled)
         form = QFormLayout()
         form.setHorizontalSpacing(theme.px(16))
         form.setVerticalSpacing(theme.px(12))
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        form.addRow("Colours", self.theme)
-        form.addRow("Contrast", self.contrast)
-        form.addRow("Time zone", self.zone)
-        form.addRow("", words("Dates are stored in UTC and shown in this zone.", "hint", wrap=True))
-        form.addRow("Documents a page", self.rows)
-        form.addRow("Motion", self.still)
+        form.addRow(tr("Colours"), self.theme)
+        form.addRow(tr("Contrast"), self.contrast)
+        form.addRow(tr("Language"), self.language)
+        form.addRow("", words(tr("Taken at the next start."), "hint", wrap=True))
+        form.addRow(tr("Time zone"), self.zone)
+        form.addRow("", words(tr("Dates are stored in UTC and shown in this zone."), "hint", wrap=True))
+        form.addRow(tr("Documents a page"), self.rows)
+        form.addRow(tr("Motion"), self.still)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(16))
-        column.addWidget(words("Settings", "title"))
+        column.addWidget(words(tr("Settings"), "title"))
         column.addLayout(form)
         column.addWidget(hair())
         row = QHBoxLayout()
         row.addStretch(1)
-        self.done_button = button("Close", self.accept, "main")
+        self.done_button = button(tr("Close"), self.accept, "main")
         row.addWidget(self.done_button)
         column.addLayout(row)
 

@@ -1,0 +1,92 @@
+"""The window speaks the language of the system, or the one that Settings name, from its start."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui import language
+from gui.language import plural, tr
+from gui.style import preferences, wording
+from gui.window.settings_dialog import SettingsDialog
+from tests import support
+from tests.gui.window.windows import new_window
+
+
+@pytest.fixture
+def german() -> Iterator[None]:
+    """German, for texts that are looked up from now on."""
+    language.choose("de")
+    yield
+    language.choose("en")
+
+
+@pytest.mark.usefixtures("german")
+def test_a_text_is_said_in_the_language_with_its_values() -> None:
+    assert tr("Time zone") == "Zeitzone"
+    assert tr("As the system ({zone})", zone="{UTC}") == "Wie im System ({UTC})"
+    assert [plural(number, "field") for number in (0, 1, 2, 2**40)] == ["Felder", "Feld", "Felder", "Felder"]
+    assert tr("Nobody has translated this.") == "Nobody has translated this."
+
+
+@pytest.mark.usefixtures("german")
+def test_numbers_sizes_and_times_are_written_as_the_language_does() -> None:
+    at = dt.datetime(2026, 7, 1, 22, 30, tzinfo=dt.UTC)
+    assert wording.many(2318, "field") == "2.318 Felder"
+    assert [wording.size(n) for n in (2150, 16_777_216)] == ["2,1 KB", "16,0 MB"]
+    # The names of the months stand in a table that was made in English.
+    assert wording.moment(at) == "02. Jul 2026, 00:30"
+
+
+def test_a_text_without_a_catalogue_is_that_of_the_code() -> None:
+    assert tr("As the system ({zone})", zone="UTC") == "As the system (UTC)"
+    assert [plural(1, "class", "classes"), plural(2, "class", "classes"), plural(2, "field")] == [
+        "class",
+        "classes",
+        "fields",
+    ]
+
+
+def said_at_start(speech: str, kept: str = "") -> list[str]:
+    """The language, a text of a table and a number, of a program that has just started."""
+    if kept:
+        preferences.put("language", kept)
+    preferences.forget()
+    code = (
+        "from gui import __main__, language; __main__._choose_language(); "
+        "from gui.style import wording; from gui.window import settings_dialog as s; "
+        "print(language._code, s.THEMES[1][1], wording.MONTHS[4], wording.count(2318), sep='|')"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=support.ROOT, env=env | {"LANG": speech},
+        capture_output=True, check=True, encoding="utf-8",
+    )  # fmt: skip
+    return done.stdout.strip().split("|")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the language is no variable")
+def test_the_language_of_the_system_is_taken_where_there_is_a_catalogue_for_it() -> None:
+    assert said_at_start("de_DE.UTF-8") == ["de", "Hell", "Mai", "2.318"]
+    assert said_at_start("de_AT.UTF-8")[0] == "de"
+    assert said_at_start("C.UTF-8") == said_at_start("fr_FR.UTF-8") == ["en", "Light", "May", "2,318"]
+
+
+def test_the_language_of_the_settings_goes_before_that_of_the_system() -> None:
+    assert said_at_start("C.UTF-8", "de") == ["de", "Hell", "Mai", "2.318"]
+    assert said_at_start("de_DE.UTF-8", "en") == ["en", "Light", "May", "2,318"]
+
+
+def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
+    asked = SettingsDialog(new_window(qtbot))
+    asked.open()
+    assert [button.text() for button in asked.language.group.buttons()] == ["As the system", "English", "Deutsch"]
+    asked.language.group.button(2).click()
+    preferences.forget()
+    assert preferences.get("language") == "de"

@@ -1,0 +1,1 @@
+"""The catalogue of the window's texts, kept in step with the code."""

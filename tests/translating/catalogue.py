@@ -1,0 +1,118 @@
+"""The texts of the code, and the catalogue of their translations as Qt Linguist keeps it."""
+
+from __future__ import annotations
+
+import ast
+import string
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import PySide6
+
+from gui.language import CONTEXT, COUNTED
+from tests import support
+
+FOLDER = support.ROOT / "resources" / "translations"
+
+
+@dataclass(frozen=True, order=True)
+class Text:
+    """A text of the code; ``counted`` where it is a noun that stands with a number."""
+
+    source: str
+    counted: bool = False
+
+    @property
+    def names(self) -> set[str]:
+        """The names in its braces."""
+        return names_in(self.source)
+
+
+def names_in(said: str) -> set[str]:
+    """The names in the braces of a text; none where the braces are no names, as in an example of JSON."""
+    try:
+        return {name for _, name, _, _ in string.Formatter().parse(said) if name and name.isidentifier()}
+    except ValueError:
+        return set()
+
+
+def texts() -> dict[Text, str]:
+    """Every text of the window with the first place that has it."""
+    found: dict[Text, str] = {}
+    for path in sorted((support.ROOT / "gui").rglob("*.py")):
+        where = path.relative_to(support.ROOT).as_posix()
+        for text in texts_of(path.read_text("utf-8")):
+            found.setdefault(text, where)
+    return found
+
+
+def texts_of(code: str) -> Iterator[Text]:
+    """The texts that a piece of code hands to the door: literals in calls of ``tr``, ``plural`` and ``many``."""
+    for node in ast.walk(ast.parse(code)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        first = {"tr": 0, "plural": 1, "many": 1}.get(called)
+        if first is None or len(node.args) <= first:
+            continue
+        one = node.args[first]
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield Text(one.value, called != "tr")
+
+
+def path_of(code: str) -> Path:
+    """The catalogue of a language."""
+    return FOLDER / f"palimpsest_{code}.ts"
+
+
+def read(code: str) -> dict[Text, tuple[str, ...]]:
+    """A catalogue: one form for each text, two for a noun with its number; () where it is not translated yet."""
+    found: dict[Text, tuple[str, ...]] = {}
+    if not path_of(code).exists():
+        return found
+    for message in ET.parse(path_of(code)).iter("message"):
+        text = Text(message.findtext("source", ""), message.get("numerus") == "yes")
+        said = message.find("translation")
+        assert said is not None
+        forms = tuple(each.text or "" for each in said.iter("numerusform")) if text.counted else (said.text or "",)
+        found[text] = forms if all(forms) and said.get("type") is None else ()
+    return found
+
+
+def write(code: str, translated: dict[Text, tuple[str, ...]]) -> None:
+    """Write a catalogue, sorted, so that a change shows as what it is."""
+    root = ET.Element("TS", version="2.1", language=code, sourcelanguage="en")
+    context = ET.SubElement(root, "context")
+    ET.SubElement(context, "name").text = CONTEXT
+    for text in sorted(translated):
+        forms = translated[text]
+        message = ET.SubElement(context, "message", {"numerus": "yes"} if text.counted else {})
+        ET.SubElement(message, "source").text = text.source
+        if text.counted:
+            ET.SubElement(message, "comment").text = COUNTED
+        said = ET.SubElement(message, "translation", {} if forms else {"type": "unfinished"})
+        if text.counted:
+            for form in forms or ("", ""):
+                ET.SubElement(said, "numerusform").text = form
+        elif forms:
+            said.text = forms[0]
+    ET.indent(root)
+    written = ET.tostring(root, encoding="unicode")
+    path_of(code).write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{written}\n', "utf-8")
+
+
+def update(code: str) -> tuple[list[Text], list[Text]]:
+    """Bring a catalogue into step with the code; returns what is still to be translated, and what is gone."""
+    known, now = read(code), texts()
+    write(code, {text: known.get(text, ()) for text in now})
+    return sorted(text for text in now if not known.get(text)), sorted(set(known) - set(now))
+
+
+def compile_(code: str) -> None:
+    """Write the file that the window loads, by Qt's own tool."""
+    tool = Path(PySide6.__file__).parent / "lrelease"
+    made = path_of(code).with_suffix(".qm")
+    subprocess.run([tool, "-silent", path_of(code), "-qm", made], check=True)
