@@ -33,12 +33,13 @@ class LogReader:
         self.own = Own("" if "." in profile.id else profile.id, at=profile.at)
         self._path = tuple(profile.id.split("."))
         self._newest: dict[str, int] = {profile.at: -1, "_id": -1} if profile.at else {"_id": -1}
+        self._highest = {profile.order: -1} | self._newest if profile.order else self._newest
 
     # --- one document
 
     def _of(self, id: Value, fields: Terms | None = None) -> Iterator[bytes]:
         """The entries of exactly this document, newest first."""
-        for raw in self.server.find(self.ns, {self.id: {"$eq": id}}, sort=self._newest, projection=fields):
+        for raw in self.server.find(self.ns, {self.id: {"$eq": id}}, sort=self._highest, projection=fields):
             if self._named(raw) == id:
                 yield raw
 

@@ -29,7 +29,7 @@ from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.lock_fields import with_lock
 from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
-from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, matching, share, take
+from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, listed, matching, share, take
 from model.layouts.recognition.several_writers import parts_of, several_writers
 from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
 from model.layouts.writers import title
@@ -69,28 +69,30 @@ def recognise(
     An archive is listed with ``belongs_to``, and with a profile by which its rows are browsed as they are. Raises
     ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason.
     """
-    listed = [(f"{db}.{name}", kind) for name, kind, _ in server.collections(db) if not name.startswith("system.")]
-    known = {ns for ns, _ in listed}
+    collections = [(f"{db}.{name}", kind) for name, kind, _ in server.collections(db) if not name.startswith("system.")]
+    known = {ns for ns, _ in collections}
     stated_ones = {each.ns: each for each in (profile.collections if profile else ()) if each.ns in known}
     claimed = {each.archive: each for each in (profile.collections if profile else ()) if has_archive(each.layout)}
-    steps = _Steps(checkpoint, 2 * len(listed))
+    steps = _Steps(checkpoint, 2 * len(collections))
     found: dict[str, _Found] = {}
-    for ns, kind in listed:
+    for ns, kind in collections:
         steps.next()
         if ns not in stated_ones and ns not in claimed:
-            found[ns] = _look(server, ns, kind, len(listed))
+            found[ns] = _look(server, ns, kind, len(collections))
     proposals = dict(_pairs(server, found))
     claimed |= {each.profile.archive: each.profile for each in proposals.values()}
     claimed |= {ns: p for ns, p in _outgrown(stated_ones, found) if ns in known and ns not in claimed}
     samples = [each.sample for each in found.values() if each.sample is not None]
-    for ns, _ in listed:
+    unclaimed = [each for each in samples if each.ns not in claimed and each.ns not in proposals]
+    logs = {each.ns: log for each in unclaimed if (log := _log(server, each, samples)) is not None}
+    for ns, _ in collections:
         steps.next()
         if ns in stated_ones:
-            yield as_stated(server, stated_ones[ns], len(listed))
+            yield as_stated(server, stated_ones[ns], len(collections))
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
-            yield _judged(server, found[ns], proposals.get(ns), samples)
+            yield _judged(server, found[ns], proposals.get(ns) or logs.get(ns), samples, _recorded_in(ns, logs))
 
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
@@ -253,8 +255,22 @@ def _second_half(
     return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="", hash="")
 
 
+def _log(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """The proposal for a record of what other documents were; None for all else."""
+    try:
+        return find_logs.recorded(server, sample, others) or find_logs.streamed(sample, others)
+    except Unreadable:  # bytes that are no BSON, deep inside
+        return None
+
+
+def _recorded_in(ns: str, logs: Mapping[str, Proposal]) -> str:
+    """What a person should know who edits documents whose changes others record, one sentence; "" for none."""
+    names = [each.partition(".")[2] for each, log in logs.items() if ns in log.about]
+    return f"An edit from here has no entry in {listed(names)}." if names else ""
+
+
 def _judged(
-    server: Port, found: _Found, paired: Proposal | None, samples: Sequence[Sample]
+    server: Port, found: _Found, paired: Proposal | None, samples: Sequence[Sample], recorded: str
 ) -> tuple[CollectionInfo, CollectionProfile]:
     sample = found.sample
     if sample is None:
@@ -277,7 +293,8 @@ def _judged(
         why = why.replace(f"{profile.token} is a write token", f"{profile.token} is no write token: it names {there}")
         profile = replace(profile, token=free(TOKEN, sample.documents, c.OBJECT_ID))
     profile, locked = _with_lock(profile, sample)
-    why = " ".join(filter(None, (why, locked)))
+    recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded
+    why = " ".join(filter(None, (why, locked, recorded)))
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
@@ -318,17 +335,14 @@ def _named_by(server: Port, tokens: Sequence[Value], samples: Sequence[Sample], 
 
 
 def _beside(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal:
-    """What a collection is beside the others: a record of what their documents were, or what it is by itself."""
-    by_itself: Proposal | None = None
+    """What a collection is that records nothing of others: states of their documents, or what it is by itself."""
+    by_itself = _alone(server, sample)
     try:
-        if (logged := find_logs.recorded(server, sample, others)) is not None:
-            return logged
-        by_itself = _alone(server, sample)
         if by_itself.profile.layout == Plain.name:
             return find_logs.states_at_top(server, sample, others) or by_itself
     except Unreadable:  # bytes that are no BSON, deep inside
         pass
-    return by_itself or _alone(server, sample)
+    return by_itself
 
 
 def _alone(server: Port, sample: Sample) -> Proposal:
@@ -360,6 +374,9 @@ def _nothing(sample: Sample, but: Proposal | None) -> Proposal:
         return replace(but, profile=profile)
     if sample.documents:
         why = "No field of the documents sampled tells one version from another."
+        if find_logs.records(sample):
+            why = "Its rows record changes or events, but nothing in them names a document that is there."
+            return Proposal(profile, 0.7, why, ("log",))
         if near := find_version_documents.near_miss(sample):
             return Proposal(profile, 0.7, near, ("versions",))
         return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)

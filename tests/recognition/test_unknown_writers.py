@@ -11,8 +11,10 @@ from model.records import CollectionInfo
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
-from tests.writers.libraries import HERE, NAMES
+from tests.writers.judging import LAYOUTS, misjudged
+from tests.writers.libraries import HERE, NAMES, UNKNOWN
 
+PLUGIN = "unknown/mongoose-user-history-plugin"
 OWN = ("_id", "_id_document", "_version")
 """What Eve keeps beside a state."""
 
@@ -62,3 +64,36 @@ def test_a_shadow_reads_each_state_as_it_was_written() -> None:
                 looked_at += 1
         assert looked_at > 100
         assert not [found for found in session.scan([info.ns]) if getattr(found, "code", "")]
+
+
+# --- libraries without a preset
+
+
+def test_there_is_a_word_on_every_library_that_is_not_known() -> None:
+    assert {*LAYOUTS} == {*UNKNOWN}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_library_without_a_preset_is_a_log_or_plain_and_nothing_is_found(name: str) -> None:
+    assert not misjudged(name, HERE)
+    with Session.open(str(HERE / name)) as session:
+        found = collections(session)
+        logs = [ns for ns, layout in LAYOUTS[name].items() if layout == "log"]
+        assert all(found[ns].read_only for ns in logs)
+        if logs and "items" in found:
+            assert f"An edit from here has no entry in {logs[0]}." in found["items"].why
+
+
+@pytest.mark.parametrize(("name", "ns"), [("unknown/historical-collection", "__deltas_users"), (PLUGIN, "histories")])
+def test_changes_of_documents_that_cannot_be_told_are_said_to_be_such(name: str, ns: str) -> None:
+    with Session.open(str(HERE / name)) as session:
+        assert "record changes" in collections(session)[ns].why
+
+
+def test_the_events_of_a_stream_come_in_the_order_of_their_numbers() -> None:
+    with Session.open(str(HERE / "unknown/eventstore")) as session:
+        id = Value.of("item-1")
+        shown = [session.version("shop.events", id, each.v) for each in session.history("shop.events", id)]
+        numbers = [c.get(each.content or b"", ("streamRevision",)) for each in shown]
+        assert len(numbers) > 5
+        assert numbers == sorted(numbers, key=lambda number: -(number.python() if number else 0))

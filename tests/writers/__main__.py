@@ -1,4 +1,6 @@
-"""Install the programs whose histories are known, let them write with a fresh seed, and judge how they are shown.
+"""Install programs that write histories, let them write with a fresh seed, and judge how that is shown.
+
+The states of those that are known are compared; of the others in ``unknown`` nothing may be claimed.
 
 ``python -m tests.writers [--only NAME] [--seed N] [--documents 100] [--states 30] [--keep FOLDER]``
 """
@@ -11,14 +13,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.writers.judging import judged
-from tests.writers.libraries import NAMES, write
+from tests.writers.judging import judged, misjudged
+from tests.writers.libraries import NAMES, UNKNOWN, write
 
 
 def main() -> int:
     """Print a line a program; 1 where one is shown wrongly."""
     asked = argparse.ArgumentParser(prog="python -m tests.writers")
-    asked.add_argument("--only", action="append", choices=NAMES)
+    asked.add_argument("--only", action="append", choices=(*NAMES, *UNKNOWN))
     asked.add_argument("--seed", type=int, default=random.randrange(2**31))
     asked.add_argument("--documents", type=int, default=100)
     asked.add_argument("--states", type=int, default=30)
@@ -28,8 +30,13 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.keep or Path(scratch)
-        for name in args.only or NAMES:
+        for name in args.only or (*NAMES, *UNKNOWN):
             write(name, folder, args.seed, args.documents, args.states)
+            if name in UNKNOWN:
+                said = misjudged(name, folder)
+                print(f"{name:40} {'; '.join(said) or 'claimed as nothing that it is not'}", flush=True)
+                wrong += len(said)
+                continue
             verdict = judged(name, folder)
             said = f"{verdict.states:,} states right ({verdict.exact:,} to the type), {len(verdict.wrong)} wrong"
             print(f"{name:28} {said}, {verdict.findings} findings", flush=True)

@@ -15,6 +15,23 @@ from model.session import Session
 from model.values.canonical import Value
 from tests.writers.libraries import Told, told
 
+LAYOUTS = {
+    "unknown/axon": {"domainevents": "log", "snapshotevents": "log"},
+    "unknown/emmett": {"emt:item": "plain"},
+    "unknown/eventstore": {"events": "log", "snapshots": "log"},
+    "unknown/historical-collection": {"__deltas_users": "plain", "users": "plain"},
+    "unknown/langgraph": {"checkpoint_writes": "plain", "checkpoints": "plain"},
+    "unknown/mongoengine-history": {"history": "log", "items": "plain"},
+    "unknown/mongoose-audit": {"audits": "log", "items": "plain"},
+    "unknown/mongoose-audit-trail": {"histories": "log", "items": "plain"},
+    "unknown/mongoose-log-history": {"log_histories_item": "log", "items": "plain"},
+    "unknown/mongoose-trackable": {"items": "plain"},
+    "unknown/mongoose-user-history-plugin": {"histories": "plain", "items": "plain"},
+    "unknown/mongoose-version-history": {"items_hs": "log", "items": "plain"},
+    "unknown/yjs": {"transactions": "plain"},
+}
+"""What the collections of libraries are that there is no preset of: read as they are, and nothing claimed."""
+
 
 @dataclass
 class Verdict:
@@ -96,3 +113,13 @@ def _difference(shown: Node, wanted: Node) -> str:
     both = shown.keys() & wanted.keys()
     names = {*shown, *wanted} - {name for name in both if alike(shown[name], wanted[name])}
     return f"{', '.join(sorted(names))} differ"
+
+
+def misjudged(name: str, folder: Path) -> list[str]:
+    """What is said of a library's collections that is not so, where there is no preset of it."""
+    with Session.open(str(folder / name)) as session:
+        found = {info.ns.partition(".")[2]: info for info in session.collections()}
+        wrong = [
+            f"{ns} is taken for {info.layout}" for ns, info in found.items() if info.layout != LAYOUTS[name].get(ns)
+        ]
+        return [*wrong, *(str(each) for each in session.scan([]))]

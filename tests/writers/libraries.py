@@ -27,6 +27,7 @@ from model.localserver import LocalServer
 
 HERE = Path(__file__).parent
 NAMES = tuple(sorted(each.name for each in HERE.iterdir() if (each / "states.jsonl.gz").exists()))
+UNKNOWN = tuple(sorted(f"unknown/{each.name}" for each in (HERE / "unknown").iterdir() if (each / "shop").exists()))
 MANIFESTS = ("package.json", "pom.xml", "requirements.txt")
 WITHIN = 600.0  # seconds, to install one or to let it write
 
@@ -74,7 +75,8 @@ def write(name: str, folder: Path, seed: int, documents: int, states: int) -> No
         target = folder / name
         shutil.rmtree(target / "shop", ignore_errors=True)
         (target / "shop").mkdir(parents=True)
-        _packed(target / "states.jsonl.gz", ("\n".join(said) + "\n").encode())
+        if name not in UNKNOWN:
+            _packed(target / "states.jsonl.gz", ("\n".join(said) + "\n").encode())
         with pymongo.MongoClient(server.uri, document_class=RawBSONDocument) as client:
             for collection in client["shop"].list_collection_names():
                 raws = [document.raw for document in client["shop"][collection].find()]

@@ -64,7 +64,7 @@ TIMES = _set(
     updatetime updatedate modifiedat modifiedon modified modificationdate modifieddate modifytime lastmodified
     lastmodifiedat lastupdated lastupdatedat lastchanged lastchangedat lastupdate lastchange editedat editedon
     edited savedat savedon saved writtenat written recordedat recorded createdat createdon created committedat
-    versionedat versiondate versiontime revisedat storedat mtime when
+    versionedat versiondate versiontime revisedat storedat mtime when occurredat occurredon commitstamp
     """
 )
 CHANGE_TIMES = TIMES - _set("time timestamp ts when recorded recordedat createdat createdon created")
@@ -103,22 +103,33 @@ CHANGES = _set(
 BEFORE_AND_AFTER = (
     ("before", "after"), ("old", "new"), ("oldvalue", "newvalue"), ("oldvalues", "newvalues"), ("from", "to"),
     ("original", "modified"), ("previous", "current"), ("previousvalue", "newvalue"), ("prev", "next"), ("was", "is"),
-    ("fromvalue", "tovalue"), ("olddata", "newdata"), ("op", "value"),
+    ("fromvalue", "tovalue"), ("olddata", "newdata"), ("originaldoc", "updateddoc"),
+    ("olddocument", "currentdocument"), ("op", "value"),
 )  # fmt: skip
 """Pairs of names under which a change tells what was there and what came instead."""
 PLACES = _set("p field path property attribute column key fieldname propertyname attributename columnname what name")
 """Names of the field that says which field of a document was changed."""
+FIELD_PLACES = PLACES - _set("p key what name")
+"""Those of them that say so by themselves."""
 OPERATIONS = _set(
-    "op operation operationtype action event eventtype eventname type kind method verb o change changetype command"
+    """
+    op operation operationtype action event eventtype eventname type kind method verb o change changetype command
+    payloadtype
+    """
 )
+STREAMS = _set("stream aggregate")
+"""Words in the name of the field that tells the streams of an event store apart."""
 ENDS = _set("create del delete insert remove")
 """Names under which a record of operations keeps that a document came or went."""
-PAYLOADS = _set("payload data body doc document fulldocument state value values snapshot d content fields arguments")
+PAYLOADS = _set(
+    "payload data body doc document fulldocument state value values snapshot d content fields arguments "
+    "serializedpayload"
+)
 ABOUT_RECORDS = _set(
     """
     v t reason comment message note ip host session sessionid requestid correlationid causationid collection
     collectionname model modelname entitytype entityname aggregatetype table resource ns scope source autosave latest
-    published m
+    published m streamid streamrevision aggregateid aggregate context commitid commitsequence
     """
 )
 """Names of what records keep beside a change: what was changed, from where, and why."""

@@ -2,7 +2,8 @@
 
 The proof is threefold: rows look like records and hold little besides; they name documents of another collection by
 their ``_id``; and what they record is about these documents' own fields. Rows of orders, bookings and messages name
-other documents too, and record nothing of them.
+other documents too, and record nothing of them. The events of an event store need no such documents: they are known by
+their streams.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from model.layouts.recognition.field_names import (
     BEFORE_AND_AFTER,
     CHANGES,
     ENDS,
+    FIELD_PLACES,
     OPERATIONS,
     PAYLOADS,
     PLACES,
+    STREAMS,
     TIMES,
     VERSIONS,
     bare,
     can_play_a_role,
+    words,
 )
 from model.layouts.recognition.metadata_fields import author_field
 from model.layouts.recognition.sampling import (
@@ -79,15 +83,42 @@ def record_in(document: Document) -> RecordedChange | None:
         if bare(name) in ENDS and value.type in (c.OBJECT, c.BOOLEAN):
             return RecordedChange(frozenset({name}), frozenset(), ends=True)
     kind = next((name for name in document.fields if bare(name) in OPERATIONS and _is_word(document.get(name))), None)
+    place = next(
+        (name for name in document.fields if bare(name) in FIELD_PLACES and _is_word(document.get(name))), None
+    )
     for name, value in document.fields.items():
-        if kind is not None and bare(name) in PAYLOADS and value.type == c.OBJECT:
-            return RecordedChange(frozenset({kind, name}), frozenset(_names(value)))
+        if bare(name) in PAYLOADS and value.type == c.OBJECT:
+            if kind is not None and place is not None:
+                return RecordedChange(frozenset({kind, place, name}), frozenset(_first_of(document.fields[place])))
+            if kind is not None:
+                return RecordedChange(frozenset({kind, name}), frozenset(_names(value)))
+            if (inner := read(value.data)) is not None and _event_in(inner) is not None:
+                return RecordedChange(frozenset({name}), frozenset())
     return None
+
+
+def _event_in(document: Document) -> Value | None:
+    """The word for what happened, where a document has one, and beside it what happened to it."""
+    payload = any(bare(name) in PAYLOADS for name in document.fields)
+    kinds = [value for name, value in document.fields.items() if bare(name) in OPERATIONS and _is_word(value)]
+    return kinds[0] if payload and kinds else None
+
+
+def _all_recorded(sample: Sample) -> list[RecordedChange | None]:
+    """The records of all rows; an empty list of changes is one too, where other rows have changes in it."""
+    made = [record_in(d) for d in sample.documents]
+    lists = {name for each in made if each is not None for name in each.kept_in}
+    for at, (document, each) in enumerate(zip(sample.documents, made, strict=True)):
+        empty = [n for n in lists if (v := document.get(n)) is not None and v.type == c.ARRAY and not _items(v)]
+        if each is None and empty:
+            made[at] = RecordedChange(frozenset(empty), frozenset(), ends=True)
+    return made
 
 
 def records(sample: Sample, own: frozenset[str] = frozenset()) -> bool:
     """Whether rows record changes or events, with little besides; ``own`` names the fields that do not count."""
-    found = [made for d in sample.documents if (made := record_in(d)) is not None and _alone(d, made, own)]
+    made = zip(sample.documents, _all_recorded(sample), strict=True)
+    found = [each for d, each in made if each is not None and _alone(d, each, own)]
     changes = sum(not each.ends for each in found)
     return changes >= SOME * len(found) and len(found) >= SOME * len(sample.documents) > 0
 
@@ -96,7 +127,7 @@ def _alone(
     document: Document, record: RecordedChange, own: frozenset[str] = frozenset(), most: int = BESIDE + 1
 ) -> bool:
     """Whether a row holds little but the record and what is about it."""
-    about = TIMES | AUTHORS | VERSIONS | OPERATIONS | ABOUT_RECORDS
+    about = TIMES | AUTHORS | VERSIONS | OPERATIONS | ABOUT_RECORDS | {n for pair in BEFORE_AND_AFTER for n in pair}
     beside = [
         name
         for name, value in document.fields.items()
@@ -216,11 +247,11 @@ def states_at_top(server: Port, sample: Sample, others: Sequence[Sample]) -> Pro
 
 
 def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
-    made = [record_in(d) for d in sample.documents]
+    made = _all_recorded(sample)
     told = [each for each in made if each is not None]
     if not told or len(told) < MOST * len(made) or sum(each.ends for each in told) > SOME * len(told):
         return None
-    for target in _targets(server, sample, others):
+    for target in _targets(server, sample, others, SOME):
         names = target.names
         recorded = [(d, each) for d, each in zip(sample.documents, made, strict=True) if each is not None]
         fitting = [_alone(d, each) and _is_about(each, names) for d, each in recorded]
@@ -287,13 +318,13 @@ def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
     return not record.names or len(record.names & names) >= KNOWN * len(record.names)
 
 
-def _targets(server: Port, sample: Sample, others: Sequence[Sample]) -> Iterator[_Target]:
-    """The paths under which rows name documents of other collections, with what was found there."""
-    for path in _paths(sample):
+def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float = MOST) -> Iterator[_Target]:
+    """The paths under which rows, at least ``most`` of them, name documents of other collections, and those."""
+    for path in _paths(sample, most):
         values = [v for d in sample.documents if (v := _at(d, path)) is not None and v.type in ID_TYPES]
         asked = list(dict.fromkeys(values))
         asked = asked[:: max(1, len(asked) // ASKED)][:ASKED]
-        if len(values) < MOST * len(sample.documents):
+        if len(values) < most * len(sample.documents):
             continue
         found: dict[Value, Document] = {}
         where: list[Sample] = []
@@ -318,10 +349,10 @@ def _as_id(value: Value) -> Value:
     return Value.of(ObjectId(text)) if len(text) == 24 and ObjectId.is_valid(text) else value
 
 
-def _paths(sample: Sample) -> Iterator[str]:
+def _paths(sample: Sample, most: float) -> Iterator[str]:
     """Fields that may name a document, and those one level below; the rows' own ``_id`` only from inside."""
     for name, shape in sample.shapes.items():
-        if name != "_id" and shape.share(*ID_TYPES) >= MOST:
+        if name != "_id" and shape.share(*ID_TYPES) >= most and shape.share(*ID_TYPES, c.NULL) >= MOST:
             yield name
     for name, shape in sample.shapes.items():
         if shape.share(c.OBJECT) >= MOST:
@@ -344,7 +375,85 @@ def _told(sample: Sample, target: _Target, why: str) -> Proposal:
     author = author_field(sample.documents, {"_id", target.path}, at)
     profile = CollectionProfile(sample.ns, "log", id=target.path, version="", token="", hash="", at=at, author=author)
     said = f"{why}; {target.path} names {of(len(target.found), target.asked, 'document')} looked up there"
-    return Proposal(profile, 0.85, f"{said}.", ("plain",))
+    about = tuple(each.ns for each in target.samples)
+    return Proposal(profile, 0.85, f"{said}.", ("plain",), about)
+
+
+# --- event stores
+
+
+def streamed(sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """``log`` where rows are the events of streams, numbered in each, or snapshots of such streams; None elsewhere.
+
+    What tells events from the states of documents: what happened is another thing from one row to the next.
+    """
+    if (streams := _streams(sample)) is not None:
+        id, number = streams
+        return _stream_log(sample, id, number, f"the events of the streams in {id}, numbered by {number} in each")
+    for other in others:
+        if sample.ns == other.ns or (streams := _streams(other)) is None or streams[0] not in sample.shapes:
+            continue
+        id = streams[0]
+        known = {d.get(id) for d in other.documents}
+        number = next((n for n, shape in sample.shapes.items() if n != id and shape.numbered >= MOST), "")
+        if number and sum(d.get(id) in known for d in sample.documents) >= NAMED * len(sample.documents):
+            return _stream_log(
+                sample, id, number, f"snapshots of the streams in {id}, whose events are in {other.name}"
+            )
+    return None
+
+
+def _stream_log(sample: Sample, id: str, number: str, said: str) -> Proposal:
+    profile = CollectionProfile(sample.ns, "log", id=id, version="", token="", hash="", at=_time(sample), order=number)
+    return Proposal(profile, 0.85, f"Its rows are {said}.", ("plain",))
+
+
+def _streams(sample: Sample) -> tuple[str, str] | None:
+    """The field that tells streams apart and the one that numbers their events; None where rows are no events."""
+    happened = [_happened(d) for d in sample.documents]
+    if sum(each is not None for each in happened) < MOST * len(happened) or not happened:
+        return None
+    for id, ids in sample.shapes.items():
+        if id == "_id" or ids.share(*ID_TYPES) < MOST or not STREAMS & set(words(id)):
+            continue
+        for number, numbers in sample.shapes.items():
+            if number != id and numbers.numbered >= MOST and (several := _numbered(sample, id, number)):
+                kinds = [{happened[at] for at in stream} for stream in several]
+                if 2 * sum(len(each) > 1 for each in kinds) >= len(several):
+                    return id, number
+    return None
+
+
+def _happened(document: Document) -> Value | None:
+    """The word for what happened, in a row that has it beside what happened to it, or both in one field."""
+    kinds = [
+        value
+        for name, value in document.fields.items()
+        if bare(name) in OPERATIONS and bare(name) != "type" and _is_word(value)
+    ]
+    for name, value in document.fields.items():
+        if bare(name) in PAYLOADS:
+            if kinds:
+                return kinds[0]
+            inner = read(value.data) if value.type == c.OBJECT else None
+            if inner is not None and (kind := _event_in(inner)) is not None:
+                return kind
+            return document.get("type")
+    return None
+
+
+def _numbered(sample: Sample, id: str, number: str) -> list[list[int]]:
+    """The places in the sample of the rows of each stream that has several; none where two have one number."""
+    streams: dict[Value, dict[Value, int]] = {}
+    for at, d in enumerate(sample.documents):
+        stream, place = d.get(id), d.get(number)
+        if stream is None or place is None:
+            continue
+        if place in streams.setdefault(stream, {}):
+            return []
+        streams[stream][place] = at
+    several = [list(each.values()) for each in streams.values() if len(each) > 1]
+    return several if sum(map(len, several)) >= SOME * len(sample.documents) else []
 
 
 def _time(sample: Sample) -> str:

@@ -397,6 +397,7 @@ class Proposal:
     confidence: float
     why: str
     alternatives: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()  # log: the collections of the documents that rows are about
 
 
 # --- sentences
