@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from gui.style import icons
@@ -55,6 +56,35 @@ def _pages(menu: str) -> Item:
 
 
 MENUS = ("File", "Edit", "View", "Document", "Compare", "Repair", "Help")
+"""The menus; Alt with the first letter of each opens it."""
+
+LACKING = {
+    "session": "No connection is open",
+    "page": "No tab is open",
+    "tabs": "No other tab is open",
+    "closed-tab": "No tab was closed so far",
+    "collection": "No collection is in front",
+    "list": "No list of documents is in front",
+    "document": "No document is chosen",
+    "readable": "No document that can be read is chosen",
+    "merge": "No merge is in front",
+    "diff": "No comparison is in front",
+    "pair": "No two versions are compared",
+    "restorable": "A is no earlier version of which something can be restored",
+    "undo": "There is nothing to undo here",
+    "redo": "There is nothing to redo here",
+    "find": "There is nothing to search here",
+    "find-next": "No document is open in the editor",
+    "dirty": "Nothing is changed",
+    "sequence": "This collection holds no numbers that are counted up",
+    "pending": "This collection has no counters that are raised in two steps",
+    "processed": "This collection has no lists of processed entries",
+    "sample": "Only documents of the sample have a colleague",
+    "index-missing": "No index is missing here",
+    "settable": "Whether writes are allowed cannot be changed here",
+    "writable": "Writes are not allowed here",
+}
+"""Why an action cannot be done, for each need: the first that is lacking, unless a page says it better."""
 
 TABLE: tuple[Item, ...] = (
     item("File", "connect", "New connection…", "Ctrl+N", icon="plus"),
@@ -93,6 +123,7 @@ TABLE: tuple[Item, ...] = (
     item("View", "layout", "Layout and its grounds…", "", "collection", icon="info"),
     line("View"),
     item("View", "toggle-sidebar", "Sidebar", "F9", "session", checked="sidebar"),
+    item("View", "menus", "Menus", "F10"),
     item("View", "next-pane", "Next pane", "F6"),
     item("View", "previous-pane", "Previous pane", "Shift+F6"),
     item("View", "context-menu", "Menu of what has the focus", "Shift+F10"),
@@ -192,7 +223,10 @@ class Actions(QObject):
         """Put the menus into a menu bar."""
         menus: dict[str, QMenu] = {}
         for name in MENUS:
-            menus[name] = bar.addMenu(name)
+            menus[name] = bar.addMenu(f"&{name}")
+            if QKeySequence.mnemonic(f"&{name}").isEmpty():  # macOS has no such keys of its own
+                opens = QShortcut(QKeySequence(f"Alt+{name[0]}"), bar.window())
+                opens.activated.connect(partial(_open_menu, bar, menus[name]))
             menus[name].setToolTipsVisible(True)
         for item in self.table:
             if item.id:
@@ -205,19 +239,28 @@ class Actions(QObject):
         there = frozenset(facts)
         for id, action in self.by_id.items():
             item = self._items[id]
-            lacking = [need for need in sorted(item.needs) if need not in there]
+            lacking = [need for need in LACKING if need in item.needs and need not in there]
             action.setEnabled(not lacking)
-            action.setToolTip(next((reasons[need] for need in lacking if reasons.get(need)), ""))
+            said = [reasons[need] for need in lacking if reasons.get(need)] + [LACKING[need] for need in lacking]
+            action.setToolTip(said[0] if said else "")
             if item.checked:
                 action.setChecked(item.checked in there)
 
-    def enabled(self) -> list[tuple[Item, QAction]]:
-        """The actions that can be done now, in the table's order."""
-        return [(self._items[id], action) for id, action in self.by_id.items() if action.isEnabled()]
+    def all(self) -> list[tuple[Item, QAction]]:
+        """The actions in the table's order; the tooltip of one that cannot be done now says why."""
+        return [(self._items[id], action) for id, action in self.by_id.items()]
+
+    def why_not(self, keys: QKeySequence) -> str:
+        """Why the action that has these keys cannot be done now; "" where there is none, or it can."""
+        return next((a.toolTip() for a in self.by_id.values() if not a.isEnabled() and keys in a.shortcuts()), "")
 
     def trigger(self, id: str) -> None:
         """Do one action, if it can be done."""
         self.by_id[id].trigger()
+
+
+def _open_menu(bar: QMenuBar, menu: QMenu) -> None:
+    bar.setActiveAction(menu.menuAction())
 
 
 class _Asker(QObject):

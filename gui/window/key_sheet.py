@@ -16,11 +16,29 @@ from gui.style.states import button, words
 Line = tuple[str, str]  # what it does, its keys
 VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
     (
+        "Everywhere",
+        (
+            ("A menu, by its first letter", "Alt+F, Alt+E …"),
+            ("To the next control, the one before", "Tab, Shift+Tab"), ("Press, or tick", "Space"),
+            ("Close what is on top", "Esc"),
+        ),
+    ),
+    (
+        "In the list of documents",
+        (
+            ("Run the query", "Enter"), ("Earlier queries", "Down"), ("Open the document", "Enter"),
+        ),
+    ),
+    (
         "In the timeline",
         (
             ("To an older, a newer version", "Left, Right"), ("To the oldest, the newest", "Home, End"),
-            ("Make it B", "Space"), ("Make it A", "Shift+Space"),
+            ("Make it B", "Space"), ("Make it A", "Shift+Space"), ("Wider, narrower", "+, -"),
         ),
+    ),
+    (
+        "In a list with ticks",
+        (("Tick, untick", "Space"), ("Choose several", "Shift+Up, Shift+Down")),
     ),
     ("In a comparison", (("The whole value", "Space"), ("Copy the value, or the path", "Ctrl+C"))),
     (
@@ -35,15 +53,25 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
         (
             ("The change before, the next one", "Ctrl+Left, Ctrl+Right"), ("The first, the last change", "Home, End"),
             ("Compare with the version before", "Enter"), ("The whole value", "Space"),
+            ("Wider, narrower columns", "+, -"),
         ),
     ),
     (
         "In the editor",
         (
-            ("Change the value, the name", "F2, Shift+F2"), ("Choose the type", "F4"),
+            ("Type over a value or name", "any character"), ("Change the value, the name", "F2, Shift+F2"),
+            ("Choose the type", "F4"), ("Who set each field", "Ctrl+L"),
+            ("Take it, and on to the next", "Tab"), ("Leave it as it was", "Esc"),
             ("Add, remove a field", "Ins, Del"), ("Move a field", "Alt+Up, Alt+Down"),
             ("Take a change back", "Alt+Backspace"), ("Keep a text of several lines", "Ctrl+Enter"),
             ("The pane beside it", "Ctrl+B"), ("The whole value", "Space"),
+        ),
+    ),
+    (
+        "In the manual",
+        (
+            ("Find in all pages", "Ctrl+F"), ("The next hit, the one before", "F3, Shift+F3"),
+            ("Back, forward", "Alt+Left, Alt+Right"), ("Close", "Esc"),
         ),
     ),
 )  # fmt: skip

@@ -20,13 +20,14 @@ SHOWN = 200
 
 @dataclass(frozen=True)
 class Hit:
-    """A command or a collection that can be found: ``call`` does or opens it."""
+    """A command or a collection that can be found: ``call`` does or opens it, unless ``why`` says why not."""
 
     text: str
     call: Callable[[], object]
     icon: str = ""
     remark: str = ""
     badge: str = ""
+    why: str = ""  # it cannot be done now
 
 
 def matches(hit: Hit, needle: str) -> bool:
@@ -43,9 +44,15 @@ class _Model(RowsModel[Hit]):
 
     def cell(self, index: Index) -> Cell:
         hit = self.rows[index.row()]
-        spans = (Span(hit.text), *((Span(f"   {hit.remark}", "text3"),) if hit.remark else ()))
+        beside = f"   {hit.why or hit.remark}" if hit.why or hit.remark else ""
+        spans = (Span(hit.text, "text3" if hit.why else "text"), *((Span(beside, "text3"),) if beside else ()))
         badges = (Badge(hit.badge),) if hit.badge else ()
-        return Cell(spans=spans, icon=hit.icon, badges=badges, badges_right=True, indent=4 if hit.icon else 28)
+        said = f"{hit.text}, not possible now: {hit.why}" if hit.why else ""
+        indent = 4 if hit.icon else 28
+        return Cell(
+            spans=spans, icon=hit.icon, icon_token="ctl" if hit.why else "text2", badges=badges, badges_right=True,
+            indent=indent, accessible=said, tip=said,
+        )  # fmt: skip
 
 
 class Palette(Sheet):
@@ -90,7 +97,7 @@ class Palette(Sheet):
 
     def _search(self, needle: str) -> None:
         found = [hit for hit in self._hits if matches(hit, needle)]
-        found.sort(key=lambda hit: not hit.text.lower().startswith(needle.lower()))
+        found.sort(key=lambda hit: (bool(hit.why), not hit.text.lower().startswith(needle.lower())))
         self.model.fill(found[:SHOWN])
         self.none.setVisible(not found)
         self.list.setVisible(bool(found))
@@ -112,6 +119,6 @@ class Palette(Sheet):
 
     def _take(self, index: QModelIndex) -> None:
         hit = self.model.at(index)
-        if hit is not None:
+        if hit is not None and not hit.why:
             self.accept()
             hit.call()

@@ -10,7 +10,7 @@ import signal
 import weakref
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from gui import app, messages, subscriptions, tasks
@@ -156,6 +156,14 @@ class Window(QMainWindow):
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return focus_ring.step(self, forward)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Say why nothing happens on keys whose action cannot be done now; those of any other come here never."""
+        why = self.actions_.why_not(QKeySequence(event.keyCombination()))
+        if why:
+            messages.why_not(self, why)
+        else:
+            super().keyPressEvent(event)
 
     # --- connections
 

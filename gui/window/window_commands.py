@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenuBar, QWidget
 
 from gui import messages, tasks
 from gui.actions import Actions, Item, keys_text, resolve
@@ -182,11 +182,12 @@ class WindowCommands(QObject):
 
     def _commands(self) -> list[Hit]:
         trigger = self._actions.trigger
-        return [
-            Hit(action.text().rstrip("…"), partial(trigger, item.id), item.icon, item.menu, keys_text(item))
-            for item, action in self._actions.enabled()
-            if item.id not in ("palette", "next-pane", "previous-pane", "context-menu")
-        ]
+        made = []
+        for item, action in self._actions.all():
+            if item.id not in ("palette", "menus", "next-pane", "previous-pane", "context-menu"):
+                name, why = action.text().rstrip("…"), "" if action.isEnabled() else action.toolTip()
+                made.append(Hit(name, partial(trigger, item.id), item.icon, item.menu, keys_text(item), why))
+        return made
 
     def _collections(self, anew: bool = False) -> list[Hit]:
         workspace = self._workspace
@@ -231,6 +232,12 @@ class WindowCommands(QObject):
 
     def do_toggle_sidebar(self) -> None:
         self._workspace.toggle_sidebar()
+
+    def do_menus(self) -> None:
+        """Open the first menu; the arrow keys lead to the others."""
+        bar = self._workspace.window().findChild(QMenuBar)
+        if bar is not None:
+            bar.setActiveAction(bar.actions()[0])
 
     def do_next_pane(self) -> None:
         self._pane(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QApplication, QHeaderView, QMenu, QPlainTextEdit, QStyleOptionViewItem, QWidget
 
 from gui.parts.fields.cell_editor import CellEditor, Typing
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
@@ -88,6 +88,14 @@ class FieldDelegate(CellDelegate):
         else:
             return False
         return True
+
+
+def _is_typed(event: QKeyEvent) -> bool:
+    """Whether a key stands for a character, with AltGr too, which some systems report as Ctrl+Alt."""
+    held = event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
+    by_alt_gr = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+    plain = held in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.GroupSwitchModifier, by_alt_gr)
+    return plain and event.text().isprintable() and bool(event.text().strip())
 
 
 class FieldTree(CellTree):
@@ -303,6 +311,8 @@ class FieldTree(CellTree):
             self.whole_asked.emit(node)
         elif key == Qt.Key.Key_Menu or (key == Qt.Key.Key_F10 and held & Qt.KeyboardModifier.ShiftModifier):
             self.menu_asked.emit(node, self.viewport().mapToGlobal(self.visualRect(index).bottomLeft()))
+        elif _is_typed(event) and self._type_into(event, index, node):
+            pass
         else:
             what = {
                 Qt.Key.Key_Delete: "remove",
@@ -315,6 +325,20 @@ class FieldTree(CellTree):
             if not what:
                 return False
             self.key_asked.emit(node, what)
+        return True
+
+    def _type_into(self, event: QKeyEvent, index: QModelIndex, node: FieldNode) -> bool:
+        """Type over a name or a value; what stood there comes back with Esc. False where nothing can be typed."""
+        column = FIELD if index.column() == FIELD and self.fields.can_edit(node, FIELD) else VALUE
+        if column == VALUE and self.fields.hasChildren(index.siblingAtColumn(0)):
+            return False
+        empty = column == VALUE and node.value.type in (NULL, UNDEFINED)
+        if not self.edit_cell(index.siblingAtColumn(column), "String" if empty else ""):
+            return False
+        widget = self.editor.widget
+        if widget is not None:
+            widget.selectAll()
+            QApplication.sendEvent(widget, event)
         return True
 
     def _enter(self, index: QModelIndex, node: FieldNode) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE
+from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE
 from model import text
 from model.values import canonical
 from model.values.canonical import Value
@@ -299,3 +299,45 @@ def test_a_large_text_that_is_being_typed_is_in_the_draft_when_the_tab_closes(
     panel.json.text.setPlainText(panel.json.text.typed().replace('"active"', '"lapsed"'))
     panel.keep_now()
     assert panel.content == put(desk.content, status="lapsed")
+
+
+def test_a_character_types_over_the_value_and_esc_brings_it_back(desk: Desk, opened: Open) -> None:
+    panel = opened(desk)
+    index = panel.model.find(("status",), VALUE)
+    panel.tree.setCurrentIndex(index)
+    before = panel.content
+    QTest.keyClicks(panel.tree, "l")
+    editor = panel.tree.editor.widget
+    assert isinstance(editor, QLineEdit)
+    assert editor.text() == "l"
+    assert panel.is_dirty
+    QTest.keyClick(editor, Qt.Key.Key_Escape)
+    assert panel.content == before
+    QTest.keyClicks(panel.tree, "L")
+    editor = panel.tree.editor.widget
+    assert editor is not None
+    QTest.keyClicks(editor, "apsed")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert canonical.get(panel.content, ("status",)) == Value.of("Lapsed")
+
+
+def test_a_character_types_over_a_name_where_that_is_chosen(desk: Desk, opened: Open) -> None:
+    panel = opened(desk)
+    panel.tree.setCurrentIndex(panel.model.find(("status",), FIELD))
+    QTest.keyClicks(panel.tree, "s")
+    editor = panel.tree.editor.widget
+    assert editor is not None
+    QTest.keyClicks(editor, "tate")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert canonical.get(panel.content, ("status",)) is None
+    assert canonical.get(panel.content, ("state",)) is not None
+
+
+def test_a_character_on_a_container_or_a_locked_field_changes_nothing(desk: Desk, opened: Open) -> None:
+    panel = opened(desk)
+    for path in (("billing",), ("_id",)):
+        panel.tree.setCurrentIndex(panel.model.find(path, VALUE))
+        assert panel.tree.currentIndex().isValid()
+        QTest.keyClicks(panel.tree, "x")
+        assert not panel.tree.has_editor
+    assert not panel.is_dirty

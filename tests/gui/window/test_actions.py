@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.actions import MENUS, Actions, Item, resolve
+from gui.actions import LACKING, MENUS, Actions, Item, resolve
 from gui.pages import base, collection_page, document_pages, tool_pages
 from gui.pages.page_registry import ACTIONS, PAGES
 from gui.window import tab_area, window_commands
@@ -79,3 +79,11 @@ def test_a_page_comes_before_the_window() -> None:
     assert found() == "page"
     assert resolve(item, [object()]) is None
     assert tab_area.MOST_RESTORED > 0
+
+
+def test_every_need_has_a_sentence_for_its_lack() -> None:
+    assert {need for item in ACTIONS for need in item.needs} <= set(LACKING)
+
+
+def test_every_menu_has_a_letter_of_its_own() -> None:
+    assert len({name[0] for name in MENUS}) == len(MENUS)

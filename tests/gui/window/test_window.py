@@ -26,6 +26,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from gui import messages
+from gui.actions import MENUS
 from gui.messages import Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
@@ -63,6 +64,8 @@ from tests.gui.window.windows import (
     told,
     wait_idle,
 )
+
+ACCESSIBLE = Qt.ItemDataRole.AccessibleTextRole
 
 
 @pytest.fixture(scope="module")
@@ -309,14 +312,63 @@ def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot
     assert [page.ns for page in window.workspace.tab_area.pages] == [NS]
 
 
-@pytest.mark.deep
-def test_a_command_that_cannot_be_done_is_not_found(window: Window) -> None:
+def test_a_command_that_cannot_be_done_is_found_with_the_reason(window: Window, qtbot: QtBot) -> None:
     press(window, "Ctrl+K")
     palette = sheet(window)
     assert isinstance(palette, Palette)
-    found = {hit.text for hit in palette._hits}
-    assert found
-    assert not found & {"Save", "Use mine"}
+    qtbot.keyClicks(palette.input, "use mine")
+    said = [palette.model.index(row, 0).data(ACCESSIBLE) for row in range(palette.model.rowCount())]
+    assert said[0] == "Use mine, not possible now: No merge is in front"
+    qtbot.keyClick(palette.input, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    palette.input.clear()
+    possible = [not hit.why for hit in palette.model.rows]
+    assert possible == sorted(possible, reverse=True)
+    assert not all(possible)
+
+
+def test_keys_of_what_cannot_be_done_say_why(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    page = window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+    wait_idle(qtbot, lambda: "readable" in page.facts())
+    page.setFocus()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert told(window)[-1] == "Nothing is changed"
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
+    assert told(window)[-1] == "No merge is in front"
+
+
+@pytest.mark.parametrize("at", range(len(MENUS)), ids=MENUS)
+def test_alt_and_its_letter_open_a_menu(window: Window, qtbot: QtBot, at: int) -> None:
+    page = window.workspace.page
+    assert page is not None
+    page.setFocus()
+    here = window.focusWidget()
+    qtbot.keyClick(here, getattr(Qt.Key, f"Key_{MENUS[at][0]}"), Qt.KeyboardModifier.AltModifier)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert menu.title() == f"&{MENUS[at]}"
+    qtbot.keyClick(menu, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
+
+
+def test_f10_opens_the_first_menu_and_arrows_lead_on(window: Window, qtbot: QtBot) -> None:
+    page = window.workspace.page
+    assert page is not None
+    page.setFocus()
+    here = window.focusWidget()
+    qtbot.keyClick(here, Qt.Key.Key_F10)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert menu.title() == "&File"
+    qtbot.keyClick(menu, Qt.Key.Key_Right)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert menu.title() == "&Edit"
+    qtbot.keyClick(menu, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: window.focusWidget() is here)
 
 
 @pytest.mark.deep
@@ -328,7 +380,8 @@ def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot:
     wait_idle(qtbot)
     for page in window.workspace.tab_area.pages:
         window.workspace.tab_area.show_page(page)
-        idle = [item.id for item, _ in window.actions_.enabled() if window.commands.call_for(item) is None]
+        can = [item for item, action in window.actions_.all() if action.isEnabled()]
+        idle = [item.id for item in can if window.commands.call_for(item) is None]
         assert (page.kind, idle) == (page.kind, [])
 
 
