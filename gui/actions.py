@@ -120,6 +120,8 @@ TABLE: tuple[Item, ...] = (
     item("Edit", "palette", "Find a command or collection…", "Ctrl+K", icon="magnifying-glass"),
     item("View", "refresh", "Refresh", "Ctrl+R F5", "session", icon="arrows-clockwise"),
     item("View", "as-json", "Documents as JSON", "Ctrl+J", "list", checked="json"),
+    item("View", "explain", "Explain the query, and the indexes…", "Ctrl+Shift+X", "list", icon="chart-bar"),
+    item("View", "query-options", "Order, columns and limits…", "Ctrl+Shift+L", "list", icon="sliders-horizontal"),
     item("View", "layout", "Layout and its grounds…", "", "collection", icon="info"),
     line("View"),
     item("View", "toggle-sidebar", "Sidebar", "F9", "session", checked="sidebar"),

@@ -314,8 +314,13 @@ class Session:
         return self._catalogue.count(ns, filter, any_version, max_ms)
 
     def fields(self, ns: str) -> FieldSurvey:
-        """The fields of a collection with their types, as the first documents of a list have them."""
-        return survey(self._catalogue.layout(ns).page(PageQuery(limit=SURVEYED)))
+        """The fields of a collection with their types, as the first documents of a list have them.
+
+        They are named as a filter names them, wherever the layout keeps the content.
+        """
+        layout = self._catalogue.layout(ns)
+        rows = layout.page(PageQuery(limit=SURVEYED))
+        return survey(replace(row, raw=layout.document(row.raw)) if row.readable else row for row in rows)
 
     def indexes(self, ns: str) -> Indexes:
         """The indexes of a collection, each with how often the server has used it, where it tells."""

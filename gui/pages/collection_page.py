@@ -292,6 +292,12 @@ class CollectionPage(Page):
         self.browser.show_json(not self.browser.is_json)
         self.changed.emit()
 
+    def do_explain(self) -> None:
+        self.browser.explain()
+
+    def do_query_options(self) -> None:
+        self.browser.bar.choose("columns")
+
     def do_copy_id(self) -> None:
         if self._chosen_row is not None:
             copying.put(wording.copied(self._chosen_row.id))

@@ -226,7 +226,7 @@ class CellDelegate(QStyledItemDelegate):
         cell = index.data(CELL)
         if event.type() == QEvent.Type.ToolTip and isinstance(cell, Cell):
             fits = full_width(cell) <= view.visualRect(index).width()
-            tip = cell.tip or ("" if fits else cell.text[:2000])
+            tip = cell.tip or index.data(Qt.ItemDataRole.ToolTipRole) or ("" if fits else cell.text[:2000])
             QToolTip.showText(event.globalPos(), wording.tip(tip), view)
             return True
         return super().helpEvent(event, view, option, index)

@@ -168,6 +168,26 @@ class TourViews:
         yield "bad-filter", self._still()
         page.browser.clear_filter()
         settle()
+        yield from self._querying(page)
+
+    def _querying(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
+        bar = page.browser.bar
+        bar.input.setFocus()
+        settle()
+        bar.input.setText("{ status: 'active', prem")
+        bar.input.textEdited.emit(bar.input.text())
+        yield "completion", self._still()
+        bar.input.clear()
+        bar.input.textEdited.emit("")
+        page.browser.set_filter('{ "status": "active" }')
+        bar.choose("columns")
+        yield "columns", self._still()
+        self._close_sheets()
+        page.browser.explain()
+        yield "explain", self._still()
+        self._close_sheets()
+        page.browser.clear_filter()
+        settle()
 
     def _editing(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window

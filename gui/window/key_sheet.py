@@ -26,6 +26,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
     (
         "In the list of documents",
         (
+            ("Words that can stand here", "Ctrl+Space"), ("Choose one", "Up, Down"), ("Take it", "Enter, Tab"),
             ("Run the query", "Enter"), ("Earlier queries", "Down"), ("Open the document", "Enter"),
         ),
     ),

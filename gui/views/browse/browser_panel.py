@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
@@ -14,7 +15,9 @@ from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import CellTree
 from gui.style.states import StateStack, tool
 from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
-from gui.views.browse.query_bar import Query, QueryBar, field_names
+from gui.views.browse.explain_sheet import ExplainSheet
+from gui.views.browse.query import Query, field_names, sort_pairs
+from gui.views.browse.query_bar import QueryBar
 from model import text
 from model.errors import NotFound, Refused, Unreachable
 from model.records import CollectionInfo, Outline, Page, Row
@@ -41,10 +44,13 @@ class BrowserPanel(QWidget):
         self._ran = Query()
         self._reading = (self._ran, 0)  # the query under way and its first row
         self._wanted: Value | None = None
+        self._reading_fields = False
         self._page: Page | None = None
         self._task: tasks.Task | None = None
         self.bar = QueryBar(session.source, ns)
         self.bar.asked.connect(self._run_new)
+        self.bar.fields_wanted.connect(self._read_fields)
+        self.bar.explain_asked.connect(self.explain)
         self.model = DocumentsModel()
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, f"Documents of {ns}")
@@ -53,6 +59,8 @@ class BrowserPanel(QWidget):
         self.list.activated.connect(self._activated)
         self.list.customContextMenuRequested.connect(self._menu)
         self.list.selectionModel().currentRowChanged.connect(self._current_changed)
+        self.list.header().setSectionsClickable(True)
+        self.list.header().sectionClicked.connect(self._sort_by_column)
         self.model.modelReset.connect(self._fit_columns)
         self.json = QPlainTextEdit()
         self.json.setReadOnly(True)
@@ -152,6 +160,12 @@ class BrowserPanel(QWidget):
         if on:
             self._fill_json()
 
+    def explain(self) -> ExplainSheet:
+        """Say how the server answers the query in the bar, and which indexes there are."""
+        sheet = ExplainSheet(self, self._session, self.ns, self.bar.query)
+        sheet.open()
+        return sheet
+
     def stop(self) -> None:
         """Stop reading."""
         if self._task is not None:
@@ -192,16 +206,18 @@ class BrowserPanel(QWidget):
         self._reading = (query, skip)
 
         def work(progress: tasks.Progress) -> Page:
-            return session.documents(
+            most = min(limit, query.limit - skip) if query.limit else limit
+            page = session.documents(
                 ns,
                 query.filter,
                 query.sort,
                 query.fields,
-                skip,
-                limit,
+                query.skip + skip,
+                most,
                 any_version=query.any_version,
                 checkpoint=progress,
             )
+            return within(query, page)
 
         self._task = tasks.run(
             work,
@@ -221,6 +237,7 @@ class BrowserPanel(QWidget):
         self._ran, self._skip, self._page = query, skip, page
         self.bar.clear_error()
         self.model.set_columns(self._info, field_names(query.fields))
+        self._mark_order(query)
         before = self.row
         refill(self.list, self.model, page.rows)
         if self._as_json.isChecked():
@@ -235,6 +252,25 @@ class BrowserPanel(QWidget):
             self._show_empty(query)
         self._choose_after(before)
         self.loaded.emit(page)
+
+    def _read_fields(self) -> None:
+        """Learn the fields of the collection, once somebody types."""
+        session, ns = self._session, self.ns
+        if self._reading_fields:
+            return
+        self._reading_fields = True
+        tasks.run(
+            lambda _: session.fields(ns),
+            done=self.bar.show_survey,
+            failed=self._no_fields,
+            owner=self,
+            key="fields",
+            title=f"Reading the fields of {ns}",
+        )
+
+    def _no_fields(self, error: BaseException) -> None:
+        self._reading_fields = False  # the next word typed asks again
+        self.bar.say_fields_unknown(f"The fields are not known. {tasks.describe(error)[0]}")
 
     def _count_longer(self, query: Query) -> None:
         """Count again with more time than the page had; the rows are there meanwhile."""
@@ -251,7 +287,7 @@ class BrowserPanel(QWidget):
     def _counted(self, query: Query, found: tuple[int | None, str]) -> None:
         page = self._page
         if query == self._ran and page is not None:
-            total, note = found
+            total, note = bounded(query, found[0]), found[1]
             self.pager.show_page(self._skip, len(page.rows), total, note, page.more, page.milliseconds)
 
     def _not_counted(self, error: BaseException) -> None:
@@ -370,6 +406,22 @@ class BrowserPanel(QWidget):
             self._listening = True
             header.sectionResized.connect(self._column_sized)
 
+    def _mark_order(self, query: Query) -> None:
+        """Show above which column the order comes from, where it is one."""
+        pairs = sort_pairs(query.sort) or [(self.model.id_field, False)]
+        columns = [self.model.sort_field(name) for name in self.model.columns]
+        header = self.list.header()
+        at = columns.index(pairs[0][0]) if pairs[0][0] in columns else -1
+        header.setSortIndicatorShown(at >= 0)
+        if at >= 0:
+            way = Qt.SortOrder.DescendingOrder if pairs[0][1] else Qt.SortOrder.AscendingOrder
+            header.setSortIndicator(at, way)
+
+    def _sort_by_column(self, at: int) -> None:
+        field = self.model.sort_field(self.model.columns[at])
+        if field:
+            self.bar.sort_by(field)
+
     def _width(self, name: str) -> int:
         kind = "field" if name.startswith("field:") else name
         wide = WIDTHS[kind]
@@ -447,3 +499,18 @@ class BrowserPanel(QWidget):
 
     def _restyle(self) -> None:
         self.list.viewport().update()
+
+
+def bounded(query: Query, found: int | None) -> int | None:
+    """How many documents a query lists, of those that its filter finds."""
+    if found is None:
+        return None
+    left = max(0, found - query.skip)
+    return min(left, query.limit) if query.limit else left
+
+
+def within(query: Query, page: Page) -> Page:
+    """A page as its query bounds it: places are counted from the first that is listed."""
+    skip = page.skip - query.skip
+    ends = bool(query.limit) and skip + len(page.rows) >= query.limit
+    return replace(page, skip=skip, total=bounded(query, page.total), more=page.more and not ends)

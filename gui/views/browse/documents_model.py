@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
-from PySide6.QtCore import QModelIndex
+from PySide6.QtCore import QModelIndex, Qt
 
 from gui.paging import RowsModel
 from gui.style import preferences, wording
@@ -25,6 +27,7 @@ HEADS = {
     "size": "Size",
     "health": "Health",
 }
+PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; above it a document among others is named only
 WIDTHS = {"id": 150, "of": 170, "version": 72, "at": 168, "size": 104, "health": 260, "field": 140}
 
@@ -55,6 +58,7 @@ class DocumentsModel(RowsModel[Row]):
         self.paths: list[tuple[str, Path]] = []
         self.outlines: dict[Value, Outline] = {}
         self.id_field = "_id"
+        self._roles: Mapping[str, str] = {}
         self._locked: frozenset[str] = frozenset()
         self._cells: dict[tuple[int, int], Cell] = {}
 
@@ -72,7 +76,7 @@ class DocumentsModel(RowsModel[Row]):
         base = columns_for(info)
         middle = base.index("version") + 1 if "version" in base else 1
         columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
-        roles = info.fields if info is not None else {}
+        self._roles = roles = info.fields if info is not None else {}
         self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
         self._locked = frozenset((*(name for role, name in roles.items() if role not in SHOWN), "_id"))
         if columns == self.columns and paths == self.paths:
@@ -88,6 +92,12 @@ class DocumentsModel(RowsModel[Row]):
         names = {f"field:{name}": name for name, _ in self.paths}
         return tuple(self.id_field if c == "id" else HEADS.get(c) or names[c] for c in self.columns)
 
+    def sort_field(self, column: str) -> str:
+        """The field that a column is ordered by; "" for one that is worked out from several."""
+        if column.startswith("field:"):
+            return column.removeprefix("field:")
+        return self.id_field if column == "id" else self._roles.get(column, "") if column in ("version", "at") else ""
+
     @property
     def right_headers(self) -> frozenset[int]:  # type: ignore[override]
         """The columns whose words stand at the right, above numbers."""
@@ -95,6 +105,12 @@ class DocumentsModel(RowsModel[Row]):
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
         return len(self.columns)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.ToolTipRole and index.isValid():
+            row = self.rows[index.row()]
+            return preview(row, self._locked) if self.columns[index.column()] in ("id", "preview") else None
+        return super().data(index, role)
 
     def fill(self, rows: Sequence[Row], more: bool = False) -> None:
         self._cells.clear()
@@ -122,7 +138,7 @@ class DocumentsModel(RowsModel[Row]):
 
     def _cell(self, row: Row, column: str) -> Cell:
         if column == "id":
-            return value(wording.plain(row.id), middle=True, indent=8, tip=text.value_text(row.id)[:2000])
+            return value(wording.plain(row.id), middle=True, indent=8)
         if column == "of":
             if row.of is None:
                 return Cell()
@@ -176,13 +192,27 @@ class DocumentsModel(RowsModel[Row]):
         path = next(path for name, path in self.paths if column == f"field:{name}")
         found = None
         if row.readable:
-            try:
-                found = canonical.get(row.raw, path)
-            except Refused:
-                found = None
+            inside = self._roles.get("current", "")  # where the content is a sub-document, a filter does not name it
+            for place in (path, (inside, *path)) if inside else (path,):
+                with suppress(Refused):
+                    found = found or canonical.get(row.raw, place)
         if found is None:
             return Cell(spans=(Span("not there", "text3"),), size=12)
         return value(text.shown(found, preferences.zone()))
+
+
+def preview(row: Row, locked: Collection[str] = ()) -> str:
+    """The first fields of a document, a line each, for whoever points at its row."""
+    if not row.readable:
+        return ""
+    if row.bytes > LARGE:
+        return f"{wording.size(row.bytes)}; open it to read it"
+    zone = preferences.zone()
+    pairs = [(name, value) for name, value in canonical.fields(row.raw) if name not in locked]
+    lines = [f"{text.name_text(name)}: {text.shown(value, zone, 80)}" for name, value in pairs[:PREVIEWED]]
+    rest = len(pairs) - PREVIEWED
+    more = [f"and {wording.many(rest, 'further field')}"] if rest > 0 else []
+    return "\n".join([text.value_text(row.id)[:200], *lines, *more])
 
 
 def as_json(rows: Sequence[Row]) -> str:

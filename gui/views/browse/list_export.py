@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gui import copying, messages, tasks
 from gui.style import wording
-from gui.views.browse.query_bar import Query
+from gui.views.browse.query import Query
 from model.session import Session
 from model.text.row_file import ENDINGS, Written
 

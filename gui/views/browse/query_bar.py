@@ -3,71 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QHBoxLayout,
-    QLineEdit,
-    QMenu,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-    QWidgetAction,
-)
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from gui.style import boxes, preferences, theme, wording
+from gui.style import boxes, theme, wording
+from gui.style.sheet import Sheet
 from gui.style.states import button, tool, words
+from gui.views.browse.completing_line import CompletingLine
+from gui.views.browse.completion import Offer, in_filter
+from gui.views.browse.past_queries import PastQueries
+from gui.views.browse.query import Query, field_names, sort_pairs, sort_words
+from gui.views.browse.query_options import Part, QueryOptions
 from model import text
 from model.errors import Refused
 from model.records import CollectionInfo
-from model.values import canonical
+from model.session import FieldSurvey
 
-REMEMBERED = 20
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query as people typed it."""
-
-    filter: str = ""
-    sort: str = ""
-    fields: str = ""
-    any_version: bool = False
-
-
-def sort_words(sort: str) -> str:
-    """``_id ascending`` for a sort of one field, the text itself otherwise."""
-    try:
-        raw = text.loose(sort)
-    except Refused:
-        return sort
-    pairs = canonical.fields(raw)
-    if not pairs:
-        return "_id ascending"
-    name, way = pairs[0]
-    said = f"{name} {'descending' if text.shown(way).startswith('-') else 'ascending'}"
-    return said if len(pairs) == 1 else f"{said}, {len(pairs) - 1} more"
+LONGEST = 90  # letters of a query in a menu
 
 
 class QueryBar(QWidget):
-    """The bar above a document list; ``asked`` is emitted when the query should run."""
+    """The bar above a document list; ``asked`` is emitted when the query should run.
+
+    ``fields_wanted`` is emitted once somebody begins to type: words are offered as soon as :meth:`show_survey` knows
+    the fields.
+    """
 
     asked = Signal()
+    fields_wanted = Signal()
+    explain_asked = Signal()
 
     def __init__(self, source: str, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         boxes.ground(self, "surface")
-        self._key = f"queries/{source}/{ns}"
-        self._sort, self._fields = "", ""
+        self.past = PastQueries(source, ns)
+        self._rest = Query()  # the query but for its filter and the versions that it looks at
+        self._survey: FieldSurvey | None = None
+        self._sheet: QueryOptions | None = None
         self._roles: Mapping[str, str] = {}
-        self._past = tool("funnel", "Earlier filters", self._show_past, 32)
-        self.input = QLineEdit()
+        self._past = tool("funnel", "Earlier and saved queries", self._show_past, 32)
+        self.input = CompletingLine(self._words)
         self.input.setAccessibleName("Filter")
-        self.input.setProperty("mono", True)
         self.input.setPlaceholderText('Filter, for example { "status": "active" }')
         self.input.returnPressed.connect(self._run)
         self.input.textEdited.connect(self.clear_error)
@@ -87,14 +67,16 @@ class QueryBar(QWidget):
         self._which.idClicked.connect(self._which_clicked)
         self.sort_button = button("_id ascending", self._choose_sort, icon="sort-ascending")
         self.sort_button.setAccessibleName("Order")
-        self.fields_button = button("All fields", self._choose_fields, icon="columns")
+        self.fields_button = button("All fields", partial(self.choose, "columns"), icon="columns")
         self.fields_button.setAccessibleName("Fields shown")
+        self.bounds_button = tool("sliders-horizontal", "Skip and limit", partial(self.choose, "limits"), 32)
+        self.bounds_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.explain_button = tool("chart-bar", "Explain this query, and the indexes", self.explain_asked.emit, 32)
         self.run_button = button("Find", self._run, "main")
         row = QHBoxLayout()
         row.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
         row.setSpacing(theme.px(8))
         row.addWidget(self._past)
-        row.setSpacing(theme.px(8))
         row.addWidget(self.input, 1)
         switch = QHBoxLayout()
         switch.setSpacing(0)
@@ -103,6 +85,8 @@ class QueryBar(QWidget):
         row.addLayout(switch)
         row.addWidget(self.sort_button)
         row.addWidget(self.fields_button)
+        row.addWidget(self.bounds_button)
+        row.addWidget(self.explain_button)
         row.addWidget(self.run_button)
         self._error = words("", "error", wrap=True)
         self._error.setContentsMargins(theme.px(48), 0, theme.px(16), theme.px(8))
@@ -117,7 +101,7 @@ class QueryBar(QWidget):
     @property
     def query(self) -> Query:
         """The query as it stands in the bar."""
-        return Query(self.input.text().strip(), self._sort, self._fields, self._any.isChecked())
+        return replace(self._rest, filter=self.input.text().strip(), any_version=self._any.isChecked())
 
     def set_info(self, info: CollectionInfo | None) -> None:
         """Fit the bar to a collection's layout."""
@@ -169,44 +153,78 @@ class QueryBar(QWidget):
             self.input.setFocus()
             return
         self.clear_error()
-        if query.filter:
-            past = [query.filter, *(old for old in self.past() if old != query.filter)]
-            preferences.remember(self._key, past[:REMEMBERED])
+        self.past.note(query)
         self.asked.emit()
 
     def _which_clicked(self, _: int) -> None:
         self.asked.emit()
 
-    # --- earlier filters
+    # --- words to choose from
 
-    def past(self) -> list[str]:
-        """The filters that ran here, newest first."""
-        kept = preferences.remembered(self._key, [])
-        return [str(one) for one in kept] if isinstance(kept, list) else []
+    def show_survey(self, survey: FieldSurvey) -> None:
+        """Offer the fields of the collection from now on."""
+        self._survey = survey
+        if self._sheet is not None:
+            self._sheet.show_fields(survey)
+
+    def say_fields_unknown(self, sentence: str) -> None:
+        """Say why no fields can be offered."""
+        if self._sheet is not None:
+            self._sheet.say_unknown(sentence)
+
+    def _words(self, typed: str, at: int, asked: bool) -> Offer | None:
+        if self._survey is None:
+            self.fields_wanted.emit()
+            return in_filter(typed, at, (), asked)
+        return in_filter(typed, at, self._survey.fields, asked)
+
+    # --- earlier and saved queries
 
     def _show_past(self) -> None:
-        menu = QMenu(self)
+        menu = self.past_menu()
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for filter in self.past():
-            shown = filter if len(filter) <= 90 else filter[:89] + "…"
-            menu.addAction(shown.replace("&", "&&"), partial(self._take_past, filter))
-        if not self.past():
-            menu.addAction("No filter ran here yet").setEnabled(False)
-        else:
-            menu.addSeparator()
-            menu.addAction("Forget these filters", self._forget)
         menu.popup(self.input.mapToGlobal(self.input.rect().bottomLeft()))
 
-    def _forget(self) -> None:
-        preferences.remember(self._key, [])
+    def past_menu(self) -> QMenu:
+        """The menu of the queries that ran and of those that were saved."""
+        menu = QMenu(self)
+        saved, ran = self.past.saved(), self.past.ran()
+        for name, query in saved.items():
+            menu.addAction(wording.item(f"{name}:  {query.words}", LONGEST), partial(self.take, query))
+        if saved:
+            menu.addSeparator()
+        for query in ran:
+            menu.addAction(wording.item(query.words, LONGEST), partial(self.take, query))
+        if not ran:
+            menu.addAction("No query ran here yet").setEnabled(False)
+        menu.addSeparator()
+        save = menu.addAction("Save this query…", self._ask_name)
+        save.setEnabled(self.query != Query())
+        if saved:
+            forget = menu.addMenu("Forget a saved query")
+            for name in saved:
+                forget.addAction(wording.item(name), partial(self.past.forget, name))
+        if ran:
+            menu.addAction("Forget the earlier queries", self.past.forget_ran)
+        return menu
 
-    def _take_past(self, filter: str) -> None:
-        self.set_filter(filter)
+    def _ask_name(self) -> None:
+        asked = _NameSheet(self, self.query)
+        asked.named.connect(self.past.save)
+        asked.open()
+
+    def take(self, query: Query) -> None:
+        """Put a whole query into the bar and run it."""
+        self.set_filter(query.filter)
+        (self._any if query.any_version and self._any.isVisible() else self._current).setChecked(True)
+        self._put(query)
         self._run()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.input and event.type() == QEvent.Type.FocusIn and self._survey is None:
+            self.fields_wanted.emit()
         if watched is self.input and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            if event.key() == Qt.Key.Key_Down and self.past():
+            if event.key() == Qt.Key.Key_Down and not self.input.offered and self.past.ran():
                 self._show_past()
                 return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers():
@@ -225,75 +243,101 @@ class QueryBar(QWidget):
                 sort = f'{{ "{name}": {way} }}'
                 action = menu.addAction(wording.item(f"{name} {said}"), partial(self.set_sort, sort))
                 action.setCheckable(True)
-                action.setChecked(sort == self._sort or (not self._sort and name == names[0] and way == 1))
+                action.setChecked(sort_pairs(self._rest.sort or names[0]) == [(name, way < 0)])
         menu.addSeparator()
-        _typed(menu, "Another order", '{ "premium.gross": -1 }', self._sort, self.set_sort)
+        menu.addAction("Another order…", partial(self.choose, "order"))
         menu.popup(self.sort_button.mapToGlobal(self.sort_button.rect().bottomLeft()))
 
     def set_sort(self, sort: str) -> None:
         """Take another order and run."""
-        try:
-            text.loose(sort)
-        except Refused as error:
-            self.show_error(f"This order cannot be read. {error}")
-            return
-        self._sort = sort.strip()
-        self.sort_button.setText(sort_words(self._sort).replace("&", "&&"))
+        if sort.lstrip().startswith("{"):
+            try:
+                text.loose(sort)
+            except Refused as error:
+                self.show_error(f"This order cannot be read. {error}")
+                return
+        self._put(replace(self._rest, sort=sort.strip()))
         self._run()
 
-    def _choose_fields(self) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        action = menu.addAction("No further columns", partial(self.set_fields, ""))
-        action.setCheckable(True)
-        action.setChecked(not self._fields)
-        menu.addSeparator()
-        _typed(menu, "Show these fields as columns", "status, premium.gross", self._fields, self.set_fields)
-        menu.popup(self.fields_button.mapToGlobal(self.fields_button.rect().bottomLeft()))
+    def sort_by(self, field: str) -> None:
+        """Order by a field, ascending at first, then descending, then as at the beginning."""
+        now = sort_pairs(self._rest.sort)
+        if now != [(field, False)] and now != [(field, True)]:
+            self.set_sort(f'{{ "{field}": 1 }}')
+        else:
+            self.set_sort("" if now[0][1] else f'{{ "{field}": -1 }}')
 
     def set_fields(self, fields: str) -> None:
         """Show some fields as columns and run; "" shows none beside the usual columns."""
-        self._fields = fields.strip()
-        names = field_names(self._fields)
-        said = "All fields" if not names else names[0] if len(names) == 1 else f"{len(names)} fields"
-        self.fields_button.setText(said.replace("&", "&&"))
+        self._put(replace(self._rest, fields=fields.strip()))
         self._run()
 
+    def choose(self, part: Part) -> None:
+        """Open the sheet with order, columns and limits, with the focus on one of them."""
+        self._sheet = sheet = QueryOptions(self, self._rest, part)
+        sheet.agreed.connect(self._chosen)
+        sheet.finished.connect(self._sheet_closed)
+        if self._survey is not None:
+            sheet.show_fields(self._survey)
+        else:
+            self.fields_wanted.emit()
+        sheet.open()
 
-def field_names(fields: str) -> list[str]:
-    """The fields of a projection as it was typed: ``a, b.c`` or ``{ a: 1, "b.c": 1 }``."""
-    if fields.lstrip().startswith("{"):
-        try:
-            return [
-                name
-                for name, way in canonical.fields(text.loose(fields))
-                if text.shown(way) not in ("0", "false", "0.0")
-            ]
-        except Refused:
-            return []
-    return [name.strip() for name in fields.split(",") if name.strip()]
+    def _sheet_closed(self) -> None:
+        self._sheet = None
+
+    def _chosen(self, query: Query) -> None:
+        self._put(query)
+        self._run()
+
+    def _put(self, rest: Query) -> None:
+        """Take all of a query but its filter, and say it on the buttons."""
+        self._rest = replace(rest, filter="", any_version=False)
+        self.sort_button.setText(sort_words(rest.sort).replace("&", "&&"))
+        names = field_names(rest.fields)
+        said = "All fields" if not names else names[0] if len(names) == 1 else f"{len(names)} fields"
+        self.fields_button.setText(said.replace("&", "&&"))
+        self.bounds_button.setText(rest.bounds)
+        wide = self.bounds_button.sizeHint().width() if rest.bounds else theme.px(32)
+        self.bounds_button.setFixedWidth(wide + (theme.px(8) if rest.bounds else 0))
+        self.bounds_button.setAccessibleName(rest.bounds or "Skip and limit")
 
 
-def _typed(menu: QMenu, label: str, example: str, now: str, take: object) -> None:
-    """A line in a menu to type into; Enter takes it."""
-    field = QLineEdit(now)
-    field.setPlaceholderText(example)
-    field.setAccessibleName(label)
-    field.setProperty("mono", True)
-    field.setMinimumWidth(theme.px(280))
-    box = QWidget()
-    column = QVBoxLayout(box)
-    column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
-    column.setSpacing(theme.px(4))
-    column.addWidget(words(label, "hint"))
-    column.addWidget(field)
-    action = QWidgetAction(menu)
-    action.setDefaultWidget(box)
-    menu.addAction(action)
+class _NameSheet(Sheet):
+    """Asks for the name of a query that is to be saved."""
 
-    def taken() -> None:
-        menu.close()
-        assert callable(take)
-        take(field.text())
+    named = Signal(str, object)  # Query
 
-    field.returnPressed.connect(taken)
+    def __init__(self, parent: QWidget, query: Query) -> None:
+        super().__init__(parent, 480)
+        self._query = query
+        self.setAccessibleName("Save this query")
+        self.name = QLineEdit()
+        self.name.setAccessibleName("Name of the query")
+        self.name.setPlaceholderText("A name for it")
+        self.name.textChanged.connect(self._typed)
+        self.name.returnPressed.connect(self._agree)
+        self.save = button("Save the query", self._agree, "main")
+        self.save.setEnabled(False)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(button("Cancel", self.reject))
+        foot.addWidget(self.save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(12))
+        column.addWidget(words("Save this query", "title"))
+        column.addWidget(words(query.words, "second", wrap=True))
+        column.addWidget(self.name)
+        column.addLayout(foot)
+
+    def first(self) -> QWidget | None:
+        return self.name
+
+    def _typed(self, name: str) -> None:
+        self.save.setEnabled(bool(name.strip()))
+
+    def _agree(self) -> None:
+        if self.name.text().strip():
+            self.accept()
+            self.named.emit(self.name.text().strip(), self._query)

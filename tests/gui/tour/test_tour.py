@@ -13,7 +13,7 @@ from model.session import Connections
 
 VIEWS = {
     "welcome", "connect", "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
-    "empty", "bad-filter", "editor", "editor-json", "drafts",
+    "empty", "bad-filter", "completion", "columns", "explain", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
 }  # fmt: skip
 

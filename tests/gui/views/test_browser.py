@@ -15,7 +15,7 @@ from gui import copying
 from gui.style import preferences
 from gui.style.cells import CELL, Cell
 from gui.views.browse.browser_panel import BrowserPanel
-from gui.views.browse.query_bar import field_names, sort_words
+from gui.views.browse.query import Query, field_names, sort_words
 from model import text
 from model.session import Session
 from model.values.canonical import Value
@@ -203,9 +203,10 @@ def test_filters_that_ran_are_offered_again_and_can_be_forgotten(panel: BrowserP
         panel.bar.set_filter(filter)
         panel.bar.run_button.click()
         wait_idle(qtbot)
-    assert panel.bar.past() == ['{ "status": "active" }', '{ "status": "lapsed" }']
-    panel.bar._forget()
-    assert panel.bar.past() == []
+    assert panel.bar.past.ran() == [Query('{ "status": "active" }'), Query('{ "status": "lapsed" }')]
+    by_text = {action.text(): action for action in panel.bar.past_menu().actions()}
+    by_text["Forget the earlier queries"].trigger()
+    assert panel.bar.past.ran() == []
 
 
 def test_the_switch_for_any_version_is_there_only_where_there_are_versions(session: Session, qtbot: QtBot) -> None:

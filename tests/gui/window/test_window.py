@@ -33,7 +33,7 @@ from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import PageRequest
 from gui.parts.fields.field_model import LAST_SET
 from gui.style import focus_ring, preferences, theme
-from gui.views.browse.query_bar import Query
+from gui.views.browse.query import Query
 from gui.views.edit.new_document import NewDocument
 from gui.window.activity_dialog import ActivityDialog
 from gui.window.key_sheet import KeySheet

@@ -1,0 +1,199 @@
+"""The words that can stand where somebody is typing a filter, an order or a list of fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from model.session import FieldUse
+
+MOST = 60
+OPERATORS = {
+    "$eq": "equal", "$ne": "not equal", "$gt": "greater", "$gte": "greater or equal", "$lt": "less",
+    "$lte": "less or equal", "$in": "one of", "$nin": "none of", "$exists": "there or not", "$type": "of a type",
+    "$regex": "matches a pattern", "$not": "the opposite", "$elemMatch": "an element with all of", "$size": "elements",
+    "$all": "holds all of", "$mod": "remainder",
+}  # fmt: skip
+LOGICAL = {"$and": "all of", "$or": "any of", "$nor": "none of", "$expr": "an expression"}
+TYPED = {
+    "Date": 'ISODate("")', "ObjectId": 'ObjectId("")', "Decimal128": 'NumberDecimal("")', "Int64": 'NumberLong("")',
+    "Binary": 'UUID("")', "Timestamp": "Timestamp(0, 0)",
+}  # fmt: skip
+PLAIN = ("true", "false", "null")
+_WORD = re.compile(r"[\w$.\-]*$")
+_BARE = re.compile(r"[A-Za-z_$][\w$]*")
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A word that can stand here, a remark on it, and the text that is put in its place."""
+
+    word: str
+    remark: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The words for one place: they take the place of the text from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    choices: tuple[Completion, ...]
+
+
+@dataclass
+class _Open:
+    """A bracket that is not closed: the field before it, the name last read in it, and whether a value comes."""
+
+    bracket: str
+    under: str
+    name: str = ""
+    value: bool = False
+    prefix: str = field(default="")  # the fields that it stands inside, with a dot behind
+
+
+def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:
+    """The words for the place ``at`` of a filter; None where there are none, or nothing is begun and not ``asked``."""
+    stack, quote, start = _place(typed[:at])
+    if not stack:
+        return None
+    word = typed[start:at]
+    here = stack[-1]
+    if not word and not quote and not asked:
+        return None
+    if here.bracket == "{" and not here.value:
+        found = _named(_keys(here, fields), word)
+        return _offer(typed, at, start, quote, found, word, colon=True)
+    if quote or here.bracket == "(":
+        return None
+    path = here.under if here.name.startswith("$") or here.bracket == "[" else f"{here.prefix}{here.name}"
+    kinds = next((use.types for use in fields if use.path == path), ())
+    literals = [(TYPED[kind], f"{kind} as {path} has") for kind, _ in kinds if kind in TYPED]
+    words = [*literals, *((plain, "") for plain in PLAIN)]
+    return _offer(typed, at, start, "", _named(words, word), word, colon=False)
+
+
+def in_order(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:
+    """The words for a place of an order: fields, and behind one the two ways."""
+    if typed.lstrip().startswith("{"):
+        return in_filter(typed, at, fields, asked)
+    part = re.split(r"[,]", typed[:at])[-1]
+    if (behind := re.fullmatch(r"\s*\S+\s+(\w*)", part)) is not None:
+        ways = [("ascending", ""), ("descending", "")]
+        return _offer(typed, at, at - len(behind[1]), "", _named(ways, behind[1]), behind[1], colon=False)
+    return in_fields(typed, at, fields, asked)
+
+
+def in_fields(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:
+    """The words for a place of a list of fields with commas between them."""
+    if typed.lstrip().startswith("{"):
+        return in_filter(typed, at, fields, asked)
+    before = typed[:at]
+    start = at - len(_WORD.findall(before)[0])
+    start += before[start:].startswith("-")  # descending
+    word = typed[start:at]
+    if not word and not asked:
+        return None
+    named = _named([(use.path, use.kinds) for use in fields], word)
+    return _whole(typed, at, start, word, [Completion(name, remark, name) for name, remark in named])
+
+
+def _place(typed: str) -> tuple[list[_Open], str, int]:
+    """The brackets open at the end of a text, the quote that is open, and where the word there begins."""
+    stack: list[_Open] = []
+    quote, start, at = "", 0, 0
+    while at < len(typed):
+        sign = typed[at]
+        if quote:
+            if sign == "\\":
+                at += 1
+            elif sign == quote:
+                _read(stack, typed[start:at])
+                quote = ""
+        elif sign in "\"'":
+            quote, start = sign, at + 1
+        elif sign in "{[(":
+            stack.append(_opened(sign, stack))
+        elif sign in "}])":
+            if stack:
+                stack.pop()
+        elif sign == ":" and stack:
+            stack[-1].value = True
+        elif sign == "," and stack:
+            stack[-1].value = False
+        elif re.match(r"[\w$.\-]", sign):
+            end = at
+            while end < len(typed) and re.match(r"[\w$.\-]", typed[end]):
+                end += 1
+            if end < len(typed):
+                _read(stack, typed[at:end])
+            start, at = at, end - 1
+        at += 1
+    if not quote:
+        word = _WORD.search(typed)
+        start = word.start() if word is not None else len(typed)
+    return stack, quote, start
+
+
+def _read(stack: list[_Open], word: str) -> None:
+    if stack and not stack[-1].value:
+        stack[-1].name = word
+
+
+def _opened(bracket: str, stack: list[_Open]) -> _Open:
+    if not stack:
+        return _Open(bracket, "")
+    above = stack[-1]
+    if above.bracket == "{" and above.name == "$elemMatch":
+        return _Open(bracket, "", prefix=f"{above.under}.")
+    if above.bracket == "{" and above.name and not above.name.startswith("$"):
+        return _Open(bracket, f"{above.prefix}{above.name}", prefix=above.prefix)
+    return _Open(bracket, "" if above.name in LOGICAL else above.under, prefix=above.prefix)
+
+
+def _keys(here: _Open, fields: Sequence[FieldUse]) -> list[tuple[str, str]]:
+    """The names that can stand in a bracket, with remarks."""
+    if here.under:  # of one field, so it holds conditions on that
+        return list(OPERATORS.items())
+    inside = [(use.path.removeprefix(here.prefix), use.kinds) for use in fields if use.path.startswith(here.prefix)]
+    return [*inside, *LOGICAL.items()]
+
+
+def _named(words: Sequence[tuple[str, str]], word: str) -> list[tuple[str, str]]:
+    """The words that begin with what was typed, then those that hold it."""
+    needle = word.lower()
+    first = [each for each in words if each[0].lower().startswith(needle)]
+    then = [each for each in words if needle in each[0].lower() and each not in first]
+    if not needle.startswith("$"):
+        then += [each for each in first if each[0].startswith("$")]
+        first = [each for each in first if not each[0].startswith("$")]
+    return [*first, *then][:MOST]
+
+
+def _offer(
+    typed: str, at: int, start: int, quote: str, found: Sequence[tuple[str, str]], word: str, colon: bool
+) -> Offer | None:
+    return _whole(typed, at, start, word, list(_completions(typed, at, quote, found, colon)))
+
+
+def _completions(
+    typed: str, at: int, quote: str, found: Sequence[tuple[str, str]], colon: bool
+) -> Iterator[Completion]:
+    rest = typed[at:]
+    for name, remark in found:
+        text = name
+        if quote:
+            text += "" if rest.startswith(quote) else quote
+        elif colon and not _BARE.fullmatch(name):
+            text = f'"{name}"'
+        if colon and not rest.removeprefix(quote).lstrip().startswith(":") and not (quote and rest.startswith(quote)):
+            text += ": "
+        yield Completion(name, remark, text)
+
+
+def _whole(typed: str, at: int, start: int, word: str, choices: list[Completion]) -> Offer | None:
+    if not choices or [each.word for each in choices] == [word]:
+        return None
+    return Offer(start, at, tuple(choices))

@@ -1,0 +1,163 @@
+"""The sheet that says how the server answers a query, and lists the indexes of the collection with their use."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import partial
+
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from gui import copying, messages, tasks
+from gui.paging import RowsModel
+from gui.style import theme, wording
+from gui.style.cells import Cell, CellTree, Index, plain, value
+from gui.style.sheet import Sheet
+from gui.style.states import Glyph, StateStack, button, hair, words
+from gui.views.browse.query import Query
+from model.session import Explained, Indexes, IndexUse, Session
+
+WIDTHS = (150, 220, 150, 72)
+
+
+class IndexList(RowsModel[IndexUse]):
+    """The indexes of a collection."""
+
+    headers = ("Index", "Fields", "", "Used", "Counted since")
+    right_headers = frozenset((3,))
+
+    def key(self, row: IndexUse) -> Hashable:
+        return row.name
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        match index.column():
+            case 0:
+                return value(row.name, indent=8)
+            case 1:
+                return value(row.keys, "text2")
+            case 2:
+                return plain(", ".join(row.traits), "text2")
+            case 3:
+                said = "N/A" if row.uses is None else wording.count(row.uses)
+                return value(said, "text3" if not row.uses else "text", right=True)
+        return plain(wording.moment(row.since), "text2")
+
+
+class ExplainSheet(Sheet):
+    """Asks the server as it opens; both answers can be waited for apart, and closing stops the asking."""
+
+    def __init__(self, parent: QWidget, session: Session, ns: str, query: Query) -> None:
+        super().__init__(parent, 820)
+        self._session, self._ns, self._query = session, ns, query
+        self.setAccessibleName("How this query is answered")
+        self.sentences: list[str] = []
+        said = QWidget()
+        self._said = QVBoxLayout(said)
+        self._said.setContentsMargins(0, 0, 0, 0)
+        self._said.setSpacing(theme.px(8))
+        self.states = StateStack(said)
+        self.states.setMinimumHeight(theme.px(96))
+        self.plan = QPlainTextEdit()
+        self.plan.setReadOnly(True)
+        self.plan.setProperty("mono", True)
+        self.plan.setAccessibleName("The server's own answer")
+        self.plan.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.plan.setMinimumHeight(theme.px(220))
+        self.plan.hide()
+        self.model = IndexList()
+        self.list = CellTree(row_height=24)
+        self.list.as_list(self.model, f"Indexes of {ns}", WIDTHS)
+        self.list.setMinimumHeight(theme.px(28 + 24 * 5))
+        self.note = words("", "hint", wrap=True)
+        self._show_plan = button("Show the server's plan", self._toggle_plan, "quiet")
+        self._show_plan.setEnabled(False)
+        self._close = button("Close", self.accept, "main")
+        self._lay_out()
+        self.finished.connect(self._stop)
+        self._task = tasks.run(
+            lambda _: session.explain(ns, query.filter, query.sort, query.any_version),
+            done=self._explained,
+            failed=self._failed,
+            owner=self,
+            title=f"Explaining a query to {ns}",
+        )
+        self.states.show_loading("Asking the server how it answers this query", self.reject)
+        tasks.run(lambda _: session.indexes(ns), done=self._listed, failed=self._not_listed, owner=self, key="indexes")
+
+    def _lay_out(self) -> None:
+        foot = QHBoxLayout()
+        foot.setSpacing(theme.px(8))
+        foot.addWidget(self._show_plan)
+        foot.addStretch(1)
+        foot.addWidget(self._close)
+        asked = words(self._query.words, "second", wrap=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        column.addWidget(words("How this query is answered", "title"))
+        column.addWidget(asked)
+        column.addSpacing(theme.px(8))
+        column.addWidget(self.states)
+        column.addWidget(self.plan, 1)
+        column.addWidget(hair())
+        column.addWidget(words(f"Indexes of {self._ns}", "head"))
+        column.addWidget(self.list, 1)
+        column.addWidget(self.note)
+        column.addSpacing(theme.px(8))
+        column.addLayout(foot)
+
+    def first(self) -> QWidget | None:
+        return self._close
+
+    def _stop(self) -> None:
+        self._task.cancel()
+
+    # --- the explanation
+
+    def _explained(self, found: tuple[Explained, ...]) -> None:
+        self.sentences = [each.sentence for each in found]
+        for each in found:
+            self._said.addLayout(self._line(each, several=len({one.ns for one in found}) > 1))
+        self._said.addStretch(1)
+        self.plan.setPlainText("\n".join(each.plan for each in found))
+        self._show_plan.setEnabled(bool(found))
+        self.states.show_content()
+
+    def _line(self, each: Explained, several: bool) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        row.addWidget(Glyph("warning", "warn") if each.missing else Glyph("check-circle", "acc"))
+        where = f"In {each.ns}: " if several else ""
+        said = words(f"{where}{each.sentence}", wrap=True)
+        row.addWidget(said, 1)
+        if each.missing:
+            call = partial(self._copy_index, each)
+            copy = button("Copy the command", call, "small", icon="copy")
+            copy.setToolTip("The line for mongosh that creates the missing index; nothing is created from here")
+            row.addWidget(copy)
+        return row
+
+    def _copy_index(self, each: Explained) -> None:
+        db, _, name = each.ns.partition(".")
+        copying.put(f'db.getSiblingDB("{db}").getCollection("{name}").createIndex({each.missing})')
+        messages.copied(self._host, "The command is copied")
+
+    def _failed(self, error: BaseException) -> None:
+        self.states.show_failed(error, None, "This query is not explained")
+
+    def _toggle_plan(self) -> None:
+        shown = self.plan.isHidden()
+        self.plan.setVisible(shown)
+        self._show_plan.setText("Hide the server's plan" if shown else "Show the server's plan")
+        self._place()
+
+    # --- the indexes
+
+    def _listed(self, found: Indexes) -> None:
+        self.model.fill(found.rows)
+        unused = [row.name for row in found.rows if row.uses == 0 and row.name != "_id_"]
+        never = f"Not used so far: {', '.join(unused)}." if unused else ""
+        self.note.setText(found.note or never)
+
+    def _not_listed(self, error: BaseException) -> None:
+        self.note.setText(f"The indexes could not be read. {tasks.describe(error)[0]}")

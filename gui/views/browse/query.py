@@ -1,0 +1,95 @@
+"""A query to a collection, and its parts in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from gui.style import wording
+from model import text
+from model.errors import Refused
+from model.values import canonical
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query as people typed it. ``skip`` documents are passed over; of the others ``limit`` are listed, 0 is all."""
+
+    filter: str = ""
+    sort: str = ""
+    fields: str = ""
+    any_version: bool = False
+    limit: int = 0
+    skip: int = 0
+
+    @property
+    def words(self) -> str:
+        """The query on one line, for a menu."""
+        parts = [self.filter or "all documents"]
+        if self.sort:
+            parts.append(sort_words(self.sort))
+        if self.fields:
+            parts.append(f"with {', '.join(field_names(self.fields))}")
+        if self.any_version:
+            parts.append("any version")
+        if bounds := self.bounds:
+            parts.append(bounds)
+        return ", ".join(parts)
+
+    @property
+    def bounds(self) -> str:
+        """Limit and skip in words; "" where there are none."""
+        skipped = f"skip {wording.count(self.skip)}" if self.skip else ""
+        limited = f"limit {wording.count(self.limit)}" if self.limit else ""
+        return ", ".join(filter(None, (skipped, limited)))
+
+    def kept(self) -> dict[str, object]:
+        """The query as the window's memory keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def remembered(cls, kept: object) -> Query | None:
+        """The query that :meth:`kept` wrote; an older memory is the text of a filter."""
+        if isinstance(kept, str):
+            return cls(kept)
+        if not isinstance(kept, dict):
+            return None
+        plain, fine = asdict(cls()), {}
+        for name, value in kept.items():
+            if name in plain and type(value) is type(plain[name]):
+                fine[name] = value
+        return cls(**fine)
+
+
+def sort_words(sort: str) -> str:
+    """``_id ascending`` for a sort of one field, the text itself otherwise."""
+    pairs = sort_pairs(sort)
+    if not pairs:
+        return sort.strip() or "_id ascending"
+    name, descending = pairs[0]
+    said = f"{name} {'descending' if descending else 'ascending'}"
+    return said if len(pairs) == 1 else f"{said}, {len(pairs) - 1} more"
+
+
+def sort_pairs(sort: str) -> list[tuple[str, bool]]:
+    """The fields of an order as it was typed, each with whether it descends; [] where it cannot be read."""
+    if sort.lstrip().startswith("{"):
+        try:
+            return [(name, text.shown(way).startswith("-")) for name, way in canonical.fields(text.loose(sort))]
+        except Refused:
+            return []
+    parts = [part.split() for part in sort.split(",") if part.strip()]
+    return [(part[0].removeprefix("-"), part[0].startswith("-") or part[-1].startswith("desc")) for part in parts]
+
+
+def field_names(fields: str) -> list[str]:
+    """The fields of a projection as it was typed: ``a, b.c`` or ``{ a: 1, "b.c": 1 }``."""
+    if fields.lstrip().startswith("{"):
+        try:
+            return [
+                name
+                for name, way in canonical.fields(text.loose(fields))
+                if text.shown(way) not in ("0", "false", "0.0")
+            ]
+        except Refused:
+            return []
+    return [name.strip() for name in fields.split(",") if name.strip()]

@@ -1,0 +1,225 @@
+"""The sheet for all of a query but its filter: the order, the columns with the fields there are, skip and limit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Literal
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from gui.paging import RowsModel
+from gui.style import theme, wording
+from gui.style.cells import Cell, CellTree, Index, plain, value
+from gui.style.sheet import Sheet
+from gui.style.states import button, words
+from gui.views.browse.completing_line import CompletingLine
+from gui.views.browse.completion import Offer, in_fields, in_order
+from gui.views.browse.query import Query, field_names
+from model import text
+from model.errors import Refused
+from model.session import FieldSurvey, FieldUse
+
+Part = Literal["order", "columns", "limits"]
+
+
+class FieldChoices(RowsModel[FieldUse]):
+    """The fields of a collection, ticked where they are columns."""
+
+    headers = ("Field", "Types", "In")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ticked: frozenset[str] = frozenset()
+        self.documents = 0
+
+    def key(self, row: FieldUse) -> Hashable:
+        return row.path
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        if index.column() == 0:
+            on = row.path in self.ticked
+            state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
+            said = f"{row.path}, {'a column' if on else 'no column'}"
+            return value(row.path, check=state, accessible=said, indent=8)
+        if index.column() == 1:
+            return plain(row.kinds, "text2")
+        share = round(100 * row.documents / self.documents) if self.documents else 0
+        return plain(
+            f"{share} %" if share else "< 1 %",
+            "text2",
+            tip=f"{row.documents} of {wording.many(self.documents, 'document')}",
+        )
+
+    def tick(self, names: list[str]) -> None:
+        """Tick the fields of these names alone."""
+        self.ticked = frozenset(names)
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, 0))
+
+
+class QueryOptions(Sheet):
+    """Asks for the rest of a query; ``agreed`` carries it whole."""
+
+    agreed = Signal(object)  # Query
+
+    def __init__(self, parent: QWidget, query: Query, part: Part = "order") -> None:
+        super().__init__(parent, 640)
+        self._query, self._part = query, part
+        self._survey = FieldSurvey()
+        self.setAccessibleName("Order, columns and limits")
+        self.order = CompletingLine(self._order_words)
+        self.order.setText(query.sort)
+        self.order.setPlaceholderText("premium.gross descending, _id")
+        self.columns = CompletingLine(self._field_words)
+        self.columns.setText(query.fields)
+        self.columns.setPlaceholderText("status, premium.gross")
+        self.columns.textChanged.connect(self._columns_typed)
+        self.skip, self.limit = _number("Skip", query.skip), _number("Limit", query.limit)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Find a field")
+        self.search.setAccessibleName("Find a field")
+        self.search.textChanged.connect(self._fill)
+        self.model = FieldChoices()
+        self.list = CellTree(row_height=24)
+        self.list.as_list(self.model, "Fields that can be columns", (330, 170))
+        self.list.setMinimumHeight(theme.px(28 + 24 * 9))
+        self.list.clicked.connect(self._clicked)
+        self.list.installEventFilter(self)
+        self.about = words("Reading the fields…", "hint")
+        self.trouble = words("", "error", wrap=True)
+        self.run = button("Run", self._agree, "main")
+        self._lay_out()
+        for line in (self.order, self.columns, self.skip, self.limit):
+            line.returnPressed.connect(self._agree)
+        self._columns_typed()
+
+    def _lay_out(self) -> None:
+        form = QFormLayout()
+        form.setHorizontalSpacing(theme.px(16))
+        form.setVerticalSpacing(theme.px(8))
+        for name, line in (("Order", self.order), ("Columns", self.columns)):
+            line.setAccessibleName(name)
+            form.addRow(name, line)
+        bounds = QHBoxLayout()
+        bounds.setSpacing(theme.px(8))
+        bounds.addWidget(self.skip)
+        bounds.addWidget(words("documents, then list", "second"))
+        bounds.addWidget(self.limit)
+        bounds.addWidget(words("at most", "second"))
+        bounds.addStretch(1)
+        form.addRow("Skip", bounds)
+        above = QHBoxLayout()
+        above.addWidget(words("Fields of this collection", "head"))
+        above.addStretch(1)
+        above.addWidget(self.search)
+        foot = QHBoxLayout()
+        foot.setSpacing(theme.px(8))
+        foot.addWidget(button("Reset", self._reset, "quiet"))
+        foot.addStretch(1)
+        foot.addWidget(button("Cancel", self.reject))
+        foot.addWidget(self.run)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(12))
+        column.addWidget(words("Order, columns and limits", "title"))
+        column.addLayout(form)
+        column.addLayout(above)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.about)
+        column.addWidget(self.trouble)
+        column.addLayout(foot)
+
+    def first(self) -> QWidget | None:
+        return {"order": self.order, "columns": self.search, "limits": self.skip}[self._part]
+
+    # --- the fields there are
+
+    def show_fields(self, survey: FieldSurvey) -> None:
+        """List the fields of the collection."""
+        self._survey = survey
+        self.model.documents = survey.documents
+        looked = wording.many(survey.documents, "document")
+        self.about.setText(f"As {looked} of the collection {'has' if survey.documents == 1 else 'have'} them")
+        self._fill()
+
+    def say_unknown(self, sentence: str) -> None:
+        """Say why the fields are not known; columns can be typed all the same."""
+        self.about.setText(sentence)
+
+    def _fill(self) -> None:
+        needle = self.search.text().strip().lower()
+        self.model.fill([use for use in self._survey.fields if needle in use.path.lower()])
+
+    def _order_words(self, typed: str, at: int, asked: bool) -> Offer | None:
+        return in_order(typed, at, self._survey.fields, asked)
+
+    def _field_words(self, typed: str, at: int, asked: bool) -> Offer | None:
+        return in_fields(typed, at, self._survey.fields, asked)
+
+    # --- columns
+
+    def _columns_typed(self) -> None:
+        self.model.tick(field_names(self.columns.text()))
+
+    def _clicked(self, index: Index) -> None:
+        row = self.model.at(index)
+        if row is not None:
+            self._toggle(row.path)
+
+    def _toggle(self, path: str) -> None:
+        names = field_names(self.columns.text())
+        names = [name for name in names if name != path] if path in names else [*names, path]
+        self.columns.setText(", ".join(names))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.list and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            row = self.model.at(self.list.currentIndex())
+            if event.key() == Qt.Key.Key_Space and row is not None:
+                self._toggle(row.path)
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self._agree()
+                return True
+        return super().eventFilter(watched, event)
+
+    # --- the end
+
+    def _reset(self) -> None:
+        for line in (self.order, self.columns, self.skip, self.limit):
+            line.clear()
+
+    def _agree(self) -> None:
+        try:
+            if self.order.text().lstrip().startswith("{"):
+                text.loose(self.order.text())
+            skip, limit = _whole("Skip", self.skip), _whole("Limit", self.limit)
+        except Refused as error:
+            self.trouble.setText(str(error))
+            return
+        asked = replace(
+            self._query, sort=self.order.text().strip(), fields=self.columns.text().strip(), skip=skip, limit=limit
+        )
+        self.accept()
+        self.agreed.emit(asked)
+
+
+def _number(name: str, now: int) -> QLineEdit:
+    made = QLineEdit(str(now) if now else "")
+    made.setAccessibleName(name)
+    made.setPlaceholderText("none" if name == "Skip" else "all")
+    made.setFixedWidth(theme.px(96))
+    made.setProperty("mono", True)
+    return made
+
+
+def _whole(name: str, line: QLineEdit) -> int:
+    typed = line.text().replace(",", "").strip()
+    if not typed:
+        return 0
+    if not typed.isascii() or not typed.isdigit() or int(typed) > 2**31 - 1:
+        raise Refused(f"{name} is a whole number of documents, and {line.text().strip()} is none.")
+    return int(typed)
