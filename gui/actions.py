@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
+from gui.language import tr
 from gui.style import icons
 
 About = Literal["", "connection", "database", "collection", "document"]
@@ -56,7 +57,12 @@ def _pages(menu: str) -> Item:
 
 
 MENUS = ("File", "Edit", "View", "Document", "Compare", "Repair", "Help")
-"""The menus; Alt with the first letter of each opens it."""
+"""The menus by name, in their order."""
+TITLES = {
+    "File": tr("&File"), "Edit": tr("&Edit"), "View": tr("&View"), "Document": tr("&Document"),
+    "Compare": tr("&Compare"), "Repair": tr("&Repair"), "Help": tr("&Help"),
+}  # fmt: skip
+"""What stands on them; Alt with the letter behind the ``&`` opens one."""
 
 LACKING = {
     "session": "No connection is open",
@@ -225,9 +231,9 @@ class Actions(QObject):
         """Put the menus into a menu bar."""
         menus: dict[str, QMenu] = {}
         for name in MENUS:
-            menus[name] = bar.addMenu(f"&{name}")
-            if QKeySequence.mnemonic(f"&{name}").isEmpty():  # macOS has no such keys of its own
-                opens = QShortcut(QKeySequence(f"Alt+{name[0]}"), bar.window())
+            menus[name] = bar.addMenu(TITLES[name])
+            if QKeySequence.mnemonic(TITLES[name]).isEmpty():  # macOS has no such keys of its own
+                opens = QShortcut(QKeySequence(f"Alt+{TITLES[name].partition('&')[2][0]}"), bar.window())
                 opens.activated.connect(partial(_open_menu, bar, menus[name]))
             menus[name].setToolTipsVisible(True)
         for item in self.table:

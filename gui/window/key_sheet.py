@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
-from gui.actions import MENUS, Item, keys_text
+from gui.actions import MENUS, TITLES, Item, keys_text
 from gui.style import boxes, theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -96,7 +96,10 @@ class KeySheet(Sheet):
         for at in (0, 2):
             self._grid.setColumnStretch(at, 1)
         for menu in MENUS:
-            self._add(menu, [(item.text.rstrip("…"), keys_text(item)) for item in table if item.menu == menu])
+            self._add(
+                TITLES[menu].replace("&", ""),
+                [(item.text.rstrip("…"), keys_text(item)) for item in table if item.menu == menu],
+            )
         for name, lines in VIEWS:
             self._add(name, lines)
         self.area = QScrollArea()

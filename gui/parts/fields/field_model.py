@@ -333,9 +333,9 @@ class FieldModel(CellModel):
         if column == VALUE:
             inside = self._changed_inside(node)
             badges = (Badge(f"{many(inside, 'change')} inside", "chg", "chgT", "replace"),) if inside else ()
-            return plain(
-                many(node.end - node.position, "element" if is_array else "field"), "text2", size=12, badges=badges
-            )
+            left = node.end - node.position
+            said = many(left, "element") if is_array else many(left, "field")
+            return plain(said, "text2", size=12, badges=badges)
         return Cell()
 
     def _changed_inside(self, node: FieldNode) -> int:
