@@ -66,6 +66,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
             ("Add, remove a field", "Ins, Del"), ("Move a field", "Alt+Up, Alt+Down"),
             ("Take a change back", "Alt+Backspace"), ("Keep a text of several lines", "Ctrl+Enter"),
             ("The pane beside it", "Ctrl+B"), ("The whole value", "Space"),
+            ("Fold, unfold in the JSON", "Ctrl+Shift+[, Ctrl+Shift+]"),
         ),
     ),
     (

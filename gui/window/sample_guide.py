@@ -146,7 +146,7 @@ class SampleGuide(QObject):
         if page is not self._workspace.page or not path:
             return
         self._say(HINTS["race"].format(field=text.path_text(path)))
-        page.editor.show_json(False)
+        page.editor.show_tree()
         page.editor.reveal(path)
         if page.dirty:
             self._overtake(page, id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHeaderView, QMenu, QPlainTextEdit, QStyleOptionViewItem, QWidget
 
 from gui.parts.fields.cell_editor import CellEditor, Typing
@@ -15,6 +15,8 @@ from gui.style.cells import CellDelegate, CellTree, Index, plain
 from model import text
 from model.errors import Refused
 from model.values.canonical import NULL, UNDEFINED
+
+ACTIONS_FROM, TYPES_FROM = 600, 520  # the widths from which there is room for these columns
 
 
 class FieldDelegate(CellDelegate):
@@ -139,6 +141,12 @@ class FieldTree(CellTree):
         self.setAccessibleName("Fields")
 
     # --- looks
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.has_actions:  # with little room, values come before what menus and keys do as well
+            self.setColumnHidden(ACTION, self.width() < theme.px(ACTIONS_FROM))
+            self.setColumnHidden(TYPE, self.width() < theme.px(TYPES_FROM))
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
         # A line down from each open parent, under its chevron.

@@ -9,6 +9,7 @@ from gui import messages, tasks
 from gui.parts.fields.edit_changes import Change, EditChanges, path_text
 from gui.parts.fields.edit_steps import Edit, Spot
 from gui.parts.fields.field_nodes import FieldNode
+from gui.views.edit.editor_parts import JSON, TREE
 from gui.views.edit.editor_view import EditorView
 from model.values import canonical
 
@@ -36,7 +37,7 @@ class DraftPanel(EditorView):
         self.json.edited.connect(self._json_edited)
         self.json.error_changed.connect(self._json_error)
         self.json.typing_changed.connect(self.shown)
-        self.head.view_chosen.connect(self.show_json)
+        self.head.view_chosen.connect(self.show_view)
         self.head.add.clicked.connect(self.add_field)
         self.side.revert_all_asked.connect(self.revert_all)
         self.side.revert_asked.connect(self.revert)
@@ -104,7 +105,7 @@ class DraftPanel(EditorView):
         self._changes = changes
         self.model.set_content(self._edit.content, changes)
         self.side.show_changes(changes)
-        if self.is_json:
+        if not self.json.isHidden():
             self.json.show_content(self._edit.content)
         self.shown.emit()
 
@@ -113,7 +114,7 @@ class DraftPanel(EditorView):
 
     def show_change(self, change: Change) -> None:
         """Go to the field of a change."""
-        self.show_json(False)
+        self.show_tree()
         self.reveal(change.path)
         self.tree.setFocus()
 
@@ -132,7 +133,7 @@ class DraftPanel(EditorView):
         if wrong:
             said = "The JSON text is not a document yet, so the fields cannot be changed."
             self.notices.put("json", "note", said, [("Show it", self._go_to_json), ("Drop the text", self.drop_text)])
-            self.notices.hide_one("json", self.is_json)
+            self.notices.hide_one("json", self.tree.isHidden())
         else:
             self.notices.clear("json")
         self.shown.emit()
@@ -147,18 +148,27 @@ class DraftPanel(EditorView):
 
     def show_json(self, as_json: bool) -> None:
         """Show the draft as JSON, or as fields."""
-        if as_json and not self.tree.commit():
-            as_json = False
-        if as_json:
-            self.json.show_content(self._edit.content)
-            self._views.setCurrentWidget(self.json)
-            self.json.text.setFocus()
-        else:
+        self.show_view(JSON if as_json else TREE)
+
+    def show_tree(self) -> None:
+        """Go to the fields, which may be in sight beside the JSON already."""
+        if self.tree.isHidden():
+            self.show_view(TREE)
+        self.json.flush()
+        self.tree.setFocus()
+
+    def show_view(self, which: int) -> None:
+        """Show the draft as fields, as JSON, or as both in step."""
+        if which != TREE and not self.tree.commit():
+            which = TREE
+        if which == TREE:
             self.json.flush()
-            self._views.setCurrentWidget(self.tree)
-            self.tree.setFocus()
-        self.head.views.button(int(as_json)).setChecked(True)
-        self.notices.hide_one("json", as_json)
+        else:
+            self.json.show_content(self._edit.content)
+        self.put_views(which)
+        (self.json.text if which == JSON else self.tree).setFocus()
+        self.head.views.button(which).setChecked(True)
+        self.notices.hide_one("json", which == JSON)
 
     # --- steps
 
@@ -204,6 +214,6 @@ class DraftPanel(EditorView):
 
     def add_field(self) -> None:
         """Add a field beside the chosen one, and type its name."""
-        self.show_json(False)
+        self.show_tree()
         if self.tree.may_edit and self.tree.commit():
             self.menus.add(self.model.node(self.tree.currentIndex()))

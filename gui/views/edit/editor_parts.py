@@ -14,6 +14,8 @@ from gui.style.states import button, tool, words
 from gui.style.wording import many
 
 UNCHANGED = "Nothing is changed"
+VIEWS = ("Tree", "JSON", "Both")
+TREE, JSON, BOTH = range(3)
 
 
 class Dot(QWidget):
@@ -75,9 +77,9 @@ class FindField(QLineEdit):
 
 
 class EditorHead(QWidget):
-    """The row above the fields: id, version, Tree | JSON, find, and further views."""
+    """The row above the fields: id, version, Tree | JSON | Both, find, and further views."""
 
-    view_chosen = Signal(bool)  # whether JSON
+    view_chosen = Signal(int)  # a place in VIEWS
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +100,7 @@ class EditorHead(QWidget):
         tabs = QHBoxLayout()
         tabs.setContentsMargins(theme.px(8), 0, 0, 0)
         tabs.setSpacing(theme.px(12))
-        for at, name in enumerate(("Tree", "JSON")):
+        for at, name in enumerate(VIEWS):
             tab = QPushButton(name)
             tab.setCheckable(True)
             tab.setChecked(at == 0)
@@ -132,7 +134,7 @@ class EditorHead(QWidget):
 
     def _view(self, which: int, on: bool) -> None:
         if on:
-            self.view_chosen.emit(which == 1)
+            self.view_chosen.emit(which)
 
     def narrow(self, is_narrow: bool) -> None:
         """With little room the buttons keep their icons only; their names are in tooltip and accessible name."""

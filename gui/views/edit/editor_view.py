@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.parts.fields.edit_steps import Edit
 from gui.parts.fields.field_model import ACTION, FIELD, TYPE, FieldModel
@@ -14,7 +14,7 @@ from gui.parts.fields.field_tree import FieldTree
 from gui.parts.notices import Notices
 from gui.style import boxes, preferences, theme
 from gui.style.states import StateStack, hair
-from gui.views.edit.editor_parts import EditorFoot, EditorHead
+from gui.views.edit.editor_parts import JSON, TREE, EditorFoot, EditorHead
 from gui.views.edit.field_actions import FieldActions
 from gui.views.edit.field_finder import FieldFinder
 from gui.views.edit.json_view import JsonView
@@ -43,9 +43,9 @@ class EditorView(QWidget):
         self.foot = EditorFoot()
         self.side = PreviewPane()
         self.notices = Notices()
-        self._views = QStackedWidget()
-        self._views.addWidget(self.tree)
-        self._views.addWidget(self.json)
+        self._views = boxes.split(self.tree, self.json, across=True)
+        self._views.setHandleWidth(1)
+        self.json.hide()
         self._split = boxes.split(self._views, self.side, across=True)
         self._split.setStretchFactor(0, 1)
         self._split.setHandleWidth(1)
@@ -67,6 +67,8 @@ class EditorView(QWidget):
         self.head.unfold.clicked.connect(lambda: self.fold(False))
         self.side.fold_asked.connect(lambda: self.fold(True))
         self.head.last_set.toggled.connect(self._fit)
+        self.tree.selectionModel().currentChanged.connect(self._tree_moved)
+        self.json.text.moved.connect(self._json_moved)
         self.keys(
             ("Ctrl+F", self.focus_find),
             ("F3", self.finder.next),
@@ -76,17 +78,23 @@ class EditorView(QWidget):
 
     def _recall_columns(self) -> None:
         """Columns are as wide as somebody made them last."""
-        widths = preferences.remembered(COLUMNS, {})
+        widths = self._remembered_columns()
         for column in (FIELD, TYPE, ACTION):
-            wide = widths.get(str(column)) if isinstance(widths, dict) else None
+            wide = widths.get(str(column))
             if isinstance(wide, int) and theme.px(40) <= wide <= theme.px(900):
                 self.tree.setColumnWidth(column, wide)
         self.tree.header().sectionResized.connect(self._keep_columns)
 
+    @staticmethod
+    def _remembered_columns() -> dict[str, object]:
+        widths = preferences.remembered(COLUMNS, {})
+        return widths if isinstance(widths, dict) else {}
+
     def _keep_columns(self, column: int) -> None:
         if column in (FIELD, TYPE, ACTION):
-            widths = {str(at): self.tree.columnWidth(at) for at in (FIELD, TYPE, ACTION)}
-            preferences.remember(COLUMNS, widths)
+            widths: dict[str, object] = self._remembered_columns()
+            widths |= {str(at): wide for at in (FIELD, TYPE, ACTION) if (wide := self.tree.columnWidth(at))}
+            preferences.remember(COLUMNS, widths)  # a hidden column keeps its width
 
     def keys(self, *pairs: tuple[str, Callable[[], object]]) -> None:
         """Keys that count while the focus is anywhere in the panel."""
@@ -97,8 +105,27 @@ class EditorView(QWidget):
 
     @property
     def is_json(self) -> bool:
-        """Whether the JSON side is in front."""
-        return self._views.currentWidget() is self.json
+        """Whether the JSON side is in front: it is alone, or it has the focus."""
+        if self.json.isHidden():
+            return False
+        return self.tree.isHidden() or self.json.isAncestorOf(self.window().focusWidget() or self.window())
+
+    def put_views(self, which: int) -> None:
+        """Show the tree, the JSON or both in step."""
+        self.tree.setVisible(which != JSON)
+        self.json.setVisible(which != TREE)
+        half = self._views.width() // 2
+        self._views.setSizes([half, half])
+        self._fit()
+
+    def _tree_moved(self, now: QModelIndex) -> None:
+        node = self.model.node(now)
+        if not self.json.isHidden() and node is not None and not self.json.text.hasFocus():
+            self.json.text.go_to(self.model.path(node))
+
+    def _json_moved(self, path: Path) -> None:
+        if not self.tree.isHidden() and path and not self.tree.has_editor:
+            self.reveal(path)
 
     def set_zone(self, zone: str) -> None:
         """Show dates in another zone."""
@@ -117,7 +144,8 @@ class EditorView(QWidget):
         self.fold(self.side.isVisibleTo(self._split))
 
     def _fit(self, *_: object) -> None:
-        limit = theme.px(WIDE if self.head.last_set.isChecked() else FOLD_BELOW)
+        both = not self.tree.isHidden() and not self.json.isHidden()
+        limit = theme.px(WIDE if self.head.last_set.isChecked() or both else FOLD_BELOW)
         folded = self.width() < limit if self._folded is None else self._folded
         self.side.setVisible(not folded)
         self.head.unfold.setVisible(folded)

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtGui import QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QPlainTextEdit,
     QTextEdit,
     QVBoxLayout,
     QWidget,
@@ -23,6 +22,7 @@ from gui import tasks
 from gui.style import boxes, theme
 from gui.style.states import button, words
 from gui.style.wording import size
+from gui.views.edit.json_text import JsonText
 from model import diff, text
 from model.errors import Refused
 
@@ -48,37 +48,6 @@ def taken(typed: str, content: bytes, relaxed: bool) -> bytes:
         return made
     image = text.from_text(text.relaxed(content))
     return diff.patch(content, diff.diff(image, made))
-
-
-class JsonText(QPlainTextEdit):
-    """The text editor of the JSON."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("json")
-        self.setAccessibleName("The document as Extended JSON")
-        self.setWordWrapMode(QTextOption.WrapMode.NoWrap)
-        self.setTabChangesFocus(True)
-        self._restyle()
-        theme.signals.changed.connect(self._restyle)
-
-    def _restyle(self) -> None:
-        self.setFont(theme.mono(12))
-        self.setTabStopDistance(theme.px(14))
-
-    def typed(self) -> str:
-        """The text as it stands; ``QPlainTextEdit.toPlainText`` would turn no-break spaces into blanks."""
-        return self.document().toRawText().replace("\u2029", "\n")
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
-            line = self.textCursor().block().text()
-            before = line[: self.textCursor().positionInBlock()]
-            indent = re.match(r" *", line)
-            deeper = "  " if before.rstrip().endswith(("{", "[")) else ""
-            self.textCursor().insertText("\n" + (indent.group() if indent else "") + deeper)
-            return
-        super().keyPressEvent(event)
 
 
 class JsonView(QWidget):
@@ -296,7 +265,7 @@ class JsonView(QWidget):
     def _underline(self, sentence: str) -> None:
         found = re.search(r"[Ll]ine (\d+), column (\d+)", sentence)
         if found is None:
-            self.text.setExtraSelections([])
+            self.text.set_error([])
             return
         block = self.text.document().findBlockByNumber(int(found.group(1)) - 1)
         mark = QTextEdit.ExtraSelection()
@@ -311,11 +280,11 @@ class JsonView(QWidget):
         style.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
         style.setUnderlineColor(theme.colour("err"))
         mark.format = style
-        self.text.setExtraSelections([mark])
+        self.text.set_error([mark])
 
     def go_to_error(self) -> None:
         """Put the cursor where the text stops making sense."""
-        marks = self.text.extraSelections()
+        marks = self.text.error_marks
         if marks:
             cursor = QTextCursor(marks[0].cursor)
             cursor.setPosition(cursor.selectionStart())

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.views.edit.editor_parts import BOTH
 from gui.views.edit.json_view import JsonView, taken, written
+from gui.views.edit.outline import outline, parts
 from model import text
 from model.errors import Refused
 from model.values import canonical
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
+from tests.gui.document_scenes import Desk
+from tests.gui.field_support import Open, type_into
+
+CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 ODD = "no\u00a0break\u2028line\u2029paragraph\ufdd0\ufdd1\ufffcobject\ttab\r\nreturn\x00nul \U0001f9fe"
 
@@ -63,13 +70,13 @@ def test_an_error_goes_away_once_the_text_is_a_document_again(view: JsonView, qt
     whole = view.text.typed()
     view.text.setPlainText(whole + "}")
     qtbot.waitUntil(lambda: bool(view.error))
-    assert view.text.extraSelections()
+    assert view.text.error_marks
     view.go_to_error()
     assert view.text.textCursor().blockNumber() > 20
     view.text.setPlainText(whole)
     qtbot.waitUntil(lambda: not view.error)
     assert not view.line.isVisible()
-    assert not view.text.extraSelections()
+    assert not view.text.error_marks
 
 
 def test_a_text_that_stands_for_the_content_is_not_written_anew(view: JsonView, qtbot: QtBot) -> None:
@@ -122,3 +129,98 @@ def test_enter_keeps_the_indentation(view: JsonView) -> None:
 def test_text_that_is_no_document_is_refused_with_its_place() -> None:
     with pytest.raises(Refused, match="ine 2, column"):
         taken('{\n  "a": ,\n}', canonical.EMPTY, False)
+
+
+WRITTEN = """{
+  "status": "active",
+  "holder": {
+    "id": {"$oid": "65f0a1c29b1e8a0012c4d7aa"},
+    "na\\"me": "Marta"
+  },
+  "riders": [
+    {
+      "code": "GLASS"
+    },
+    {"$numberInt": "2"}
+  ]
+}"""
+
+
+def test_every_place_of_the_text_belongs_to_a_field() -> None:
+    found = outline(WRITTEN)
+
+    def at(words: str) -> Path:
+        return found.path_at(WRITTEN.index(words))
+
+    assert at('"active"') == ("status",)
+    assert at("65f0") == ("holder", "id")
+    assert at("Marta") == ("holder", 'na"me')
+    assert at("GLASS") == ("riders", 0, "code")
+    assert at("numberInt") == ("riders", 1)
+    assert WRITTEN[found.place_of(("riders", 0, "code")) :].startswith('"code"')
+    assert found.place_of(("riders", 1, "not", "there")) == WRITTEN.index('{"$numberInt')
+    assert found.folds == {0: 12, 2: 5, 6: 11, 7: 9}
+
+
+@pytest.mark.parametrize("cut", range(0, len(WRITTEN), 7))
+def test_text_that_is_not_whole_has_an_outline_as_far_as_it_goes(cut: int) -> None:
+    found = outline(WRITTEN[:cut])
+    assert list(found.starts) == sorted(found.starts)
+    assert all(first < last for first, last in found.folds.items())
+
+
+def test_containers_fold_and_show_themselves_where_the_cursor_goes(view: JsonView, qtbot: QtBot) -> None:
+    view.show_content(text.from_text('{"a": {"b": 1, "c": 2}, "d": [1, 2, 3]}'))
+    view.text.read_outline()
+    cursor = view.text.textCursor()
+    cursor.setPosition(view.text.typed().index('"c"'))
+    view.text.setTextCursor(cursor)
+    whole = view.text.typed()
+    QTest.keyClick(view.text, Qt.Key.Key_BracketLeft, CONTROL_SHIFT)
+    assert view.text.is_folded(1)
+    assert view.text.textCursor().blockNumber() == 1
+    assert view.text.typed() == whole
+    assert not view.is_typing
+    QTest.keyClick(view.text, Qt.Key.Key_BracketRight, CONTROL_SHIFT)
+    assert not view.text.is_folded(1)
+    view.text.fold(1, True)
+    view.text.go_to(("a", "c"))
+    assert not view.text.is_folded(1)
+    gutter = view.text.findChild(QWidget, "gutter")
+    assert gutter is not None
+    row = view.text.cursorRect().height()
+    QTest.mouseClick(gutter, Qt.MouseButton.LeftButton, pos=QPoint(4, round(row * 1.5) + 4))
+    assert view.text.is_folded(1)
+
+
+def test_names_strings_and_wrappers_have_inks_of_their_own() -> None:
+    kinds = [(WRITTEN.splitlines()[3][a : a + n], kind) for a, n, kind in parts(WRITTEN.splitlines()[3])]
+    assert ('"id"', "name") in kinds
+    assert ('"$oid"', "wrapper") in kinds
+    assert ('"65f0a1c29b1e8a0012c4d7aa"', "string") in kinds
+
+
+def test_tree_and_json_stand_side_by_side_and_go_together(desk: Desk, opened: Open, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    panel.show_view(BOTH)
+    assert panel.tree.isVisible()
+    assert panel.json.isVisible()
+    panel.reveal(("holder", "phone"))
+    here = panel.json.text
+    assert here.textCursor().block().text().strip().startswith('"phone"')
+    here.setFocus()
+    cursor = here.textCursor()
+    cursor.setPosition(here.typed().index('"interval"') + 3)
+    here.setTextCursor(cursor)
+    node = panel.model.node(panel.tree.currentIndex())
+    assert node is not None
+    assert panel.model.path(node) == ("billing", "interval")
+    assert here.hasFocus()
+    type_into(panel, ("status",), "lapsed")
+    assert '"status": "lapsed"' in here.typed()
+    here.setFocus()
+    here.setPlainText(here.typed().replace('"lapsed"', '"gone"'))
+    qtbot.waitUntil(lambda: canonical.get(panel.content, ("status",)) == Value.of("gone"))
+    panel.tree.setFocus()
+    panel.undo()
+    assert '"status": "lapsed"' in here.typed()
