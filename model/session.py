@@ -36,7 +36,7 @@ from model.guarantees import Guarantee, check
 from model.guarantees.server_verdicts import Measured, ServerVerdicts
 from model.health import Health
 from model.history import following
-from model.history.chain import Bisection, Blame, Chain, bisect
+from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
 from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
 from model.layouts.base import Layout
@@ -399,6 +399,11 @@ class Session:
         """
         steps = following.RepeatedCheckpoint(checkpoint)
         return following.follow(self._contents(ns, id, steps), partial, self._keys(ns, keys), steps.again)
+
+    def field_key(self, ns: str, id: Value, path: Path, v: Value | None = None) -> Key:
+        """The key, in a chain, of the field at a path of a version, the current one where ``v`` is None."""
+        content = self.version(ns, id, v).content or canonical.EMPTY
+        return key_at(content, path, self._keys(ns, None))
 
     def blame(
         self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, keys: Sequence[str] | None = None

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from gui import copying, messages, tasks
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
 from gui.style import boxes, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
@@ -75,6 +75,8 @@ class CollectionPage(Page):
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.restore_asked.connect(self._restore)
         self.diff.open_asked.connect(self._open)
+        self.diff.field_asked.connect(self._show_field)
+        self.diff.find_asked.connect(self._find_when)
         self.diff.showing.connect(self.changed)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
@@ -168,6 +170,14 @@ class CollectionPage(Page):
         if self.session.is_sample:
             menu.addSeparator()
             menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
+
+    def _show_field(self, path: Path, v: Value | None) -> None:
+        if self.id is not None:
+            self.asked.emit(PageRequest("field", self.ns, self.id, FieldStart(path, v)))
+
+    def _find_when(self, filter: str) -> None:
+        if self.id is not None:
+            self.asked.emit(PageRequest("bisect", self.ns, self.id, ConditionStart(filter)))
 
     def _show_in_history(self, row: Row) -> None:
         """Go from a row of an archive to the history that it belongs to, with its version as A."""

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from gui import copying, messages, tasks
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
@@ -79,6 +79,8 @@ class DocumentPage(Page):
         self.editor.history_asked.connect(self.do_history)
         self.editor.compare_asked.connect(self.do_compare)
         self.editor.whole_asked.connect(self._show_value)
+        self.editor.menus.field_asked.connect(self._show_field)
+        self.editor.menus.find_asked.connect(self._find_when)
         self.editor.shown.connect(self._value_again)
         self.writes.merge_asked.connect(self._merge)
         tasks.run(lambda _: session.info(ns), done=self._info_known, failed=self._info_unknown, owner=self)
@@ -124,6 +126,12 @@ class DocumentPage(Page):
 
     def _merge(self, id: Value, conflict: Conflict) -> None:
         self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
+
+    def _show_field(self, path: Path, _: object) -> None:
+        self.asked.emit(PageRequest("field", self.ns, self._id, FieldStart(path)))
+
+    def _find_when(self, filter: str) -> None:
+        self.asked.emit(PageRequest("bisect", self.ns, self._id, ConditionStart(filter)))
 
     def _show_value(self, value: Value, path: Path) -> None:
         if self.value.isVisible():

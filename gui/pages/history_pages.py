@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QWidget
 from gui import copying, messages, tasks
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
 from gui.style import wording
 from gui.style.layout_words import layout_sentence
+from gui.views.history.bisect_panel import BisectPanel
 from gui.views.history.blame_panel import BlamePanel
 from gui.views.history.change_map_panel import ChangeMapPanel
+from gui.views.history.field_panel import FieldPanel
 from model.errors import Refused
 from model.history.chain import Key, TrackedElement, key_text, locate
 from model.news import News
@@ -49,6 +51,12 @@ class _ChainPage(Page):
 
     def _compare(self, a: Version, b: Version) -> None:
         self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(a=a.v, b=b.v)))
+
+    def _show_field(self, path: Path) -> None:
+        self.asked.emit(PageRequest("field", self.ns, self._id, FieldStart(path)))
+
+    def _find_when(self, filter: str) -> None:
+        self.asked.emit(PageRequest("bisect", self.ns, self._id, ConditionStart(filter)))
 
     @property
     def title(self) -> str:
@@ -144,6 +152,8 @@ class BlamePage(_ChainPage):
         self._put(self.panel)
         self.panel.compare_asked.connect(self._compare)
         self.panel.map_asked.connect(self.do_change_map)
+        self.panel.field_asked.connect(self._show_field)
+        self.panel.find_asked.connect(self._find_when)
         self.panel.loaded.connect(self.changed)
 
     def do_change_map(self) -> None:
@@ -170,6 +180,84 @@ class BlamePage(_ChainPage):
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.list, self.panel.search]
+
+
+class FieldPage(_ChainPage):
+    """The history of one field of a document."""
+
+    kind = "field"
+    icon = "chart-bar"
+    words = "Field"
+    hint = "Enter compares the version that set the field with the one before it"
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self.panel = FieldPanel(session, ns, id)
+        self._put(self.panel)
+        self.panel.compare_asked.connect(self._compare)
+        self.panel.find_asked.connect(self._find_when)
+        self.panel.loaded.connect(self.changed)
+
+    def answer(self, request: PageRequest, again: bool) -> None:
+        if isinstance(request.start, FieldStart):
+            self.panel.show_field(request.start.path, request.start.v)
+
+    def leave(self) -> None:
+        self.panel.stop()
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def do_compare(self) -> None:
+        self.panel.compare()
+
+    def do_find(self) -> None:
+        self.panel.search.setFocus()
+        self.panel.search.selectAll()
+
+    def facts(self) -> set[str]:
+        return super().facts() | {"find"}
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.list, self.panel.settings, self.panel.search]
+
+
+class BisectPage(_ChainPage):
+    """The versions of a document at which a condition turns."""
+
+    kind = "bisect"
+    icon = "magnifying-glass"
+    words = "Find when"
+    hint = "Enter compares the version at which the condition turns with the one before it"
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self.panel = BisectPanel(session, ns, id)
+        self._put(self.panel)
+        self.panel.compare_asked.connect(self._compare)
+
+    def answer(self, request: PageRequest, again: bool) -> None:
+        if isinstance(request.start, ConditionStart):
+            self.panel.ask(request.start.filter)
+
+    def leave(self) -> None:
+        self.panel.stop()
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def do_compare(self) -> None:
+        self.panel.compare()
+
+    def do_find(self) -> None:
+        self.panel.input.setFocus()
+        self.panel.input.selectAll()
+
+    def facts(self) -> set[str]:
+        return super().facts() | {"find"}
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.input, self.panel.list]
 
 
 def restorable(old: Version, now: Version, key: Key, keys: Sequence[str]) -> Path:

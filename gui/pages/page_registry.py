@@ -13,7 +13,7 @@ from gui.actions import Item, item, line, with_pages
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.history_pages import BlamePage, ChangeMapPage
+from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldPage
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.pages.repair_pages import HealthPage, RepairPage
 from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
@@ -93,6 +93,25 @@ _ROWS = (
         "blame",
         restored=True,
         actions=(item("Compare", "blame", "Blame", "Ctrl+Shift+B", "document", icon="user-list", about="document"),),
+    ),
+    PageKind(
+        FieldPage,
+        lambda session, asked, _: FieldPage(session, asked.ns, asked.document),
+        "document",
+        "blame",
+        restored=True,
+        actions=(item("Compare", "field", "History of a field", "", "document", icon="chart-bar", about="document"),),
+    ),
+    PageKind(
+        BisectPage,
+        lambda session, asked, _: BisectPage(session, asked.ns, asked.document),
+        "document",
+        "blame",
+        restored=True,
+        actions=(
+            item("Compare", "bisect", "Find when this became true…", "", "document", icon="magnifying-glass",
+                 about="document"),
+        ),
     ),
     PageKind(
         DraftsPage,

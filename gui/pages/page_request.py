@@ -7,7 +7,7 @@ from typing import Literal
 
 from model.records import Draft
 from model.session import Conflict
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,21 @@ class CollectionStart:
 
 
 @dataclass(frozen=True)
+class FieldStart:
+    """The field whose history is shown: its path in a version, in the current one where ``v`` is None."""
+
+    path: Path
+    v: Value | None = None
+
+
+@dataclass(frozen=True)
+class ConditionStart:
+    """The condition of which the turns are looked for."""
+
+    filter: str
+
+
+@dataclass(frozen=True)
 class PageRequest:
     """A request for a page: its kind in the registry, its place, and its start.
 
@@ -31,7 +46,7 @@ class PageRequest:
     kind: str
     ns: str = ""
     id: Value | None = None
-    start: CollectionStart | Conflict | Draft | None = None
+    start: CollectionStart | FieldStart | ConditionStart | Conflict | Draft | None = None
     way: Literal["show", "beside", "instead"] = "show"
 
     @property

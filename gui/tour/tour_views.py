@@ -13,7 +13,7 @@ from gui.messages import MessageLine
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import ChangeMapPage
-from gui.pages.page_request import PageRequest
+from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.tour.gallery import Gallery
@@ -144,6 +144,11 @@ class TourViews:
         page.timeline.as_list.click()
         yield "history", self._still()
         page.timeline.as_list.click()
+        page.timeline.show_alone(2)
+        yield "version", self._still()
+        chosen = page.timeline.model
+        page.timeline.set_ab(chosen.versions[1].v, chosen.versions[0].v)
+        settle()
         page.diff.set_inline(True)
         page.diff.hide_path(("premium", "gross"))
         yield "diff-inline", self._still()
@@ -157,6 +162,19 @@ class TourViews:
         sheet.form.rows["author"].put("signedBy")  # which no document has
         yield "layout", self._still()
         self._close_sheets()
+        plain = self.window.workspace.open(self._session, PageRequest("collection", "reporting.texts"))
+        assert isinstance(plain, CollectionPage)
+        settle(lambda: plain.diff.document.opened is not None)
+        plain.show_document(Value.of("letter"))
+        settle()
+        plain.diff.document.reveal(("body",))
+        plain.diff.document.toggle_value()
+        yield "document", self._still()
+        self.window.workspace.open(self._session, PageRequest("collection", "insurance.contracts_history"))
+        yield "archive", self._still()
+        for _ in range(2):
+            self.window.commands.do_close_tab()
+        self.window.workspace.open(self._session, PageRequest("collection", NS))
         page.browser.show_json(True)
         yield "json", self._still()
         page.browser.show_json(False)
@@ -243,6 +261,10 @@ class TourViews:
         yield "change-map", self._still()
         window.workspace.open(session, PageRequest("blame", NS, id))
         yield "blame", self._still()
+        window.workspace.open(session, PageRequest("field", NS, id, FieldStart(("premium", "gross"))))
+        yield "field", self._still()
+        window.workspace.open(session, PageRequest("bisect", NS, id, ConditionStart('{ "riders": { $size: 2 } }')))
+        yield "bisect", self._still()
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
@@ -272,7 +294,7 @@ class TourViews:
         moving.panel.try_it()
         yield "migrate", self._still()
         for each in list(window.workspace.tab_area.pages):
-            if each.kind in ("blame", "pending", "journal", "migrate") or each is counted:
+            if each.kind in ("blame", "field", "bisect", "pending", "journal", "migrate") or each is counted:
                 window.workspace.tab_area.close_page(each)  # as many tabs as a person has open, not as many as a tour
         window.actions_.trigger("repairs")
         yield "repair", self._still()

@@ -28,6 +28,7 @@ from model.history.tracking import (
     TrackedElement,
     born,
     compare,
+    key_at,
     locate,
     places,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "Blame",
     "Chain",
     "FieldChange",
+    "FieldSet",
     "Follower",
     "Key",
     "Op",
@@ -51,6 +53,7 @@ __all__ = [
     "TrackedElement",
     "Turn",
     "bisect",
+    "key_at",
     "key_parts",
     "key_text",
     "locate",
@@ -126,6 +129,20 @@ class Blame:
 
 
 @dataclass(frozen=True)
+class FieldSet:
+    """The setting, or the removal, of one field by one version; ``since`` and ``op`` as in :class:`Blame`.
+
+    ``after`` is None where the field is gone from then on, ``before`` where it was not there or nobody knows.
+    """
+
+    version: Version
+    since: Version | None
+    op: Op | Literal[""]
+    before: SeenValue | None
+    after: SeenValue | None
+
+
+@dataclass(frozen=True)
 class Chain:
     """The versions of a document, newest first and without contents, and its fields in the order they stand in.
 
@@ -196,6 +213,36 @@ class Chain:
             if place and (self.complete or any(change.age >= age for change in track.changes)):
                 found.append(self._blamed(track, place[0], SeenValue(*place[1:], None), age))
                 found += self._inside(track, found[-1]) if age == self.start else []
+        return tuple(found)
+
+    def track(self, key: Key) -> Track | None:
+        """The field of a key, or the array without keys that holds it; None where there is none."""
+        by_key = {each.key: each for each in self.tracks}
+        return next((by_key[key[:n]] for n in range(len(key), 0, -1) if key[:n] in by_key), None)
+
+    def course(self, track: Track) -> tuple[FieldSet, ...]:
+        """Every setting of a field, newest first; the last is its value from the start, where it had one."""
+        found = []
+        value = track.now
+        for change in track.changes:
+            if change.op == "reorder":
+                continue
+            since = self.versions[change.age + change.gap] if change.gap else None
+            found.append(FieldSet(self.versions[change.age], since, change.op, change.before, change.after))
+            value = change.before
+        if track.from_start and self.read:
+            last = len(self.versions) - 1
+            since = self.versions[last] if last > self._oldest else None
+            found.append(FieldSet(self.versions[self._oldest], since, "", None, value))
+        return tuple(found)
+
+    def values(self, track: Track) -> tuple[tuple[int, SeenValue | None], ...]:
+        """The value of a field in each version that could be read, by its age, newest first; None: not there."""
+        found = []
+        value, changes = track.now, {each.age: each for each in track.changes if each.op != "reorder"}
+        for age in sorted(self.read):
+            found.append((age, value))
+            value = changes[age].before if age in changes else value
         return tuple(found)
 
     @cached_property

@@ -266,3 +266,18 @@ def locate(raw: bytes, key: Key, keys: Sequence[str]) -> Path | None:
         else:
             return None
     return tuple(path)
+
+
+def key_at(raw: bytes, path: Path, keys: Sequence[str]) -> Key:
+    """The key of the field at a path of a document; it ends at an array whose elements have no identity."""
+    span: _Span = (c.OBJECT, 0, len(raw))
+    key: list[str | int | TrackedElement] = []
+    for step in path:
+        inside = _children(raw, span, keys, lambda: None)
+        places = enumerate(inside or ())
+        found = next((child for i, child in places if (i if span[0] == c.ARRAY else child[0]) == step), None)
+        if found is None:
+            break
+        key.append(found[0])
+        span = found[1]
+    return tuple(key)

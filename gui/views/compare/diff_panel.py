@@ -22,6 +22,7 @@ from gui.parts.differences.diff_grouping import Plan, plan
 from gui.parts.differences.diff_model import FIELD, DiffModel
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.differences.diff_table import DiffTable
+from gui.parts.field_ways import add_ways
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.parts.versions_model import name_of
@@ -55,6 +56,8 @@ class DiffPanel(QWidget):
     showing = Signal()
     ab_chosen = Signal(object, object)
     open_asked = Signal(object)
+    field_asked = Signal(object, object)  # path, and the number of the version that it is in
+    find_asked = Signal(str)  # a filter
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -103,6 +106,8 @@ class DiffPanel(QWidget):
         self.document = DocumentView()
         self.document.open_asked.connect(self._open)
         self.document.compare_asked.connect(self._compare_with_current)
+        self.document.field_asked.connect(self.field_asked)
+        self.document.find_asked.connect(self.find_asked)
         self._forms = QStackedWidget()
         self._forms.addWidget(self._split)
         self._forms.addWidget(self.document)
@@ -455,6 +460,11 @@ class DiffPanel(QWidget):
                 add("Hidden fields…", self.show_hidden)
             else:
                 add(f"Hide {named}", lambda: self.hide_path(node.path))
+        if node.path and self.comparison is not None:
+            side, version = ("b", self.comparison.b) if node.b is not None else ("a", self.comparison.a)
+            here = node.path_b if node.b is not None else node.path_a
+            menu.addSeparator()
+            add_ways(menu, here or node.path, node.value(side), version.v, self.field_asked, self.find_asked)
         if not node.is_hidden and (node.op is not None or node.kind == "parent"):
             menu.addSeparator()
             path = restorable(node, self.comparison is None or self.comparison.b.current)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
+from gui.parts.field_ways import add_ways
 from gui.parts.fields.content_tree import ContentModel, ContentTree
 from gui.parts.fields.field_model import VALUE
 from gui.parts.fields.field_nodes import FieldNode
@@ -27,6 +28,8 @@ class DocumentView(QWidget):
 
     open_asked = Signal()
     compare_asked = Signal()
+    field_asked = Signal(object, object)  # path, and the number of the version that it is in
+    find_asked = Signal(str)  # a filter
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,6 +67,7 @@ class DocumentView(QWidget):
         self.tree.selectionModel().currentRowChanged.connect(self._follow)
         self.tree.doubleClicked.connect(self._double_clicked)
         self.value.closed.connect(self.hide_value)
+        self.tree.field_menu.connect(self._fill_menu)
         self.setFocusProxy(self.tree)
         preferences.signals.changed.connect(self._preference)
 
@@ -97,6 +101,12 @@ class DocumentView(QWidget):
         if self.opened is not None:
             raw = self.opened.document
             copying.copy(self, len(raw), lambda: text.to_text(raw, 2), f"{self.name.text()} is copied as Extended JSON")
+
+    def _fill_menu(self, menu: QMenu, node: FieldNode) -> None:
+        if self.opened is not None and node.kind == "field":
+            menu.addSeparator()
+            path, v = self.model.path(node), self.opened.base.v
+            add_ways(menu, path, node.value, v, self.field_asked, self.find_asked)
 
     # --- the whole value below
 

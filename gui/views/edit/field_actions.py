@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
 from gui import copying
+from gui.parts.field_ways import add_ways
 from gui.parts.fields import edit_steps
 from gui.parts.fields.edit_steps import Edit, Spot
 from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
@@ -29,6 +30,8 @@ class FieldActions(QObject):
     edited = Signal(object)  # Spot or None
     revert_asked = Signal(object)  # FieldNode
     told = Signal(str)
+    field_asked = Signal(object, object)  # path, None: the history of a field is wanted
+    find_asked = Signal(str)  # a filter
 
     def __init__(self, tree: FieldTree, edit: Callable[[], Edit]) -> None:
         super().__init__(tree)
@@ -249,6 +252,9 @@ class FieldActions(QObject):
             entry("Copy field as Extended JSON", lambda: self.copy(node, "field"), on=isinstance(node.name, str))
             entry("Copy path", lambda: self.copy(node, "path"))
         entry("Copy document as Extended JSON", self.copy_document)
+        if node is not None and node.kind == "field":
+            menu.addSeparator()
+            add_ways(menu, model.path(node), node.value, None, self.field_asked, self.find_asked)
         menu.addSeparator()
         entry("Expand all", self.expand_all)
         entry("Collapse all", tree.collapseAll)

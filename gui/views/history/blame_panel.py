@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QWidget
 
 from gui import copying
 from gui.paging import RowsModel, refill
+from gui.parts.field_conditions import condition_on
 from gui.parts.values.value_text import copied
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
@@ -19,14 +20,15 @@ from gui.views.history.map_model import WORDS
 from gui.views.history.map_words import value_at
 from model import text
 from model.errors import Refused
-from model.history.chain import Blame, Chain, key_parts, key_text
+from model.history.chain import Blame, Chain, FieldSet, key_parts, key_text
+from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 
 CHANGE, FIELD, VALUE, SET, WHEN, BY = range(6)
 WIDTHS = (36, 240, 380, 110, 150, 120)
-SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "": ""}
+SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "remove": "remove", "": ""}
 
 
 class BlameModel(RowsModel[Blame]):
@@ -52,24 +54,37 @@ class BlameModel(RowsModel[Blame]):
                     return value(f"{row.now.kind}, {wording.size(row.now.size)}", "text2")
                 return value(text.shown(row.now.value, preferences.zone()))
             case 3:
-                return value(set_in(row), tip=self.tip(row))
+                return value(set_in(row), tip=doubt(row))
             case 4:
-                moment = wording.moment(row.version.at)
-                return plain(moment or "no date", "text" if moment else "text3", size=12)
-        by, why = row.version.author, row.version.reason
-        spans = (Span(by or "not known", "text2" if by else "text3"), *((Span(f"  {why}", "text3"),) if why else ()))
-        return Cell(spans=spans, size=12)
-
-    def tip(self, row: Blame) -> str:
-        """The uncertainty about a version."""
-        if row.since is None:
-            return "" if row.op else "As it was from the start"
-        if not row.op:
-            return f"The versions before {wording.version(row.version.v)} are missing; it may be older"
-        return f"Somewhere in {set_in(row)}: the versions between are missing"
+                return when_cell(row.version)
+        return by_cell(row.version)
 
 
-def set_in(row: Blame) -> str:
+def by_cell(version: Version) -> Cell:
+    """A version's author, and the reason where there is one."""
+    by, why = version.author, version.reason
+    return Cell(
+        spans=(Span(by or "not known", "text2" if by else "text3"), *((Span(f"  {why}", "text3"),) if why else ())),
+        size=12,
+    )
+
+
+def when_cell(version: Version) -> Cell:
+    """A version's date."""
+    moment = wording.moment(version.at)
+    return plain(moment or "no date", "text" if moment else "text3", size=12)
+
+
+def doubt(row: Blame | FieldSet) -> str:
+    """The uncertainty about a version."""
+    if row.since is None:
+        return "" if row.op else "As it was from the start"
+    if not row.op:
+        return f"The versions before {wording.version(row.version.v)} are missing; it may be older"
+    return f"Somewhere in {set_in(row)}: the versions between are missing"
+
+
+def set_in(row: Blame | FieldSet) -> str:
     """``v57``, ``v17–v20`` over a gap, ``v12 or before`` where the beginning is missing."""
     name = wording.version(row.version.v) or "current"
     if row.since is None:
@@ -77,7 +92,9 @@ def set_in(row: Blame) -> str:
     return f"{wording.version(row.since.v)}–{name}" if row.op else f"{name} or before"
 
 
-class _List(CellTree):
+class FieldList(CellTree):
+    """A list in which Return opens a row and Ctrl+C copies a cell, whole."""
+
     opened = Signal()
     copy_asked = Signal()
 
@@ -95,6 +112,8 @@ class BlamePanel(ChainPanel):
     """The list, a line to find fields in it, and the way to the comparison and the map."""
 
     map_asked = Signal()
+    field_asked = Signal(object)  # the path of a field whose history is wanted
+    find_asked = Signal(str)  # a filter
     key = "blame"
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
@@ -102,12 +121,14 @@ class BlamePanel(ChainPanel):
         self._chain: Chain | None = None
         self._all: tuple[Blame, ...] = ()
         self.model = BlameModel()
-        self.list = _List(row_height=28)
+        self.list = FieldList(row_height=28)
         self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
         self.list.setTreePosition(FIELD)  # the column that the arrows begin at
         self.list.opened.connect(self.compare)
         self.list.copy_asked.connect(self._copy)
         self.list.doubleClicked.connect(self._double)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.customContextMenuRequested.connect(self._menu)
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(CHANGE, QHeaderView.ResizeMode.Fixed)
@@ -193,6 +214,26 @@ class BlamePanel(ChainPanel):
         else:
             said = key_text(row.key) if here.column() == FIELD else self.model.cell(here).text
             copying.copy(self, 0, lambda: said)
+
+    def _menu(self, point: QPoint) -> None:
+        row = self.model.at(self.list.indexAt(point))
+        if row is not None:
+            self.menu(row).popup(self.list.viewport().mapToGlobal(point))
+
+    def menu(self, row: Blame) -> QMenu:
+        """The menu of a field."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        compare = menu.addAction(self.compare_button.text())
+        compare.setEnabled(self._pair() is not None)
+        compare.triggered.connect(lambda: self.compare())
+        name = wording.item(key_text(row.key))
+        menu.addAction(f"History of {name}").triggered.connect(lambda: self.field_asked.emit(row.path))
+        filter = condition_on(row.key, row.now.value)
+        menu.addAction("Find when this became true…").triggered.connect(lambda: self.find_asked.emit(filter))
+        menu.addSeparator()
+        menu.addAction("Copy").triggered.connect(lambda: self._copy())
+        return menu
 
     def _pair(self) -> tuple[int, int] | None:
         """The ages of the version that set the chosen field and of the one before it."""

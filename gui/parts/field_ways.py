@@ -1,0 +1,21 @@
+"""The ways from a field to its history, and to the versions at which a condition on it turns, for menus."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import SignalInstance
+from PySide6.QtWidgets import QMenu
+
+from gui.parts.field_conditions import condition_on
+from gui.style import wording
+from model import text
+from model.values.canonical import Path, Value
+
+
+def add_ways(
+    menu: QMenu, path: Path, value: Value | None, v: Value | None, field: SignalInstance, find: SignalInstance
+) -> None:
+    """Add both to a menu; ``field`` gets the path and the version that it is in, ``find`` a filter to begin from."""
+    name = wording.item(text.path_text(path))
+    menu.addAction(f"History of {name}").triggered.connect(lambda: field.emit(path, v))
+    filter = condition_on(path, value)
+    menu.addAction("Find when this became true…").triggered.connect(lambda: find.emit(filter))

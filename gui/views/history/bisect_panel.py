@@ -1,0 +1,216 @@
+"""The versions at which a condition turns: a filter is judged on the content of every version of one document."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
+
+from gui import tasks
+from gui.paging import RowsModel, refill
+from gui.style import boxes, preferences, states, theme, wording
+from gui.style.cells import Badge, Cell, Index, plain, value
+from gui.style.states import StateStack, button, words
+from gui.views.history.blame_panel import FieldList, by_cell, when_cell
+from model.errors import Refused, Unreachable
+from model.history.chain import Bisection, Turn
+from model.session import Session
+from model.values.canonical import Value
+
+VERSION, WHEN, BY, SAYS, BEFORE = range(5)
+WIDTHS = (120, 150, 160, 240, 320)
+HINT = 'For example { "status": "active" } or { "premium.gross": { $gte: 500 } }, as in the filter of a collection.'
+
+
+class TurnsModel(RowsModel[Turn]):
+    """The turns, newest first."""
+
+    headers = ("Version", "When", "By", "From here on", "Before")
+
+    def key(self, row: Turn) -> Hashable:
+        return row.version.v
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        version, column = row.version, index.column()
+        if column == VERSION:
+            return value(wording.version(version.v) or "current", indent=8)
+        if column == WHEN:
+            return when_cell(version)
+        if column == BY:
+            return by_cell(version)
+        if column == SAYS:
+            if row.holds:
+                return Cell(badges=(Badge("it holds", "acc", "accTint"),), accessible="it holds from here on")
+            return Cell(badges=(Badge("it does not hold", "typ", "typT"),), accessible="it does not hold from here on")
+        before = wording.version(row.before.v)
+        if not row.gap:
+            return plain(before, "text2", size=12)
+        missing = wording.many(row.gap, "missing version is", "missing versions are")
+        return plain(f"{before}; {missing} between, it may be one of those", "text2", size=12)
+
+
+class BisectPanel(QWidget):
+    """A line for the condition, and the versions at which it turns; ``compare_asked`` carries two versions."""
+
+    compare_asked = Signal(object, object)
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self.ns, self.id = session, ns, id
+        self._task: tasks.Task | None = None
+        self.found: Bisection | None = None
+        self.ran = ""
+        boxes.ground(self, "surface")
+        self.input = QLineEdit()
+        self.input.setProperty("mono", True)
+        self.input.setPlaceholderText('Condition, for example { "status": "active" }')
+        self.input.setAccessibleName("Condition")
+        self.input.returnPressed.connect(self.run)
+        self.find_button = button("Find", self.run, "main")
+        self.trouble = words("", "error", wrap=True)
+        self.trouble.hide()
+        self.summary = words("", "second")
+        self.compare_button = button("Compare", self.compare, "small", icon="git-diff")
+        self.compare_button.setEnabled(False)
+        self.model = TurnsModel()
+        self.list = FieldList(row_height=28)
+        self.list.as_list(self.model, "Versions at which the condition turns, newest first", WIDTHS)
+        self.list.header().setStretchLastSection(False)
+        self.list.header().setSectionResizeMode(BEFORE, QHeaderView.ResizeMode.Stretch)
+        self.list.opened.connect(self.compare)
+        self.list.doubleClicked.connect(lambda _: self.compare())
+        self.list.selectionModel().currentRowChanged.connect(self._offer)
+        self.stack = StateStack(self.list)
+        self._build()
+        self.setFocusProxy(self.input)
+        preferences.signals.changed.connect(self._fill)
+        self.stack.show_empty("When did it become true?", HINT, icon="magnifying-glass")
+
+    def _build(self) -> None:
+        head = QWidget()
+        head.setMinimumHeight(theme.px(44))
+        row = boxes.row(head, 16, 8, gap=10)
+        row.addWidget(words("Find when this became true", "title"))
+        name = words(wording.plain(self.id), "second")
+        name.setFont(theme.mono(12))
+        row.addWidget(name)
+        row.addStretch(1)
+        row.addWidget(self.compare_button)
+        asking = boxes.row(x=16, y=8)
+        asking.addWidget(self.input, 1)
+        asking.addWidget(self.find_button)
+        said = boxes.row(x=16, y=0)
+        said.setContentsMargins(theme.px(16), 0, theme.px(16), theme.px(8))
+        said.addWidget(self.trouble, 1)
+        said.addWidget(self.summary, 1)
+        column = boxes.column(self)
+        column.addWidget(head)
+        column.addWidget(states.hair())
+        column.addLayout(asking)
+        column.addLayout(said)
+        column.addWidget(states.hair())
+        column.addWidget(self.stack, 1)
+
+    # --- finding
+
+    def ask(self, filter: str) -> None:
+        """Put a condition into the line, with the focus, and find its turns."""
+        self.input.setText(filter)
+        self.input.setFocus()
+        self.run()
+
+    def run(self) -> None:
+        """Judge every version by the condition in the line."""
+        session, ns, id, filter = self._session, self.ns, self.id, self.input.text().strip()
+        if not filter:
+            self._say_trouble("Type a condition first.")
+            return
+        self._say_trouble("")
+        self._task = tasks.run(
+            lambda progress: (filter, session.bisect(ns, id, filter, progress)),
+            done=self._done,
+            failed=self._failed,
+            cancelled=self._cancelled,
+            owner=self,
+            key="bisect",
+            title=f"Looking through {wording.plain(id)}",
+        )
+        self._task.progressed.connect(self.stack.progress)
+        self.stack.show_loading(f"Looking at the versions of {wording.plain(id)}", self.stop)
+
+    def refresh(self) -> None:
+        """Judge again, as the document has other versions now."""
+        if self.ran:
+            self.input.setText(self.ran)
+            self.run()
+
+    def stop(self) -> None:
+        """Stop looking."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _say_trouble(self, said: str) -> None:
+        self.trouble.setText(said)
+        self.trouble.setVisible(bool(said))
+        self.summary.setVisible(not said)
+
+    def _done(self, answer: tuple[str, Bisection]) -> None:
+        self._task = None
+        self.ran, self.found = answer
+        self._fill()
+        if self.model.rows and self.input.hasFocus():
+            self.list.setFocus()
+
+    def _failed(self, error: BaseException) -> None:
+        self._task = None
+        if isinstance(error, Refused) and not isinstance(error, Unreachable):
+            self._say_trouble(str(error))  # the condition is at fault: what was found before stays
+            if self.found is not None:
+                self._fill()
+            else:
+                self.stack.show_empty("The condition did not run", HINT, icon="magnifying-glass")
+            return
+        self.stack.show_failed(error, self.run, f"The versions of {wording.plain(self.id)} could not be looked at")
+
+    def _cancelled(self) -> None:
+        self._task = None
+        if self.found is not None:
+            self._fill()
+        else:
+            self.stack.show_empty("Looking was stopped", "", [("Look again", self.run)], "hourglass")
+
+    def _fill(self, *_: object) -> None:
+        found = self.found
+        if found is None:
+            return
+        refill(self.list, self.model, list(reversed(found.turns)))
+        now = "It holds now" if found.holds else "It does not hold now"
+        turned = wording.many(len(found.turns), "turn")
+        self.summary.setText(f"{now}; {turned} in {wording.many(found.looked, 'version')} that can be read")
+        if found.turns:
+            self.stack.show_content()
+            if not self.list.currentIndex().isValid():
+                self.list.setCurrentIndex(self.model.index(0, VERSION))
+        elif not found.looked:
+            self.stack.show_empty("No version could be read", "", icon="magnifying-glass")
+        else:
+            says = "holds in each" if found.holds else "does not hold in any"
+            help = f"The condition {says} of the {wording.many(found.looked, 'version')} that can be read."
+            self.stack.show_empty("It never turns", help, icon="magnifying-glass")
+        self._offer()
+
+    # --- the chosen turn
+
+    def _offer(self, *_: object) -> None:
+        row = self.model.at(self.list.currentIndex())
+        self.compare_button.setEnabled(row is not None)
+        names = () if row is None else (wording.version(row.before.v), wording.version(row.version.v))
+        self.compare_button.setText(f"Compare {' and '.join(names)}" if names else "Compare")
+
+    def compare(self) -> None:
+        """Ask to compare the version of the chosen turn with the one before it."""
+        row = self.model.at(self.list.currentIndex())
+        if row is not None:
+            self.compare_asked.emit(row.before, row.version)

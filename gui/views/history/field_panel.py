@@ -1,0 +1,365 @@
+"""The history of one field: each version that set it, with its value, as a list and, of a number or date, a line."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QWidget
+
+from gui import copying, tasks
+from gui.paging import RowsModel, refill
+from gui.parts.field_conditions import condition_on
+from gui.parts.values.value_text import copied
+from gui.style import boxes, preferences, states, theme, wording
+from gui.style.cells import Cell, CellTree, Index, Span, plain, value
+from gui.style.states import StateStack, button, words
+from gui.views.history.blame_panel import SYMBOLS, FieldList, by_cell, doubt, set_in, when_cell
+from gui.views.history.chain_panel import ChainPanel
+from gui.views.history.field_plot import FieldPlot
+from gui.views.history.map_model import WORDS
+from gui.views.history.map_words import value_at
+from model import text
+from model.errors import Refused
+from model.history.chain import Chain, FieldSet, Key, SeenValue, Track, key_parts, key_text
+from model.records import Version
+from model.session import Session
+from model.values.canonical import Path, Value
+
+CHANGE, VERSION, WHEN, BY, BEFORE, AFTER = range(6)
+WIDTHS = (36, 110, 150, 140, 260, 260)
+
+
+class _Fields(RowsModel[Track]):
+    """The fields of all versions, with how often each was set."""
+
+    headers = ("Field", "Changes")
+    right_headers = frozenset((1,))
+
+    def key(self, row: Track) -> Hashable:
+        return row.key
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        if index.column() == 1:
+            return plain(wording.count(len(row.changes)), "text2", size=12, right=True)
+        parts = key_parts(row.key)
+        token = "text" if row.path is not None else "text3"
+        gone = "" if row.path is not None else ", not in the current version"
+        return Cell(
+            spans=(Span("".join(parts), token),),
+            mono=True, size=12, middle=True, indent=8, tip=key_text(row.key), accessible=key_text(row.key) + gone,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SetRow:
+    """One setting of the field, with the age of its version."""
+
+    age: int
+    made: FieldSet
+
+
+class SettingsModel(RowsModel[SetRow]):
+    """The settings of a field, newest first."""
+
+    headers = ("", "Version", "When", "By", "Before", "After")
+
+    def key(self, row: SetRow) -> Hashable:
+        return row.made.version.v, row.made.op
+
+    def cell(self, index: Index) -> Cell:
+        made = self.rows[index.row()].made
+        column = index.column()
+        if column == CHANGE:
+            said = WORDS.get(made.op, "from the start")
+            return Cell(change=SYMBOLS.get(made.op, ""), accessible=said, tip=said)
+        if column == VERSION:
+            return value(set_in(made), tip=doubt(made))
+        if column == WHEN:
+            return when_cell(made.version)
+        if column == BY:
+            return by_cell(made.version)
+        seen = made.before if column == BEFORE else made.after
+        if seen is None:
+            if column == BEFORE and not made.op:
+                return plain("there from the start", "text3", size=12)
+            return plain("not there", "text3", size=12)
+        if seen.value is None:
+            return value(f"{seen.kind}, {wording.size(seen.size)}", "text2")
+        return value(text.shown(seen.value, preferences.zone()), "text2" if column == BEFORE else "text", tip=seen.kind)
+
+
+class FieldPanel(ChainPanel):
+    """All fields at the left, the history of the chosen one at the right. ``find_asked`` carries a filter."""
+
+    find_asked = Signal(str)
+    key = "field"
+
+    def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
+        super().__init__(session, ns, id, parent)
+        self.chain: Chain | None = None
+        self.track: Track | None = None
+        self._wanted: tuple[Path, Value | None] | None = None
+        self._build()
+        self.refresh()
+
+    def _build(self) -> None:
+        self.fields = _Fields()
+        self.list = CellTree(row_height=28)
+        self.list.as_list(self.fields, "Fields of all versions", (220, 76))
+        self.list.header().setStretchLastSection(False)
+        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.list.selectionModel().currentRowChanged.connect(self._chosen)
+        self.search = QLineEdit()
+        self.search.setProperty("small", True)
+        self.search.setPlaceholderText("Field")
+        self.search.setAccessibleName("Find a field")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._fill_fields)
+        left = QWidget()
+        left_column = boxes.column(left)
+        searching = boxes.row(x=16, y=6)
+        searching.addWidget(self.search)
+        left_column.addLayout(searching)
+        left_column.addWidget(states.hair())
+        left_column.addWidget(self.list, 1)
+        self.name = words("", "head")
+        self.name.setFont(theme.mono(13, 600))
+        self.summary = words("", "second")
+        self.plot = FieldPlot()
+        self.plot.chosen.connect(self._plot_chosen)
+        segments, group = boxes.segments(self, ("By version", "By time"))
+        self.by_version, self.by_time = group.buttons()
+        self.by_time.toggled.connect(self.plot.set_by_time)
+        self.model = SettingsModel()
+        self.settings = FieldList(row_height=28)
+        self.settings.as_list(self.model, "Versions that set the field, newest first", WIDTHS)
+        self.settings.setTreePosition(VERSION)
+        header = self.settings.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(CHANGE, QHeaderView.ResizeMode.Fixed)
+        for side in (BEFORE, AFTER):
+            header.setSectionResizeMode(side, QHeaderView.ResizeMode.Stretch)
+        self.settings.opened.connect(self.compare)
+        self.settings.doubleClicked.connect(lambda _: self.compare())
+        self.settings.copy_asked.connect(self._copy)
+        self.settings.selectionModel().currentRowChanged.connect(self._setting_chosen)
+        self.settings.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.settings.customContextMenuRequested.connect(self._menu)
+        right = QWidget()
+        right_column = boxes.column(right)
+        head = boxes.row(x=16, y=8, gap=10)
+        head.addWidget(self.name)
+        head.addWidget(self.summary, 1)
+        head.addLayout(segments)
+        right_column.addLayout(head)
+        right_column.addWidget(self.plot)
+        right_column.addWidget(self.settings, 1)
+        self.split = boxes.split(left, right, sizes=(300, 900), across=True)
+        self.split.setHandleWidth(1)
+        self.split.setStretchFactor(1, 1)
+        self.stack = StateStack(self.split)
+        column = boxes.column(self)
+        column.addWidget(self._title_row())
+        column.addWidget(states.hair())
+        column.addWidget(self.stack, 1)
+        self.setFocusProxy(self.settings)
+        preferences.signals.changed.connect(self._fill)
+
+    def _title_row(self) -> QWidget:
+        made = QWidget()
+        made.setMinimumHeight(theme.px(44))
+        row = boxes.row(made, 16, 8, gap=10)
+        row.addWidget(words("History of a field", "title"))
+        name = words(wording.plain(self.id), "second")
+        name.setFont(theme.mono(12))
+        row.addWidget(name)
+        row.addStretch(1)
+        self.compare_button = button("Compare", self.compare, "small", icon="git-diff")
+        self.find_button = button("Find when…", self.find_when, "small", icon="magnifying-glass")
+        self.find_button.setToolTip("Find the versions at which a condition on this field turned true or false")
+        row.addWidget(self.compare_button)
+        row.addWidget(self.find_button)
+        return made
+
+    # --- reading
+
+    def show_field(self, path: Path, v: Value | None = None) -> None:
+        """Show the field at a path of a version, the current one without ``v``, as soon as the versions are read."""
+        self._wanted = path, v
+        if self.chain is not None:
+            self._look_up()
+
+    @property
+    def _has_chain(self) -> bool:
+        return self.chain is not None
+
+    def _put(self, chain: Chain) -> None:
+        self.chain = chain
+        self._fill_fields()
+        if self.fields.rowCount() or self.search.text():
+            self.stack.show_content()
+        else:
+            self.stack.show_empty("This document has no fields", "Its versions are empty or cannot be read.")
+        self._look_up()
+
+    def _look_up(self) -> None:
+        if self._wanted is None or self.chain is None:
+            return
+        (path, v), self._wanted = self._wanted, None
+        session, ns, id = self._session, self.ns, self.id
+        tasks.run(
+            lambda _: session.field_key(ns, id, path, v),
+            done=self._found,
+            failed=self._not_found,
+            owner=self,
+            key="field-key",
+        )
+
+    def _not_found(self, error: BaseException) -> None:
+        self.summary.setText(tasks.describe(error)[0])
+
+    def _found(self, key: Key) -> None:
+        """Choose a field; of one that holds others, list these."""
+        if self.chain is None:
+            return
+        track = self.chain.track(key)
+        if track is None:
+            name = key_text(key)
+            inside = f"{name}."
+            self.search.setText(
+                inside if any(key_text(each.key).startswith(inside) for each in self.chain.tracks) else name
+            )
+            track = self.fields.rows[0] if self.fields.rows else None
+        elif self.fields.row_of(track.key) < 0:
+            self.search.clear()
+        if track is not None:
+            at = self.fields.row_of(track.key)
+            self.list.setCurrentIndex(self.fields.index(at, 0))
+            self.list.scrollTo(self.fields.index(at, 0))
+
+    def _fill_fields(self, *_: object) -> None:
+        if self.chain is None:
+            return
+        wanted = self.search.text().casefold().strip()
+        hidden = {track.key for track in self.chain.tracks if track.identity} | {()}
+        rows = [
+            track for track in self.chain.tracks if track.key not in hidden and wanted in key_text(track.key).casefold()
+        ]
+        refill(self.list, self.fields, rows)
+        if rows and not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.fields.index(0, 0))
+        self._chosen()
+
+    def _chosen(self, *_: object) -> None:
+        self.track = self.fields.at(self.list.currentIndex())
+        self._fill()
+
+    def _fill(self, *_: object) -> None:
+        chain, track = self.chain, self.track
+        if chain is None or track is None:
+            self.name.setText("" if chain is None else "No field is called so")
+            self.summary.setText("")
+            self.model.fill([])
+            self.plot.hide()
+            self._offer()
+            return
+        ages = {id(one): age for age, one in enumerate(chain.versions)}
+        rows = [SetRow(ages[id(made.version)], made) for made in chain.course(track)]
+        self.name.setText(key_text(track.key))
+        changes = sum(bool(row.made.op) for row in rows)
+        kept = f"{wording.many(changes, 'change')} in {wording.many(len(chain.read), 'version')}"
+        self.summary.setText(kept if track.path is not None else f"{kept}; not in the current version")
+        refill(self.settings, self.model, rows)
+        self.plot.put(chain, track)
+        for made in (self.by_version, self.by_time):
+            made.setVisible(bool(self.plot.points) and self.plot.has_times)
+        if rows and not self.settings.currentIndex().isValid():
+            self.settings.setCurrentIndex(self.model.index(0, VERSION))
+        self._offer()
+
+    # --- the chosen setting
+
+    @property
+    def row(self) -> SetRow | None:
+        """The chosen setting."""
+        return self.model.at(self.settings.currentIndex())
+
+    def _setting_chosen(self, *_: object) -> None:
+        self.plot.mark(self.row.age if self.row is not None else -1)
+        self._offer()
+
+    def _plot_chosen(self, age: int) -> None:
+        at = next((i for i, row in enumerate(self.model.rows) if row.age == age), -1)
+        if at >= 0:
+            self.settings.setCurrentIndex(self.model.index(at, VERSION))
+            self.settings.setFocus()
+
+    def _pair(self) -> tuple[Version, Version] | None:
+        """The version that set the field, and the one before it that could be read."""
+        row, chain = self.row, self.chain
+        if row is None or chain is None or not row.made.op:
+            return None
+        older = next((age for age in sorted(chain.read) if age > row.age), None)
+        return None if older is None else (chain.versions[older], row.made.version)
+
+    def _offer(self) -> None:
+        pair = self._pair()
+        self.compare_button.setEnabled(pair is not None)
+        said = "Compare" if pair is None else "Compare " + " and ".join(wording.version(one.v) for one in pair)
+        self.compare_button.setText(said)
+        self.find_button.setEnabled(self.track is not None)
+        self.plot.mark(self.row.age if self.row is not None else -1)
+
+    def compare(self) -> None:
+        """Ask to compare the version that set the field with the one before it."""
+        pair = self._pair()
+        if pair is not None:
+            self.compare_asked.emit(*pair)
+
+    def find_when(self) -> None:
+        """Ask for the versions at which a condition on this field turns, beginning with the chosen value."""
+        if self.track is not None:
+            row = self.row
+            seen = row.made.after if row is not None else None
+            self.find_asked.emit(condition_on(self.track.key, seen.value if seen is not None else None))
+
+    def _copy(self) -> None:
+        row = self.row
+        column = self.settings.currentIndex().column()
+        if row is None or self.track is None:
+            return
+        if column not in (BEFORE, AFTER):
+            said = self.model.cell(self.settings.currentIndex()).text
+            copying.copy(self, 0, lambda: said)
+            return
+        pair, session, ns, id, key = self._pair(), self._session, self.ns, self.id, self.track.key
+        keys = self.chain.keys if self.chain is not None else ()
+        seen = row.made.before if column == BEFORE else row.made.after
+        version = row.made.version if column == AFTER or pair is None else pair[0]
+        if seen is not None:
+            copying.copy(
+                self, seen.size if seen.value else None, lambda: _whole(seen, session, ns, id, version, key, keys)
+            )
+
+    def _menu(self, point: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        compare = menu.addAction(self.compare_button.text())
+        compare.setEnabled(self._pair() is not None)
+        compare.triggered.connect(lambda: self.compare())
+        menu.addAction("Find when…").triggered.connect(lambda: self.find_when())
+        menu.addAction("Copy").triggered.connect(lambda: self._copy())
+        menu.popup(self.settings.viewport().mapToGlobal(point))
+
+
+def _whole(
+    seen: SeenValue, session: Session, ns: str, id: Value, version: Version, key: Key, keys: Sequence[str]
+) -> str:
+    """A value; a long one was not kept while the versions were followed and is read again."""
+    found = seen.value if seen.value is not None else value_at(session.version(ns, id, version.v), key, keys)
+    if found is None:
+        raise Refused(f"{key_text(key)} is not there any more; read the history again.")
+    return copied(found)
