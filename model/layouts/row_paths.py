@@ -13,7 +13,8 @@ def value_at(raw: bytes, path: str) -> Value | None:
         if here is None:
             return None
         if here.type == c.ARRAY and step.isdigit():
-            here = c.get(c.document([("", here)]), ("", int(step)))
+            items = c.items(here)
+            here = items[int(step)] if int(step) < len(items) else None
         elif here.type == c.OBJECT:
             here = c.get(here.data, (step,))
         else:

@@ -11,6 +11,7 @@ Source: https://github.com/ottypes/json0
 
 from __future__ import annotations
 
+from model.patches import text_patch
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown, text, whole
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -116,15 +117,7 @@ def _in_text(top: dict[str, Node], path: list[Node], at: int, out: str, into: st
     here = text(_value(parent, step))
     if here is None:
         raise DoesNotApply(f"{_said(path)} is no text")
-    units, old = _units(here), _units(out)
-    if len(units) < at * 2 or units[at * 2 : at * 2 + len(old)] != old:
-        raise DoesNotApply(f"{_said(path)} does not hold what was taken out")
-    changed = units[: at * 2] + _units(into) + units[at * 2 + len(old) :]
-    _put(parent, step, Value.of(changed.decode("utf-16-le", "surrogatepass")))
-
-
-def _units(said: str) -> bytes:
-    return said.encode("utf-16-le", "surrogatepass")
+    _put(parent, step, Value.of(text_patch.exchanged(here, at, out, into)))
 
 
 def _path(component: dict[str, Node]) -> list[Node]:

@@ -19,31 +19,31 @@ _HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 @dataclass(frozen=True)
 class _Hunk:
     start: int
-    before: bytes  # UTF-16
-    after: bytes
+    before: str
+    after: str
 
 
 def apply(text: str, patch: str) -> str:
     """The text behind the change."""
-    units = _units(text)
     for hunk in _hunks(patch):
-        units = _replaced(units, hunk.start, hunk.before, hunk.after)
-    return _text(units)
+        text = exchanged(text, hunk.start, hunk.before, hunk.after)
+    return text
 
 
 def unapply(text: str, patch: str) -> str:
     """The text before the change."""
-    units = _units(text)
     for hunk in reversed(list(_hunks(patch))):
-        units = _replaced(units, hunk.start, hunk.after, hunk.before)
-    return _text(units)
+        text = exchanged(text, hunk.start, hunk.after, hunk.before)
+    return text
 
 
-def _replaced(units: bytes, start: int, old: bytes, new: bytes) -> bytes:
+def exchanged(text: str, start: int, old: str, new: str) -> str:
+    """The text with ``new`` in place of ``old``, which must stand at ``start``, counted in UTF-16 units."""
+    units, out, into = _units(text), _units(old), _units(new)
     at = start * 2
-    if units[at : at + len(old)] != old:
+    if at > len(units) or units[at : at + len(out)] != out:
         raise DoesNotApply(f"the text at {start} is not the one that was changed")
-    return units[:at] + new + units[at + len(old) :]
+    return (units[:at] + into + units[at + len(out) :]).decode("utf-16-le", "surrogatepass")
 
 
 def _hunks(patch: str) -> Iterator[_Hunk]:
@@ -67,12 +67,8 @@ def _hunks(patch: str) -> Iterator[_Hunk]:
                 after.append(said)
             if sign not in ("", " ", "-", "+"):
                 raise DoesNotApply("the change of a text is written in an unknown way")
-        yield _Hunk(start if length == "0" else start - 1, _units("".join(before)), _units("".join(after)))
+        yield _Hunk(start if length == "0" else start - 1, "".join(before), "".join(after))
 
 
 def _units(text: str) -> bytes:
     return text.encode("utf-16-le", "surrogatepass")
-
-
-def _text(units: bytes) -> str:
-    return units.decode("utf-16-le", "surrogatepass")
