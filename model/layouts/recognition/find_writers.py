@@ -6,6 +6,7 @@ documents looked at each is what its rows lead to.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -75,12 +76,13 @@ def _proposal(
     others: Sequence[Sample],
 ) -> Proposal | None:
     profile = profile_of(known.name, "", rows.ns, where)
-    named = [value_at(row.raw, profile.archive_id) for row in documents]
-    ids = list(dict.fromkeys(id for id in named if id is not None))[:ASKED]
+    named = Counter(id for row in documents if (id := value_at(row.raw, profile.archive_id)) is not None)
+    ids = sorted(list(named)[:ASKED], key=lambda id: named[id])  # short histories tell as much as long ones
     best: tuple[int, Sample, list[Value]] | None = None
     for other in others:
         found, _ = matching(server, other.ns, {"_id": {"$in": ids}}, limit=ASKED, projection={"_id": 1})
-        there = [id for each in found if (id := each.get("_id")) in ids and id is not None]
+        met = {each.get("_id") for each in found}
+        there = [id for id in ids if id in met]
         rank = len(there) * 2 + (known.archive.format(name=other.name) == rows.name)
         if there and (best is None or rank > best[0]):
             best = (rank, other, there)
@@ -105,8 +107,9 @@ def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tu
     layout, rows = bind(server, profile), WrittenRows(server, profile)
     right = looked = 0
     wrong = ""
-    lengths = [(gently(partial(server.count, rows.ns, rows.where(id), WITHIN_MS), None) or 0, id) for id in ids]
-    for length, id in sorted(lengths, key=lambda each: each[0])[:LOOKED_AT]:
+    asked = ids[:LOOKED_AT]
+    lengths = [(gently(partial(server.count, rows.ns, rows.where(id), WITHIN_MS), None) or 0, id) for id in asked]
+    for length, id in sorted(lengths, key=lambda each: each[0]):
         if looked and length > LONGEST:
             break
         looked += 1
