@@ -5,7 +5,7 @@ Versions are numbered as the rows are where these carry numbers, else by their p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Literal
@@ -223,9 +223,7 @@ class WrittenHistory:
         yield from map(_gone_row, self._missing(waiting))
 
     def _missing(self, ids: Sequence[Value]) -> Iterator[Value]:
-        key = self.profile.id
-        found = self.current.server.find(self.current.ns, {key: {"$in": list(ids)}}, projection={key: 1}) if ids else ()
-        there = {c.get(raw, (key,)) for raw in found}
+        there = self._there(ids)
         yield from (id for id in ids if id not in there)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
@@ -233,26 +231,31 @@ class WrittenHistory:
         return self.current.counted(filter, self._once if any_version else None, max_ms)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The history of each document in miniature, without the states."""
+        """The history of each document in miniature, without the states; few queries for all of them."""
+        there = self._there(ids)
+        rows = self.rows.outlined(ids)
         for id in ids:
-            try:
-                versions = list(with_gaps(self._marks(id)))
-            except NotFound:
-                versions = []
+            versions = list(with_gaps(self._marks(rows[id], there.get(id))))
             made = outlined(id, versions)
             if versions and not any(version.current for version in versions):
                 severity: Literal["sound"] = "sound"
                 made = Outline(id, marks_of(versions), "Deleted", severity)
             yield made
 
-    def _marks(self, id: Value) -> Iterator[Version]:
-        rows = self.rows.of(id)
-        exists = self.current.exists(id)
+    def _there(self, ids: Sequence[Value]) -> Mapping[Value, bytes]:
+        """The documents that are there, with the fields that outlines tell of."""
+        key, version = self.profile.id, self.profile.version
+        fields = {name: 1 for name in (key, version) if name}
+        found = self.current.server.find(self.current.ns, {key: {"$in": list(ids)}}, projection=fields) if ids else ()
+        return {id: raw for raw in found if (id := c.get(raw, (key,))) is not None}
+
+    def _marks(self, rows: Sequence[WrittenRow], document: bytes | None) -> Iterator[Version]:
+        exists = document is not None
         stored: Stored = "delta" if self.profile.patch else "archive"
-        if exists and (self.profile.kept == "earlier" or not rows):
+        if document is not None and (self.profile.kept == "earlier" or not rows):
             v = None
             if self.profile.kept == "earlier" and self.profile.version:
-                v = value_at(self.current.raw(id), self.profile.version)
+                v = value_at(document, self.profile.version)
             yield Version(v, None, None, "document", "present", True, None, None)
             exists = False
         before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0

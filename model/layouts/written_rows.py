@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -91,6 +91,12 @@ def moment(value: Value | None) -> dt.datetime | None:
     return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
 
 
+def _projected(path: str) -> str:
+    """The path as a server projects it, which picks no elements of an array."""
+    steps = path.split(".")
+    return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
+
+
 class WrittenRows:
     """The rows about the documents of one collection."""
 
@@ -118,6 +124,27 @@ class WrittenRows:
         if p.parts:
             return [WrittenRow(raw, p) for raw in assembled(self._parts(id), p)]
         return [WrittenRow(raw, p) for raw in sorted(self._stored(id), key=self._place)]
+
+    def outlined(self, ids: Sequence[Value]) -> Mapping[Value, Sequence[WrittenRow]]:
+        """The rows of each document from the oldest to the newest, with no more than tells versions apart."""
+        p = self.profile
+        if p.parts:
+            return {id: self.of(id) for id in ids}
+        told = (p.version, p.order, p.operation.field if p.operation else "", *p.current_where)
+        inside = f"{p.elements}." if p.elements else ""
+        wanted = {_projected(path) for path in (p.archive_id, *(f"{inside}{path}" for path in told if path))}
+        if p.elements:
+            wanted.add(f"{p.elements}._id")
+        fields = {path: 1 for path in sorted(wanted) if not any(path.startswith(f"{other}.") for other in wanted)}
+        found: dict[Value, list[bytes]] = {id: [] for id in ids}
+        where = self.where() | {p.archive_id: {"$in": list(ids)}}
+        for raw in self.server.find(self.ns, where, projection=fields) if ids else ():
+            if (id := value_at(raw, p.archive_id)) is not None and id in found:
+                found[id] += self._elements(raw) if p.elements else [raw]
+        return {
+            id: [WrittenRow(raw, p) for raw in (raws if p.elements else sorted(raws, key=self._place))]
+            for id, raws in found.items()
+        }
 
     def _stored(self, id: Value) -> Iterator[bytes]:
         """The stored documents about exactly this document, as the server gives them."""

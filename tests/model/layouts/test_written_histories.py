@@ -14,9 +14,11 @@ from model.layouts.recognise import recognise
 from model.layouts.registry import bind
 from model.layouts.row_keys import fields_of_keys, profile_of
 from model.server.retry import Server
+from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 from tests.model.layouts.layout_support import doc
+from tests.writers.libraries import HERE, NAMES
 
 Db = pymongo.database.Database[dict[str, Any]]
 DAY = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
@@ -180,3 +182,51 @@ def test_types_that_a_program_lost_come_back_only_where_the_document_proves_them
         due = canonical.get(each.content, ("due",))
         kinds.append(due and due.kind)
     assert kinds == ["Date", "Date", "String"]
+
+
+class Counted:
+    """A server of which is known how often it was asked."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._server, name)
+        if name not in ("find", "count", "aggregate"):
+            return found
+
+        def ask(*args: Any, **more: Any) -> Any:
+            self.asked.append(name)
+            return found(*args, **more)
+
+        return ask
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if each != "javers"])
+def test_outlines_of_many_documents_take_two_queries(name: str) -> None:
+    with Session.open(str(HERE / name)) as session:
+        for info in session.collections():
+            profile = session._catalogue.layout(info.ns).profile
+            if info.layout in ("shadow", "patches") and info.belongs_to is None:
+                counted = Counted(session._catalogue._port)
+                layout = bind(counted, profile)  # type: ignore[arg-type]
+                ids = [row.id for row in layout.page(PageQuery(limit=50, deleted=True))]
+                counted.asked.clear()
+                outlines = list(layout.outline(ids))
+                assert counted.asked == ["find", "find"]
+                for id, outline in zip(ids, outlines, strict=True):
+                    whole = list(layout.history(id))
+                    assert len(outline.marks) == len(whole)
+                    assert [state for _, state, _ in outline.marks] == [each.state for each in reversed(whole)]
+                    assert [now for *_, now in outline.marks] == [each.current for each in reversed(whole)]
+
+
+def test_few_histories_are_counted_to_recognise_a_program(server: Server, database: Db) -> None:
+    trackers(database)
+    trackers(database)
+    trackers(database)
+    counted = Counted(server)
+    found = {info.ns: info.writer for info, _ in recognise(counted, database.name)}  # type: ignore[arg-type]
+    assert found[f"{database.name}.items"] == "Mongoid::History"
+    assert counted.asked.count("count") <= 6 + 2  # of histories, and of the two collections
