@@ -66,7 +66,8 @@ from model.records import (
 from model.repair import Repairs
 from model.scan import Mark, Pace, Scan
 from model.server.code_preview import sending
-from model.sources import address_trouble
+from model.server.connection_steps import ConnectionStep
+from model.sources import address_trouble, try_source
 from model.text.paths import fitted
 from model.text.row_file import Written, write_rows
 from model.userdata.connections import (
@@ -93,6 +94,7 @@ __all__ = [
     "Address",
     "Comparison",
     "Conflict",
+    "ConnectionStep",
     "Connections",
     "Draft",
     "Drafts",
@@ -114,6 +116,7 @@ __all__ = [
     "needs_password",
     "things",
     "totals",
+    "try_source",
     "without_password",
 ]
 

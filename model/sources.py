@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.errors import NotFound, Refused, Unreachable
+from model.server.connection_steps import ConnectionStep, try_connection
 from model.server.retry import Server
 from model.server.server import OWN_DATABASES
 from model.userdata import connections
@@ -103,6 +104,16 @@ def with_kept_password(uri: str, home: Path | None = None) -> str:
     if kept and connections.needs_password(uri):
         uri = connections.with_password(uri, kept)
     return Connections(home).complete(uri)
+
+
+def try_source(source: str, home: Path | None = None) -> Iterator[ConnectionStep]:
+    """Try the address of a server step by step, with the secrets that are kept for it; nothing is written or saved."""
+    try:
+        uri = with_kept_password(source.strip(), home)
+    except Refused as refusal:
+        yield ConnectionStep("Keyring", "failed", str(refusal))
+        return
+    yield from try_connection(uri)
 
 
 def address_trouble(source: str) -> str:

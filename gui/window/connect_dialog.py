@@ -16,9 +16,10 @@ from gui.window.address_field import AddressField
 from gui.window.connect_boxes import field, file_box, form_of, secret_field
 from gui.window.login_form import LoginForm
 from gui.window.opening import Opening, trouble_with
+from gui.window.step_list import StepList
 from gui.window.tls_form import TlsForm
 from model.errors import Refused
-from model.session import Address
+from model.session import Address, ConnectionStep, try_source
 
 
 class ConnectDialog(Sheet):
@@ -45,7 +46,10 @@ class ConnectDialog(Sheet):
         self.trouble.hide()
         self.busy = BusyLine()
         self.busy.hide()
+        self.steps = StepList()
+        self.test = button("Test", self._try)
         self.go = button("Connect", self._agree, "main")
+        self._trial: tasks.Task | None = None
         self._build()
         self.uri.changed.connect(self._typed)
         for form in (self.login, self.tls):
@@ -83,10 +87,12 @@ class ConnectDialog(Sheet):
         column.addLayout(parts)
         column.addWidget(self._stack)
         column.addWidget(self.trouble)
+        column.addWidget(self.steps)
         column.addWidget(self.busy)
         column.addWidget(hair())
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
+        row.addWidget(self.test)
         row.addStretch(1)
         row.addWidget(button("Cancel", self.reject))
         row.addWidget(self.go)
@@ -112,7 +118,7 @@ class ConnectDialog(Sheet):
         self.production.setChecked(opening.production)
 
     def _typed(self) -> None:
-        self.trouble.hide()
+        self._forget_answers()
         self._fill()
         self._place()
 
@@ -126,7 +132,7 @@ class ConnectDialog(Sheet):
         address = self.uri.address or (Address.parse("mongodb://") if not self.uri.text().strip() else None)
         if address is not None:
             self.uri.put(str(change(address)))
-            self.trouble.hide()
+            self._forget_answers()
             self._fill()
 
     def opening(self) -> Opening:
@@ -146,17 +152,64 @@ class ConnectDialog(Sheet):
             profile=os.path.abspath(os.path.expanduser(profile)) if (profile := self.profile.text().strip()) else "",
         )
 
+    def _forget_answers(self) -> None:
+        """What was said of another address holds no longer."""
+        if self._trial is not None:
+            self._trial.drop()
+            self._trial = None
+            self.idle()
+        self.trouble.hide()
+        self.steps.clear()
+
+    # --- trying it
+
+    def _try(self) -> None:
+        self._forget_answers()
+        try:
+            source = self.opening().source
+        except Refused as error:
+            self.fail(error)
+            return
+        self._wait(f"Trying {Opening(source).title}", self._stop_trying)
+
+        def work(progress: tasks.Progress) -> None:
+            for step in try_source(source):
+                progress.put(step)
+
+        self._trial = tasks.run(
+            work, partial=self._tried, done=self._trial_over, failed=self.fail, cancelled=self._trial_over, owner=self
+        )
+
+    def _tried(self, step: ConnectionStep) -> None:
+        self.steps.add(step)
+        self._place()
+
+    def _trial_over(self, _: object = None) -> None:
+        self._trial = None
+        self.idle()
+
+    def _stop_trying(self) -> None:
+        if self._trial is not None:
+            self._trial.drop()
+        self._trial_over()
+
+    # --- connecting
+
+    def _wait(self, title: str, stop: Callable[[], object]) -> None:
+        self.go.setEnabled(False)
+        self.test.setEnabled(False)
+        self.busy.begin(title, stop)
+        self.busy.show()
+        self._place()
+
     def _agree(self) -> None:
+        self._forget_answers()
         try:
             self._opening = self.opening()
         except Refused as error:
             self.fail(error)
             return
-        self.trouble.hide()
-        self.go.setEnabled(False)
-        self.busy.begin(f"Connecting to {self._opening.title}", self._stop)
-        self.busy.show()
-        self._place()
+        self._wait(f"Connecting to {self._opening.title}", self._stop)
         self.agreed.emit(self._opening)
 
     def _stop(self) -> None:
@@ -168,10 +221,12 @@ class ConnectDialog(Sheet):
         """Let the fields be used again: nothing is being connected any more."""
         self.busy.hide()
         self.go.setEnabled(True)
+        self.test.setEnabled(True)
         self._place()
 
     def fail(self, error: BaseException) -> None:
         """Say below the fields why it did not work."""
+        self._trial = None
         self.idle()
         self.trouble.setText(tasks.describe(error)[0])
         self.trouble.show()
@@ -179,6 +234,8 @@ class ConnectDialog(Sheet):
         self.uri.setFocus()
 
     def reject(self) -> None:
+        if self._trial is not None:
+            self._trial.drop()
         if self._opening is not None and not self.busy.isHidden():
             self.stop_asked.emit(self._opening)
         super().reject()

@@ -8,10 +8,12 @@ commands and replies where a program asks for their details; these are kept out 
 from __future__ import annotations
 
 import logging
+import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pymongo
@@ -20,6 +22,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
 from model.address import Address
+from model.errors import Unreachable
 
 WRITES = frozenset(("insert", "update", "delete"))
 _LOGGERS = ("pymongo.command", "pymongo.connection", "pymongo.serverSelection", "pymongo.topology", "pymongo.client")
@@ -90,6 +93,7 @@ def client(
     }
     address = Address.parse(uri)
     assert address is not None  # whoever calls has checked it
+    check_key(address)
     given = {name.lower(): value for name, value in read_options(address).items()}
     unset = {name: value for name, value in options.items() if not given.get(name.lower())}
     if address.option("timeoutMS") and not given.get("timeoutms"):
@@ -112,6 +116,39 @@ def read_options(address: Address) -> Mapping[str, Any]:
     listed = replace(address, scheme="mongodb://")
     read: Mapping[str, Any] = pymongo.uri_parser.parse_uri(str(listed), warn=False)["options"]
     return read
+
+
+def hosts(address: Address) -> Sequence[tuple[str, int | None]]:
+    """The hosts of an address with their ports, None for a socket; raises the driver's errors where DNS has none."""
+    nodes: Sequence[tuple[str, int | None]] = pymongo.uri_parser.parse_uri(str(address), warn=False)["nodelist"]
+    return nodes
+
+
+def check_key(address: Address) -> None:
+    """Raise ``Unreachable`` where a client's key is locked and its password missing.
+
+    OpenSSL would ask for it on the terminal, and wait there for ever.
+    """
+    file = address.option("tlsCertificateKeyFile")
+    if not file or address.option("tlsCertificateKeyFilePassword"):
+        return
+    try:
+        locked = b"ENCRYPTED" in Path(file).read_bytes()[:1_000_000]
+    except OSError:
+        return  # the driver says so
+    if locked:
+        raise Unreachable(f"The key in {file} is locked; give its password (tlsCertificateKeyFilePassword).")
+
+
+def tls_context(uri: str) -> ssl.SSLContext | None:
+    """How the driver encrypts a connection to this address; None where it does not."""
+    if (address := Address.parse(uri)) is not None:
+        check_key(address)
+    unused: pymongo.MongoClient[Any]
+    with pymongo.MongoClient(uri, connect=False) as unused:
+        context: Any = unused.options.pool_options._ssl_context  # where pyOpenSSL is there, of its own kind
+    found: ssl.SSLContext | None = context
+    return found
 
 
 class _Discretion(logging.Filter):

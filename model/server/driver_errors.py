@@ -200,6 +200,8 @@ def cannot_connect(error: Exception, uri: str) -> Refused:
 
 def _connecting(error: Exception, uri: str) -> Refused:
     text, host = str(error), host_of(uri)
+    if told := next((said for words, said in _LOGINS if re.search(words, text)), ""):
+        return Unreachable(told)
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
         # The driver's own words may quote a part of a badly written password that it took for a port.
         user = uri.partition("://")[2].rpartition("@")[0]
@@ -241,8 +243,7 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
     if secured and "certificate" not in low and (silent or "closed" in low):
         return Unreachable(f"{host} does not answer over TLS; check the address, and whether it wants tls=true.")
     if "certificate" in low or "ssl" in low or "tls" in low:
-        reason = "its certificate is not trusted or does not fit the host" if "certificate" in low else "TLS failed"
-        return Unreachable(f"{host} cannot be reached safely: {reason}; check tls and tlsCAFile in the address.")
+        return Unreachable(tls_trouble(low, host))
     if "name or service not known" in low or "getaddrinfo" in low or "nodename nor" in low or "name resolution" in low:
         return Unreachable(f"There is no host {host}: the name is not known; check its spelling and the network.")
     if "refused" in low:
@@ -256,6 +257,61 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
     if "connection closed" in low or "reset" in low:
         return Unreachable(f"{host} closes the connection; it may want TLS (tls=true), or be no MongoDB server.")
     return Unreachable(f"No server answers at {host}; check the address, and that a server runs there.")
+
+
+_PACKAGE = "This way of logging in needs another package; install it by pip install 'palimpsest-inspector[{}]'."
+_LOGINS = (
+    ("authentication source must be", "With this authMechanism leave authSource out, or write $external."),
+    ("requires a username", "This way of logging in needs a user; name it in the address."),
+    (
+        "[Pp]asswords? (is|are) not supported",
+        "This way of logging in takes no password; leave it out of the address.",
+    ),
+    ("username without a password", "An access key of AWS needs its secret key; give that as the password."),
+    (
+        "either a callback or a environment|unrecognized ENVIRONMENT",
+        "OpenID Connect needs the ENVIRONMENT that gives the token: azure, gcp or k8s.",
+    ),
+    ("requires a TOKEN_RESOURCE", "OpenID Connect needs a TOKEN_RESOURCE there: the audience that the token is for."),
+    ("pymongo-auth-aws|pymongo_auth_aws", _PACKAGE.format("aws")),
+    ("(?i)kerberos.*must be installed", _PACKAGE.format("kerberos")),
+    (
+        "Private key doesn't match",
+        "The client certificate cannot be used: the password of its key is wrong, or the file lacks one of the two.",
+    ),
+    ("no certificate or crl found", "The authority's file holds no certificate; check tlsCAFile in the address."),
+)
+"""Why a login cannot even begin, by the driver's words."""
+
+_TLS = (
+    ("certificate has expired|certificate expired", "its certificate has expired; whoever runs it has to renew it"),
+    ("not yet valid", "its certificate is not valid yet; check the clock of this computer"),
+    (
+        "hostname mismatch|ip address mismatch|doesn't match|not valid for",
+        "its certificate is for another name; use that name in the address",
+    ),
+    (
+        "self-signed|self signed|unable to get local issuer|unable to get issuer",
+        "its certificate is signed by an authority that is not known here; name the authority's file as tlsCAFile",
+    ),
+    ("certificate required|peer did not return", "it wants a client certificate; name it as tlsCertificateKeyFile"),
+    ("unknown ca|bad certificate|certificate unknown|unknown_ca", "it does not take the client certificate"),
+    (
+        "wrong version number|record layer|unknown protocol",
+        "it does not speak TLS there; check the port, or take TLS out",
+    ),
+    ("eof occurred|unexpected eof|closed|reset", "it ends TLS in the middle; it may not speak TLS, or want a client certificate"),
+    ("timed out", "it does not answer over TLS in time; check the port"),
+)
+
+
+def tls_trouble(text: str, host: str) -> str:
+    """Why TLS with a host does not come about, one sentence, out of an error's own words."""
+    low = text.lower()
+    reason = next((said for words, said in _TLS if re.search(words, low)), "")
+    if not reason and "certificate" in low:
+        reason = "its certificate is not trusted; check tlsCAFile in the address"
+    return f"{host} cannot be reached safely: {reason or 'TLS failed; check tls and tlsCAFile in the address'}."
 
 
 def _configured_wrongly(text: str, host: str) -> Unreachable:

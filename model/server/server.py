@@ -100,6 +100,8 @@ class Server:
         attempts = driver.Attempts()
         try:
             client, patience = driver.client(uri, connect_ms, socket_ms, attempts)
+        except Refused:
+            raise
         except Exception as error:
             raise cannot_connect(error, uri) from None
         server = cls(client, uri, read_only, name, attempts, patience)
@@ -176,6 +178,14 @@ class Server:
             extra=extra,
         )
         return self._facts
+
+    def logged_in(self) -> Mapping[str, Any]:
+        """The users that are logged in with their privileges, as the server tells them; empty where it does not."""
+        admin = self._client.get_database("admin", codec_options=CodecOptions())
+        try:
+            return dict(admin.command("connectionStatus", showPrivileges=True).get("authInfo") or {})
+        except Exception:  # refused, or malformed: nothing depends on it
+            return {}
 
     # --- reading
 

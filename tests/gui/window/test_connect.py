@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from pathlib import Path
 from urllib.parse import quote
@@ -12,7 +13,7 @@ import keyring.backend
 import keyring.backends.fail
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.tasks import tasks
@@ -21,6 +22,8 @@ from gui.window.opening import Opener, Opening, keep
 from gui.window.window import Window
 from model.errors import Unreachable
 from model.session import DOTS, Connections, Session
+from tests.certificates import Authority
+from tests.guarded_server import GuardedServer
 from tests.gui.window.windows import new_window, open_sample, sheet, told, wait_idle
 from tests.memory_keyring import Memory
 
@@ -214,6 +217,45 @@ def test_a_password_without_a_user_is_refused(dialog: ConnectDialog) -> None:
     dialog.login.password.setText(SECRET)
     dialog.go.click()
     assert dialog.trouble.text() == "The password has no user; type the user's name beside it."
+
+
+def test_the_test_button_says_what_each_step_found_and_connects_nothing(
+    dialog: ConnectDialog, window: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path)
+    with GuardedServer({"eva": SECRET}, certificate=authority.signed("server", "127.0.0.1")) as server:
+        dialog.uri.setText(f"mongodb://eva:s3cret%2Fpw@{server.host}/?tls=true")
+        dialog.test.click()
+        assert not dialog.go.isEnabled()
+        wait_idle(qtbot, lambda: bool(dialog.steps.steps))
+        assert [(step.name, step.result) for step in dialog.steps.steps][-2:] == [("Network", "ok"), ("TLS", "failed")]
+        assert "name the authority's file" in dialog.steps.steps[-1].said
+        dialog.tls.ca.setText(str(authority.file))
+        assert not dialog.steps.isVisible(), "what was found of another address holds no longer"
+        dialog.test.click()
+        wait_idle(qtbot, lambda: len(dialog.steps.steps) == 7)
+        assert {step.result for step in dialog.steps.steps} == {"ok"}
+        shown = [label.text() for label in dialog.steps.findChildren(QLabel)]
+        assert "Logged in as eva of admin." in shown
+        assert not [text for text in shown if SECRET in text]
+        assert dialog.isVisible()
+        assert not window.sessions
+        dialog.go.click()
+        wait_idle(qtbot, lambda: bool(window.sessions))
+        assert SECRET not in window.sessions[0].source
+        window.connecting.disconnect_session(window.sessions[0])
+        wait_idle(qtbot)
+
+
+def test_a_try_can_be_stopped(dialog: ConnectDialog, qtbot: QtBot) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        dialog.uri.setText(f"mongodb://127.0.0.1:{silent.getsockname()[1]}/?serverSelectionTimeoutMS=500")
+        dialog.test.click()
+        dialog.busy.findChild(QPushButton).click()
+        assert dialog.go.isEnabled()
+        assert dialog.busy.isHidden()
+        wait_idle(qtbot)
+        assert not dialog.steps.steps
 
 
 def test_escape_closes_the_dialog_and_opens_nothing(dialog: ConnectDialog, window: Window, qtbot: QtBot) -> None:
