@@ -36,6 +36,15 @@ def may(db: str, *actions: str, collection: str = "") -> Privilege:
     return {"resource": {"db": db, "collection": collection}, "actions": list(actions)}
 
 
+class _ClosedAtTheEnd(ssl.SSLSocket):
+    def __del__(self) -> None:
+        self.close()
+
+
+# Python leaves a socket open whose other end goes before the handshake begins, here and within the driver.
+ssl.SSLContext.sslsocket_class = _ClosedAtTheEnd
+
+
 class GuardedServer:
     """Listens on a port of its own. Without users everybody may do everything.
 

@@ -300,7 +300,10 @@ _TLS = (
         "wrong version number|record layer|unknown protocol",
         "it does not speak TLS there; check the port, or take TLS out",
     ),
-    ("eof occurred|unexpected eof|closed|reset", "it ends TLS in the middle; it may not speak TLS, or want a client certificate"),
+    (
+        "eof occurred|unexpected eof|closed|reset",
+        "it ends TLS in the middle; it may not speak TLS, or want a client certificate",
+    ),
     ("timed out", "it does not answer over TLS in time; check the port"),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,7 +129,7 @@ def test_a_client_certificate_logs_in_and_its_locked_key_is_opened(authority: Au
             address(asks, "", ca(authority), mine, "tlsCertificateKeyFilePassword=mistyped", x509)
         )
         soon = address(asks, "", ca(authority)).replace(HASTE, "serverSelectionTimeoutMS=3000")
-        assert "want a client certificate" in ended(soon) or "wants a client certificate" in ended(soon)
+        assert re.search("wants? a client certificate", ended(soon))
 
 
 def test_a_password_is_sent_in_clear_by_no_mechanism_that_hides_it() -> None:
