@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from model.hash_recipe import HashRecipe
 
@@ -87,7 +88,10 @@ class CollectionProfile:
     direction: str = "forward"  # or "backward": from the current document
     current_where: Mapping[str, str] = field(default_factory=dict)  # the rows that can be current; all where empty
     ignored: tuple[str, ...] = ()  # names at the top of documents and states that are no content
-    edit: str = "no"
+    edit: str = "no"  # "current": the document alone; "both": its row too
+    row: Mapping[str, Any] = field(default_factory=dict)  # the template of a row that an edit writes
+    holder: Mapping[str, Any] = field(default_factory=dict)  # and of what stands around the rows of ``elements``
+    renewed: Mapping[str, Any] = field(default_factory=dict)  # fields of the document that each write sets anew
 
     @property
     def counted_lock(self) -> str:

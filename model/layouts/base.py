@@ -26,6 +26,7 @@ from model.layouts.page_query import PageQuery
 from model.layouts.put_back import put_back
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, unreadable, version_damage
+from model.layouts.row_writer import RowWriter
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.tombstones import says_deleted
@@ -175,6 +176,8 @@ class Layout(ABC):
     writer: LayoutWriter
     archive: ArchiveReader | None = None
     """The second collection with earlier versions, where there is one."""
+    rows: RowWriter | None = None
+    """The rows that another program keeps of each version, where an edit may write them."""
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         self.server = server
@@ -358,11 +361,13 @@ class Layout(ABC):
 
         ``v`` is the number that the new version gets, where it has been drawn already.
         """
-        raise Refused(self.read_only)
+        if self.rows is None:
+            raise Refused(self.read_only)
+        return self.rows.steps(id, base, content, stamp)
 
     def explain(self, base: Version) -> str:
         """The order of the writes and the guard, in one or two sentences."""
-        return self.read_only
+        return self.rows.explain(base) if self.rows is not None else self.read_only
 
     def explained(self, base: Version) -> str:
         """The order of the writes and the guards, that of another program among them."""
@@ -380,11 +385,20 @@ class Layout(ABC):
 
     def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
         """Send the writes before the one that decides; an outcome where that must not follow."""
+        if self.rows is not None:
+            return self.rows.prepare(steps, id, base, content)
         return self.writer.prepared(id, base)
 
     def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
         """Clean up behind a swap; the outcome, with a word on any write that failed."""
         return outcome
+
+    def settle(self, id: Value, base: bytes, stamp: Stamp, arrived: bool) -> str:
+        """Finish a swap that was found to have arrived, or clean up behind one that was not, as far as that needs it.
+
+        ``base`` is the stored document that it began from. Returns why that failed, one sentence, or "".
+        """
+        return self.rows.settle(id, base, stamp, arrived) if self.rows is not None else ""
 
     def _created(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
         """Look again behind a creation; the outcome, with a word on any write that failed."""
@@ -412,6 +426,8 @@ class Layout(ABC):
             return self.writer.outcomes.refused(id, str(error))
         end = run(self.server, steps.decides, self.writer.asks(id, stamp, steps.makes, base), steps.repeatable)
         outcome = self.writer.outcomes.swapped(end, id, base, content, stamp, v)
+        if self.rows is not None:
+            return self.rows.finish(outcome, steps, id, base, stamp)
         return self._swapped(outcome, content, stamp)
 
     def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
@@ -535,8 +551,11 @@ class Layout(ABC):
         return put_back(self.server, self.profile, removed, self.writer.unique)
 
     def signed(self, content: bytes, author: str | None) -> bytes:
-        """The content with its author, where the profile names a field for that; doing it twice changes nothing."""
-        if author and self.profile.author:
+        """The content with its author, where the profile names a field for that; doing it twice changes nothing.
+
+        In rows of another program the author is named by these.
+        """
+        if author and self.profile.author and not self.written_by_others:
             return c.put(content, (self.profile.author,), Value.of(author))
         return content
 

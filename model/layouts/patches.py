@@ -22,6 +22,7 @@ from model.layouts.base import Layout
 from model.layouts.checks.written_histories import WrittenHistories
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.read_only_writer import ReadOnlyWriter
+from model.layouts.row_writer import RowWriter
 from model.layouts.writers import why_no_edit
 from model.layouts.written_history import WrittenHistory, own_of_documents
 from model.layouts.written_rows import WrittenRows
@@ -48,8 +49,12 @@ class Patches(Layout):
         rows = WrittenRows(server, profile)
         self.own = own_of_documents(rows)
         self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
-        self.read_only = why_no_edit(profile.writer) or self.read_only
-        self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
+        if profile.edit == "no":
+            self.read_only = why_no_edit(profile.writer) or self.read_only
+            self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
+        else:
+            self.read_only = ""
+            self.writer = self.rows = RowWriter(server, self.reader)
 
     @property
     def check(self) -> WrittenHistories:

@@ -151,7 +151,7 @@ def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile
 
 def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
     kind = LAYOUTS.get(profile.layout, Plain)
-    if kind is Log:  # records have no locks: whatever stands in them is never raised
+    if kind is Log or (kind.written_by_others and profile.edit == "no"):  # nothing here is ever raised
         return profile, ""
     try:
         return with_lock(profile, sample, fields_of(profile).values(), not (kind.own_documents or kind.read_only))

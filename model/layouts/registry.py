@@ -100,7 +100,7 @@ def info_of(
         where,
         numbers,
         title(profile.writer),
-        not isinstance(kind, Pattern) and bool(kind.read_only),
+        not isinstance(kind, Pattern) and bool(kind.read_only) and profile.edit == "no",
         hashing,
     )
 

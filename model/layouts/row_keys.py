@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from model.collection_profile import CollectionProfile, Operation
+from model.collection_profile import CollectionProfile, LockField, Operation
+from model.layouts.row_template import read_template
 from model.layouts.writers import preset
 from model.patches import FORMS
 
@@ -65,6 +66,8 @@ def in_toml(value: Any) -> Any:
     """A field of a profile as its key holds it."""
     if isinstance(value, Operation):
         return {"field": value.field, "insert": list(value.insert), "remove": list(value.remove)}
+    if isinstance(value, LockField):
+        return {"field": value.field, "how": value.how}
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -89,10 +92,21 @@ def _one_of(*allowed: str) -> Callable[[str, Any], dict[str, Any]]:
     return read
 
 
-def _edit(key: str, value: Any) -> dict[str, Any]:
-    if value != "no":
-        raise ValueError(f'must be "no", as nothing writes such histories from here, not {value!r}')
-    return {key: value}
+def _template(key: str, value: Any) -> dict[str, Any]:
+    return {key: read_template(value)}
+
+
+def _guard(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or set(value) != {"field", "how"} or value["how"] not in _HOW:
+        ways = ", ".join(f'"{how}"' for how in _HOW[:-1]) + f' or "{_HOW[-1]}"'
+        raise ValueError(f'must be {{ field = "…", how = … }}, where how is {ways}')
+    name = value["field"]
+    if not isinstance(name, str) or not name or "." in name or name.startswith("$") or name == "_id":
+        raise ValueError(f"must name a field at the top, without dots or dollars, not {name!r}")
+    return {key: LockField(name, value["how"])}
+
+
+_HOW = ("inc", "uuid", "closed", "none")
 
 
 def _operation(key: str, value: Any) -> dict[str, Any]:
@@ -132,7 +146,9 @@ READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "kept": _one_of("all", "earlier"),
     "direction": _one_of("forward", "backward"),
     "patch": _one_of("", *FORMS),
-    "edit": _edit,
+    "edit": _one_of("no", "current", "both"),
+    "guard": _guard,
+    **dict.fromkeys(("row", "holder", "renewed"), _template),
 }
 
 _PLAIN = CollectionProfile("")

@@ -22,6 +22,7 @@ from model.layouts.current_documents import CurrentDocuments
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
+from model.layouts.row_writer import RowWriter
 from model.layouts.writers import why_no_edit
 from model.layouts.written_history import WrittenHistory, own_of_documents
 from model.layouts.written_rows import WrittenRows
@@ -49,8 +50,12 @@ class Shadow(Layout):
         rows = WrittenRows(server, profile)
         self.own = own_of_documents(rows)
         self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
-        self.read_only = why_no_edit(profile.writer) or self.read_only
-        self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
+        if profile.edit == "no":
+            self.read_only = why_no_edit(profile.writer) or self.read_only
+            self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
+        else:
+            self.read_only = ""
+            self.writer = self.rows = RowWriter(server, self.reader)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:

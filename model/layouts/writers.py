@@ -40,7 +40,7 @@ def presets() -> Mapping[str, WriterPreset]:
             name, signature = file.name.removesuffix(".toml"), data["signature"]
             keys = {key: value for key, value in data.items() if key not in OWN_KEYS}
             found[name] = WriterPreset(
-                name, data["title"], data["why_no_edit"], signature["archive"], tuple(signature["fields"]), keys
+                name, data["title"], data.get("why_no_edit", ""), signature["archive"], tuple(signature["fields"]), keys
             )
     return found
 
@@ -56,7 +56,7 @@ def preset(name: str) -> WriterPreset:
 def why_no_edit(writer: str) -> str:
     """Why the documents of a known program are not edited from here, one sentence; "" for none."""
     known = presets().get(writer)
-    return f"{known.title} {known.why_no_edit}." if known is not None else ""
+    return f"{known.title} {known.why_no_edit}." if known is not None and known.why_no_edit else ""
 
 
 def title(writer: str) -> str:

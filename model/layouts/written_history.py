@@ -133,12 +133,12 @@ class WrittenHistory:
         if row.detail == DELETED:  # the document stays, as one that says so itself
             return replace(document, v=row.v, at=row.at, author=row.author, reason=row.reason, detail=DELETED)
         if document.state == "present" and row.content is not None and document.content is not None:
-            detail = "" if self._is_same(document.content, row.content) else DIFFERS
+            detail = "" if self.is_same(document.content, row.content) else DIFFERS
         elif row.content is None:
             detail = row.detail
         return replace(document, v=row.v, at=row.at, author=row.author, reason=row.reason, detail=detail)
 
-    def _is_same(self, document: bytes, state: bytes) -> bool:
+    def is_same(self, document: bytes, state: bytes) -> bool:
         """Whether both hold the same values under the same names; as JSON where rows are patches or parts."""
         try:
             mine, theirs = tree_of(document), tree_of(state)

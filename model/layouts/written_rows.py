@@ -123,7 +123,15 @@ class WrittenRows:
             return [WrittenRow(element, p) for raw in self._stored(id) for element in self._elements(raw)]
         if p.parts:
             return [WrittenRow(raw, p) for raw in assembled(self._parts(id), p)]
-        return [WrittenRow(raw, p) for raw in sorted(self._stored(id), key=self._place)]
+        return self.in_order([WrittenRow(raw, p) for raw in self._stored(id)])
+
+    def in_order(self, rows: Sequence[WrittenRow]) -> list[WrittenRow]:
+        """Rows that are stored documents, from the oldest to the newest."""
+        return sorted(rows, key=lambda row: self._place(row.raw))
+
+    def holder(self, id: Value) -> bytes | None:
+        """The stored document that holds the rows about a document in an array."""
+        return next(self._stored(id), None)
 
     def outlined(self, ids: Sequence[Value]) -> Mapping[Value, Sequence[WrittenRow]]:
         """The rows of each document from the oldest to the newest, with no more than tells versions apart."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from model.collection_profile import CollectionProfile, LockField
+from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.hash_recipe import HashRecipe
 from model.layouts import row_keys
@@ -139,6 +139,7 @@ def whole(profile: CollectionProfile) -> dict[str, Any]:
     said = {name: getattr(profile, name) for name in names}
     if _is_written(profile.layout):
         said |= {name: row_keys.in_toml(getattr(profile, name)) for name in (*row_keys.READERS, "writer")}
+        said = {name: value for name, value in said.items() if value is not None}
     return {**said, "grace": span(profile.grace), **table(profile)}
 
 
@@ -209,7 +210,7 @@ def _is_harmless(key: str, value: Any, layout: str) -> bool:
     Between the layouts of other programs' histories a table may be handed on whole.
     """
     if _is_written(layout):
-        return key in row_keys.READERS or key in ("guard", "hash_recipe")
+        return key in row_keys.READERS or key == "hash_recipe"
     usual = {**{name: name for name in ("current", "prev", "removed", "pending", "applied", "processed")}, **_USUAL}
     return bool(value == usual.get(key))
 
@@ -257,7 +258,9 @@ def _check(profile: CollectionProfile, where: str) -> None:
     if profile.id_parts and not (profile.layout in LAYOUTS and LAYOUTS[profile.layout].own_documents):
         such = ", ".join(name for name, layout in LAYOUTS.items() if layout.own_documents)
         raise Refused(f"{where}: id may list several fields only where versions are documents ({such}); name one.")
-    elsewhere = ("archive", "archive_id", *declared(profile.layout).inside)
+    elsewhere = ["archive", "archive_id", *declared(profile.layout).inside]
+    if _is_written(profile.layout):  # a program may lock by the number of the version
+        elsewhere.append("guard")
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]
     if profile.deleted and any(key.name == "deleted" for key in keys_of(profile.layout)):
         names.append(("deleted", profile.deleted))
@@ -378,16 +381,6 @@ def _targets(key: str, value: Any) -> dict[str, Any]:
     return {key: targets}
 
 
-def _guard(key: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict) or set(value) != {"field", "how"} or value["how"] not in _HOW:
-        ways = ", ".join(f'"{how}"' for how in _HOW[:-1]) + f' or "{_HOW[-1]}"'
-        raise ValueError(f'must be {{ field = "…", how = … }}, where how is {ways}')
-    if not value["field"]:
-        raise ValueError("names no field")
-    return {key: LockField(_name("field", value["field"])["field"], value["how"])}
-
-
-_HOW = ("inc", "uuid", "closed", "none")
 _NAMES = (
     "archive_id", "id", "version", "token", "current", "prev", "removed", "deleted", "hash", "at", "author", "reason",
 )  # fmt: skip
@@ -401,7 +394,7 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "numbering": _numbering,
     "grace": _duration,
     "targets": _targets,
-    "guard": _guard,
+    "guard": row_keys.READERS["guard"],
     "keys": _keys,
     "writer": lambda key, value: {key: value},
 }

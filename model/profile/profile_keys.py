@@ -69,7 +69,10 @@ _ROWS = (
     ProfileKey("hash_recipe", "how the hash is made", "value", example='{ algorithm = "sha256", over = "json" }'),
     ProfileKey("numbering", "where the number of the next version comes from", "numbering"),
     ProfileKey("ignored", "fields that are no content", "names", example="__v, updatedAt"),
-    ProfileKey("edit", "what an edit may write", "choice", choices=("no",)),
+    ProfileKey("edit", "what an edit may write", "choice", choices=("no", "current", "both")),
+    ProfileKey("row", "the row that an edit writes", "value", example='{ t = "$now", o = "u", d = "$document" }'),
+    ProfileKey("holder", "what an edit sets around the rows", "value", example='{ modified = "$now" }'),
+    ProfileKey("renewed", "what an edit sets in the document", "value", example='{ updatedAt = "$now" }'),
     ProfileKey("guard", "another program's lock field", "value", example='{ field = "__v", how = "inc" }'),
     ProfileKey("grace", "how long a writer may still be at work", "span", example="24h"),
     ProfileKey("keys", "fields that tell array elements without an _id apart", "names", example="sku, name"),
@@ -77,15 +80,15 @@ _ROWS = (
 ROWS = {row.name: row for row in _ROWS}
 
 
-_OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer"}
+_OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer", "edit", "row", "renewed"}
 _IN_ROWS = ("version", "at", "author", "reason")  # where other programs write the history
 _MORE = {
     "embedded": {"archive", "archive_id"},
     "sequence": {"targets"},
     "pending": {"grace"},
     "processed": {"counter"},
-    "shadow": _OF_OTHER_PROGRAMS | {"content", "kept", "elements", "parts", "current_where", "edit"},
-    "patches": _OF_OTHER_PROGRAMS | {"content", "kept", "patch", "changes", "direction", "edit"},
+    "shadow": _OF_OTHER_PROGRAMS | {"content", "kept", "elements", "parts", "current_where", "holder"},
+    "patches": _OF_OTHER_PROGRAMS | {"content", "kept", "patch", "changes", "direction"},
 }
 
 

@@ -61,7 +61,8 @@ class Writer:
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
-        intent = replace(intent, version_before=base.v, extra={"base": _base_hash(layout, base)})
+        stored = _packed(((ns, base.raw),)) if layout.rows is not None and base.raw is not None else None
+        intent = replace(intent, version_before=base.v, stored=stored, extra={"base": _base_hash(layout, base)})
         return self.send(
             intent,
             lambda stamp: layout.swap(id, base, content, stamp),
@@ -446,13 +447,24 @@ class Writer:
         # Without a token the content itself tells: one that is just what was sent is what the write wanted.
         told = record.before is None or (landed is None and current is not None and current.v is not None)
         if landed or (told and current is not None and current.content == record.after):
-            return Outcome("applied", ns, id, "It arrived.", self._arrived(record, layout, id, current))
+            return self._settled(record, layout, id) or Outcome(
+                "applied", ns, id, "It arrived.", self._arrived(record, layout, id, self._current(ns, id))
+            )
         if at_base or (record.before is None and current is None):
-            return self._waiting(record, id)
+            waiting = self._waiting(record, id)
+            return (self._settled(record, layout, id, False) or waiting) if waiting.kind == "conflict" else waiting
         if landed is None:
             text = f"{id_name(id)} has changed since, and nobody can tell whether this write was among the changes."
             return Outcome("unknown", ns, id, text)
-        return self._missed(record, id)
+        return self._settled(record, layout, id, False) or self._missed(record, id)
+
+    def _settled(self, record: Record, layout: Layout, id: Value, arrived: bool = True) -> Outcome | None:
+        """Finish a swap that arrived, or clean up behind one that did not; an outcome where that has to wait."""
+        if record.after is None or not record.stored or record.token is None:
+            return None
+        ((_, base),) = _unpacked(record.stored)
+        reason = layout.settle(id, base, Stamp(ObjectId(record.token), self.author, record.entry.at), arrived)
+        return Outcome("unknown", record.entry.ns, id, reason) if reason else None
 
     def _arrived(self, record: Record, layout: Layout, id: Value, current: Version | None) -> Value | None:
         """The version of a write that was found: a tombstone's own, else the current one."""

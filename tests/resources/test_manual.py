@@ -165,8 +165,10 @@ def test_the_layouts_and_patterns_listed_are_those_that_there_are() -> None:
 
 
 def test_the_programs_whose_histories_are_read_are_those_that_there_is_a_preset_of() -> None:
-    listed = rows(manual.page("layouts"), "program", "what it keeps")
-    assert {(each.title, each.keys["layout"]) for each in presets().values()} == set(listed)
+    listed = rows(manual.page("layouts"), "program", "what it keeps", "edits from here")
+    told = {"no": "no", "both": "yes"}
+    known = {(each.title, each.keys["layout"], told[each.keys.get("edit", "no")]) for each in presets().values()}
+    assert known == set(listed)
 
 
 def test_the_ways_of_numbering_are_those_that_there_are() -> None:

@@ -2,6 +2,9 @@
 
 The states of those that are known are compared; of the others in ``unknown`` nothing may be claimed.
 
+Where a program's documents may be edited from here, that is done too; then the program reads every version, brings an
+earlier one back and saves on.
+
 ``python -m tests.writers [--only NAME] [--seed N] [--documents 100] [--states 30] [--keep FOLDER]``
 """
 
@@ -13,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from model.layouts.writers import preset
+from tests.writers.editing import Edits, misread
 from tests.writers.judging import judged, misjudged
 from tests.writers.libraries import NAMES, UNKNOWN, write
 
@@ -31,15 +36,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.keep or Path(scratch)
         for name in args.only or (*NAMES, *UNKNOWN):
-            write(name, folder, args.seed, args.documents, args.states)
+            may = name in NAMES and preset(name).keys.get("edit", "no") != "no"
+            edits = Edits(Path(scratch) / "home", args.seed) if may else None
+            read = write(name, folder, args.seed, args.documents, args.states, edits)
             if name in UNKNOWN:
-                said = misjudged(name, folder)
-                print(f"{name:40} {'; '.join(said) or 'claimed as nothing that it is not'}", flush=True)
-                wrong += len(said)
+                told = misjudged(name, folder)
+                print(f"{name:40} {'; '.join(told) or 'claimed as nothing that it is not'}", flush=True)
+                wrong += len(told)
                 continue
             verdict = judged(name, folder)
+            if edits is not None:
+                verdict.wrong += misread(folder / name, read)
             said = f"{verdict.states:,} states right ({verdict.exact:,} to the type), {len(verdict.wrong)} wrong"
-            print(f"{name:28} {said}, {verdict.findings} findings", flush=True)
+            wrote = f", {edits.done:,} edits from here" if edits is not None else ""
+            print(f"{name:28} {said}, {verdict.findings} findings{wrote}", flush=True)
             for each in verdict.wrong[:5]:
                 print(f"    {each}")
             wrong += len(verdict.wrong) + verdict.findings

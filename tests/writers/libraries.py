@@ -11,9 +11,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -49,8 +49,14 @@ def told(name: str, folder: Path = HERE) -> list[Told]:
     return [Told(row["ns"], row["id"], row["kind"], row["state"]) for row in rows]
 
 
-def write(name: str, folder: Path, seed: int, documents: int, states: int) -> None:
-    """Let a program write, and keep a dump and what its script said in a folder."""
+def write(
+    name: str, folder: Path, seed: int, documents: int, states: int, between: Callable[[str], list[Told]] | None = None
+) -> list[str]:
+    """Let a program write, and keep a dump and what its script said in a folder.
+
+    ``between`` is given the URI once it has written and tells what it saved there; then the program goes on. Returns
+    the lines with what it read before it did.
+    """
     home = HERE / name
     modules = installed(home)
     if (home / "pom.xml").exists():
@@ -68,20 +74,39 @@ def write(name: str, folder: Path, seed: int, documents: int, states: int) -> No
             "COUNT": str(documents),
             "STATES": str(states),
         }
-        done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=WITHIN)
-        if done.returncode:
-            raise RuntimeError(f"{name} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}")
-        said = [line for line in done.stdout.decode().splitlines() if line.startswith('{"ns"')]
-        target = folder / name
-        shutil.rmtree(target / "shop", ignore_errors=True)
-        (target / "shop").mkdir(parents=True)
-        if name not in UNKNOWN:
-            _packed(target / "states.jsonl.gz", ("\n".join(said) + "\n").encode())
-        with pymongo.MongoClient(server.uri, document_class=RawBSONDocument) as client:
-            for collection in client["shop"].list_collection_names():
-                raws = [document.raw for document in client["shop"][collection].find()]
-                if raws:
-                    _packed(target / "shop" / f"{collection}.bson.gz", b"".join(raws))
+        said = _run(name, command, env)
+        if between is not None:
+            said += [line_of(each) for each in between(server.uri)]
+            said += _run(name, command, env | {"ROUND": "2"})
+        read = [line for line in said if json.loads(line)["kind"] == "read"]
+        keep(server.uri, folder / name, [] if name in UNKNOWN else [line for line in said if line not in read])
+    return read
+
+
+def keep(uri: str, target: Path, lines: Sequence[str]) -> None:
+    """Write a dump of a server, and the lines that say what was saved there."""
+    shutil.rmtree(target / "shop", ignore_errors=True)
+    (target / "shop").mkdir(parents=True)
+    if lines:
+        _packed(target / "states.jsonl.gz", ("\n".join(lines) + "\n").encode())
+    with pymongo.MongoClient(uri, document_class=RawBSONDocument) as client:
+        for collection in client["shop"].list_collection_names():
+            raws = [document.raw for document in client["shop"][collection].find()]
+            if raws:
+                _packed(target / "shop" / f"{collection}.bson.gz", b"".join(raws))
+
+
+def _run(name: str, command: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """The lines in which a script said what it saved."""
+    done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=WITHIN)
+    if done.returncode:
+        raise RuntimeError(f"{name} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}")
+    return [line for line in done.stdout.decode().splitlines() if line.startswith('{"ns"')]
+
+
+def line_of(each: Told) -> str:
+    """A line as the scripts print it."""
+    return json_util.dumps(asdict(each), json_options=json_util.CANONICAL_JSON_OPTIONS)
 
 
 def _packed(path: Path, data: bytes) -> None:

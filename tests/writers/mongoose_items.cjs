@@ -1,4 +1,5 @@
-// Saves items through a mongoose plugin and prints the stored document behind every save.
+// Saves items through a mongoose plugin and prints the stored document behind every save. With ROUND it goes on with the
+// items that are there: it prints the states that the plugin reads, brings an earlier one back, and saves on.
 "use strict";
 
 const { createRequire } = require("module");
@@ -7,9 +8,11 @@ const { Scenario, COUNT, STATES, SEED } = require("./scenario.cjs");
 const FIELDS = ["title", "price", "stock", "active", "due", "tags", "address", "lines", "text"];
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-// plug(schema, mongoose, require) adds the library to the schema; options: before(document, scenario), remove, schema.
+// plug(schema, mongoose, require) adds the library to the schema; options: before(document, scenario), remove, schema,
+// read(Item, document, mongoose), which gives all states from the oldest to the one that the document has.
 module.exports = function run(folder, plug, options = {}) {
-  write(folder, plug, options).then(
+  const work = process.env.ROUND ? goOn : write;
+  work(folder, plug, options).then(
     () => process.exit(0),
     (error) => {
       console.error(error);
@@ -18,7 +21,7 @@ module.exports = function run(folder, plug, options = {}) {
   );
 };
 
-async function write(folder, plug, options) {
+async function connected(plug, options) {
   const load = createRequire(`${process.env.MODULES}/package.json`);
   const mongoose = load("mongoose");
   const { EJSON } = load("told");
@@ -41,22 +44,51 @@ async function write(folder, plug, options) {
   };
   const scenario = new Scenario(SEED);
   const before = options.before || (() => {});
+  const save = async (document) => {
+    if (!document.isModified()) return;
+    before(document, scenario);
+    await document.save();
+    await tell(document._id, "saved");
+    await new Promise((done) => setTimeout(done, 2)); // their clocks count milliseconds
+  };
+  const change = async (id) => {
+    const document = await Item.findById(id);
+    const was = JSON.parse(JSON.stringify(document.toObject()));
+    const now = scenario.change({ ...was, due: new Date(was.due) });
+    FIELDS.filter((name) => !same(was[name], now[name])).forEach((name) => document.set(name, now[name]));
+    await save(document);
+  };
+  const print = (line) => console.log(EJSON.stringify(line, { relaxed: false }));
+  return { Item, mongoose, tell, print, scenario, before, save, change };
+}
+
+async function goOn(folder, plug, options) {
+  const { Item, mongoose, print, scenario, save, change } = await connected(plug, options);
+  const plain = (state) => JSON.parse(JSON.stringify(state));
+  for (const { _id: id } of await Item.find({}, { _id: 1 }).sort({ _id: 1 })) {
+    const document = await Item.findById(id);
+    const states = (await options.read(Item, document, mongoose)).map((state) =>
+      Object.fromEntries(FIELDS.map((name) => [name, plain(state)[name]])),
+    );
+    print({ ns: "shop.items", id, kind: "read", state: states });
+    const old = states[scenario.int(states.length)];
+    FIELDS.filter((name) => !same(plain(document.toObject())[name], old[name])).forEach((name) =>
+      document.set(name, old[name]),
+    );
+    await save(document);
+    await change(id);
+  }
+  await new Promise((done) => setTimeout(done, 300)); // what a library writes behind a save
+}
+
+async function write(folder, plug, options) {
+  const { Item, tell, scenario, before, change } = await connected(plug, options);
   for (let number = 0; number < COUNT; number++) {
     const item = new Item(scenario.first());
     before(item, scenario);
     await item.save();
     await tell(item._id, "created");
-    for (let left = 1 + scenario.int(STATES); left > 0; left--) {
-      const document = await Item.findById(item._id);
-      const was = JSON.parse(JSON.stringify(document.toObject()));
-      const now = scenario.change({ ...was, due: new Date(was.due) });
-      FIELDS.filter((name) => !same(was[name], now[name])).forEach((name) => document.set(name, now[name]));
-      if (!document.isModified()) continue;
-      before(document, scenario);
-      await document.save();
-      await tell(item._id, "saved");
-      await new Promise((done) => setTimeout(done, 2)); // their clocks count milliseconds
-    }
+    for (let left = 1 + scenario.int(STATES); left > 0; left--) await change(item._id);
     if (options.remove && number % 5 === 4) {
       const document = await Item.findById(item._id);
       before(document, scenario);

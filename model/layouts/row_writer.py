@@ -1,0 +1,377 @@
+"""Edits of documents whose history another program writes: the document, and the row that the program would write.
+
+What is written comes from the keys of a profile: ``guard`` and ``renewed`` for the document, ``row`` and ``holder`` for
+the row (:mod:`.row_template`). Nothing in a row says that it came from here; an ``_id`` of its own is the write token.
+
+Where rows hold every state, the document is swapped first, guarded by all that was read, and its row follows: one above
+the document would tell of a state that never was. Where rows hold earlier states only, the row goes first: its ``_id``
+is made of the document's id and version, and lets one writer have the version behind it, as it does for the program.
+
+Crash points: a document without its row, or a row of the state that the document still has. Whoever looks for the write
+again finishes the first and takes the second out (:meth:`RowWriter.settle`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bson import ObjectId
+
+from model.errors import NotFound, Refused
+from model.layouts.checks.written_histories import DIFFERS
+from model.layouts.current_writer import CurrentWriter, WholeGuard
+from model.layouts.outcomes import Outcomes
+from model.layouts.read_only_writer import ReadOnlyWriter
+from model.layouts.reserved_fields import number_of, whole_number
+from model.layouts.row_paths import value_at
+from model.layouts.row_shapes import strange
+from model.layouts.row_template import RowValues
+from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import SwapSteps
+from model.layouts.update_operators import Whole
+from model.layouts.writers import title
+from model.layouts.written_history import WrittenHistory
+from model.layouts.written_rows import WrittenRow
+from model.layouts.written_states import states_of, stripped
+from model.names import id_name, version_name
+from model.patches import DoesNotApply, tree_of
+from model.records import Outcome, Version
+from model.server import guards
+from model.server.retry import Port, Write, run
+from model.values import canonical as c
+from model.values.canonical import Value
+
+TICK = dt.timedelta(milliseconds=1)
+
+
+class RowWriter(ReadOnlyWriter):
+    """Writes edits; documents are created and deleted by the program alone."""
+
+    def __init__(self, server: Port, history: WrittenHistory) -> None:
+        self._server, self._history = server, history
+        self._current, self._rows, self._profile = history.current, history.rows, history.profile
+        p = self._profile
+        self._who = title(p.writer) or "the application that writes this history"
+        reason = f"Documents are created and deleted through {self._who}, with rows of its own; do it there."
+        super().__init__(p.ns, reason, history.version)
+        self._guard = WholeGuard(self._current)
+        self._documents = CurrentWriter(server, self._current, self._guard)
+        self._outcomes = Outcomes(p.ns, history.version, lambda raw, token: False)
+        self._row_first = p.edit == "both" and p.kept == "earlier"
+
+    # --- numbers
+
+    def hindrance(self, base: Version) -> str:
+        """Why the document's history cannot be continued."""
+        if self._profile.edit != "both":
+            return ""
+        if base.detail == DIFFERS:
+            return (
+                f"This document {DIFFERS}: it was changed beside its history, and an edit from here would lose what it "
+                f"is now. Save it once through {self._who}."
+            )
+        if base.v is None:
+            return f"{self._profile.archive} has no row of this document yet; save it once through {self._who}."
+        if base.raw is not None and base.content != self._current.content(base.raw):
+            return (
+                f"Its sub-documents have fields that {self._profile.archive} leaves out, so no row could say what "
+                f"becomes of them; edit it through {self._who}."
+            )
+        return ""
+
+    def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
+        """One more than the base's; the same where no row makes a version of it."""
+        number = number_of(base.v)
+        return base.v if number is None or self._profile.edit != "both" else whole_number(number + 1, base.v)
+
+    def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
+        """As :meth:`number`; no write draws it."""
+        return self.number(id, base, stamp), []
+
+    # --- the steps
+
+    def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> SwapSteps:
+        """The swap of the document, and the row before or behind it."""
+        assert base.raw is not None
+        rows = self._rows.of(id) if self._profile.edit == "both" else []
+        at = _behind([*rows, WrittenRow(base.raw, self._profile)], stamp.at)
+        said = RowValues(id, stamp, at, base.raw)
+        fields = {name for name, _ in c.fields(base.raw)}
+        renewed = {name: said.value(each) for name, each in self._profile.renewed.items() if name in fields}
+        swap = self._documents.swap(base, content, renewed)
+        moves = self._profile.guard is not None and self._profile.guard.field in fields
+        swap = replace(swap, repeatable=moves)  # else a base that comes back cannot be told from one that never left
+        if self._profile.edit != "both":
+            return swap
+        write = self._row(id, base.raw, swap.makes, stamp, at, rows)
+        return replace(swap, before=(write,)) if self._row_first else replace(swap, after=(write,))
+
+    def _row(
+        self, id: Value, base: bytes, new: bytes, stamp: Stamp, at: dt.datetime, rows: Sequence[WrittenRow]
+    ) -> Write:
+        """The write of the row that goes with the step from one stored document to the next."""
+        p = self._profile
+        state = stripped(base if self._row_first else new, p)
+        row = RowValues(id, stamp, at, base, new, state).made(p.row)
+        if c.get(row, ("_id",)) is None:
+            row = c.document([("_id", Value.of(stamp.token)), *c.fields(row)])
+        if not p.elements:
+            return Write(p.archive, "insert", {}, row, "its row in the history", ())
+        holder = self._rows.holder(id)
+        if holder is None:
+            raise Refused(f"{p.archive} has nothing of {id_name(id)} yet; save it once through {self._who}.")
+        where = guards.by_id(guards.physical_id(holder)) | {f"{p.elements}._id": {"$ne": c.get(row, ("_id",))}}
+        # At the place behind those that were read: what somebody adds meanwhile is a later state.
+        pushed = {p.elements: {"$each": [Value.document(row)], "$position": len(rows)}}
+        raised = {name: 1 for name, said in p.holder.items() if said == "$raised" and c.get(holder, (name,))}
+        values = RowValues(id, stamp, at, base, new)
+        others = {name: values.value(said) for name, said in p.holder.items() if said != "$raised"}
+        body: dict[str, Any] = {"$push": pushed, **({"$set": others} if others else {})}
+        return Write(
+            p.archive,
+            "update",
+            where,
+            body | ({"$inc": raised} if raised else {}),
+            "its row in the history",
+        )
+
+    def explain(self, base: Version) -> str:
+        """The order of the two writes, and the guard."""
+        archive = self._profile.archive.partition(".")[2]
+        guard = "The swap applies only if every field is still exactly as it was read."
+        if self._profile.edit != "both":
+            return guard
+        if self._row_first:
+            return f"First {version_name(base.v)} goes to {archive}, as {self._who} does it. {guard}"
+        return f"{guard} Then {archive} gets the row that {self._who} would write."
+
+    # --- before the write that decides
+
+    def prepare(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
+        """See that the row continues the history, and send it where it goes first; an outcome where that fails."""
+        if self._profile.edit != "both":
+            return None
+        (write,) = (*steps.before, *steps.after)
+        try:
+            if self._current.raw(id) != base.raw:
+                return self._outcomes.conflict(id, base)
+        except NotFound:
+            return self._outcomes.conflict(id, base)
+        rows = self._rows.of(id)
+        reason = self._objection(rows, WrittenRow(_row_in(write), self._profile), base, steps.makes)
+        if reason := reason or self._strange(rows, base, content):
+            return self._outcomes.hindered(id, base, reason)
+        return self._sent_first(write, id, base) if self._row_first else None
+
+    def _objection(self, rows: Sequence[WrittenRow], row: WrittenRow, base: Version, new: bytes) -> str:
+        """Why a row would not continue these rows with the state that it is about; "" where it would."""
+        p, archive = self._profile, self._profile.archive
+        if lacking := self._lacking(rows, row):
+            return f"The rows in {archive} have {lacking}, which is not known from here; edit through {self._who}."
+        misread = f"A row made by the profile would not be read as what it is about, in {archive}; check its row."
+        if self._row_first:
+            if any(each.v == base.v for each in rows):
+                return (
+                    f"{archive} has {version_name(base.v)} already: somebody is saving this document, or died while "
+                    f"saving it. Try again; where nobody is saving, take that row out."
+                )
+            state = next(states_of([row], p, None))
+            return "" if row.v == base.v and self._is(state.content, base.content) else misread
+        before = next(states_of(rows, p, base.content), None)
+        if before is None or not self._is(before.content, base.content):
+            return f"The newest row in {archive} is not what this document is; save it once through {self._who}."
+        following = [*rows, row] if p.elements else self._rows.in_order([*rows, row])
+        if following[-1] is not row:
+            return f"{archive} got another row at this very moment; try again."
+        content = stripped(new, p)
+        after = next(states_of(following, p, content))
+        return "" if self._is(after.content, content) else misread
+
+    def _lacking(self, rows: Sequence[WrittenRow], row: WrittenRow) -> str:
+        """The name in the newest row of the same kind that the new one lacks; "" where it has all."""
+        p = self._profile
+        if not p.content and not p.patch:
+            return ""  # a name that a state at the root has too many makes it differ from the document
+        kind = p.operation.field if p.operation is not None else ""
+        like = (each for each in reversed(rows) if value_at(each.raw, kind) == value_at(row.raw, kind) or not kind)
+        newest = next(like, row)
+        names = [name for name, _ in c.fields(newest.raw)]
+        told = {name for name, _ in c.fields(row.raw)} | {p.author.partition(".")[0], p.reason.partition(".")[0]}
+        return next((name for name in names if name not in told), "")
+
+    def _strange(self, rows: Sequence[WrittenRow], base: Version, content: bytes) -> str:
+        """Why the program may not know the new content; patches tell no types, so that they bear witness of none."""
+        p = self._profile
+        states = [] if p.patch else [each.content for each in states_of(rows, p, None) if each.content is not None]
+        return strange(content, base.content or c.EMPTY, states, self._current, self._who)
+
+    def _is(self, state: bytes | None, content: bytes | None) -> bool:
+        return state is not None and content is not None and self._history.is_same(content, state)
+
+    def _sent_first(self, write: Write, id: Value, base: Version) -> Outcome | None:
+        """Send the row that lets one writer have the next version; an outcome where it did not get in."""
+        end = run(self._server, write, None)  # nothing in it would tell it from a row of another writer
+        if end.kind == "applied":
+            return None
+        if end.kind == "unknown":
+            said = f"It is not known whether {self._profile.archive} got its row, so {id_name(id)} was left as it is."
+            return Outcome("unknown", self._current.ns, id, f"{said} {end.sentence}".strip())
+        if end.kind == "refused":
+            return self._outcomes.refused(id, f"{end.sentence} Nothing was changed.")
+        return self._outcomes.hindered(id, base, f"Somebody else is saving {id_name(id)}; nothing was written.")
+
+    # --- behind it
+
+    def finish(self, outcome: Outcome, steps: SwapSteps, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """Send the row that follows, or take the one out that went before a swap that failed; the outcome then."""
+        if self._row_first and outcome.kind in ("refused", "conflict"):
+            left = self._taken_out(_row_in(steps.before[0]))
+            return replace(outcome, detail=f"{outcome.detail} {left}".strip())
+        if not steps.after or outcome.kind != "applied":
+            return outcome
+        (write,) = steps.after
+        end = run(self._server, write, lambda: self._has_row(stamp.token))
+        if end.kind == "applied":
+            return outcome
+        why = f"{self._profile.archive} did not get its row"
+        if end.kind != "unknown" and self._put_back(id, base, steps.makes):
+            return Outcome(
+                "refused", self._current.ns, id, f"{why}, so the document was put back. {end.sentence}".strip()
+            )
+        said = f"{id_name(id)} is changed, and {why} so far; look for this write again. {end.sentence}"
+        return Outcome("unknown", self._current.ns, id, said.strip(), token=str(stamp.token))
+
+    def _put_back(self, id: Value, base: Version, made: bytes) -> bool:
+        """Write the base over the document that a swap has just made, where nobody else has written it since."""
+        assert base.raw is not None
+        try:
+            now = self._current.raw(id)
+            if not _equal(now, made):
+                return False
+            where = guards.by_id(guards.physical_id(now))
+            where |= self._documents.whole_guard(self._current.made(now), len(base.raw))
+        except Refused:
+            return False
+        whole = Whole(base.raw)
+        return (
+            run(self._server, Write(self._current.ns, whole.kind, where, whole.body, "as it was"), None).kind
+            == "applied"
+        )
+
+    def _taken_out(self, row: bytes) -> str:
+        """Delete a row that went before a swap that failed; a sentence where it may still be there."""
+        archive = self._profile.archive
+        physical = guards.physical_id(row)
+        try:
+            able = self._current.abilities(physical)
+            where = guards.by_id(physical) | guards.whole(row, able, True).filter
+        except Refused:
+            where = guards.by_id(physical)
+        end = run(self._server, Write(archive, "delete", where, None, "the row of a swap that failed"), None)
+        if end.kind in ("applied", "conflict"):
+            return ""
+        return f"Its row is left in {archive} and keeps others from saving; look for this write again. {end.sentence}"
+
+    def settle(self, id: Value, base: bytes, stamp: Stamp, arrived: bool) -> str:
+        """Write what a swap that arrived still lacks, or take out what one that did not has left; why not, or "".
+
+        ``base`` is the stored document that the swap began from.
+        """
+        try:
+            if self._row_first:
+                return "" if arrived else self._withdrawn(id, base)
+            if not arrived or self._profile.edit != "both" or self._has_row(stamp.token):
+                return ""
+            rows = self._rows.of(id)
+            now = self._current.raw(id)
+            at = _behind([*rows, WrittenRow(base, self._profile)], stamp.at)
+            write = self._row(id, base, now, stamp, at, rows)
+        except Refused as error:
+            return str(error)
+        end = run(self._server, write, lambda: self._has_row(stamp.token))
+        return "" if end.kind == "applied" else f"{self._profile.archive} did not get its row. {end.sentence}".strip()
+
+    def _withdrawn(self, id: Value, base: bytes) -> str:
+        """Take the row out that tells of the very state which the document still has."""
+        p = self._profile
+        v = value_at(base, p.version)
+        if value_at(self._current.raw(id), p.version) != v:
+            return ""
+        content = stripped(base, p)
+        left = [row for row in self._rows.of(id) if row.v == v]
+        left = [row for row in left if self._is(next(states_of([row], p, None)).content, content)]
+        return next(filter(None, (self._taken_out(row.raw) for row in left)), "")
+
+    def _has_row(self, token: ObjectId) -> bool:
+        p = self._profile
+        name = f"{p.elements}._id" if p.elements else "_id"
+        found = self._server.find(p.archive, {name: {"$eq": Value.of(token)}}, projection={"_id": 1}, limit=1)
+        return next(iter(found), None) is not None
+
+    # --- did mine land?
+
+    def asks(
+        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+    ) -> Callable[[], bool | None] | None:
+        """Whether the document is just what the write makes of it, or still what it began from."""
+        answers = iter((False,))  # a base that is there after a second try may have been away in between
+
+        def landed() -> bool | None:
+            try:
+                now = self._current.raw(id)
+            except NotFound:
+                return None
+            if _equal(now, makes):
+                return True
+            if base is not None and now == base.raw:
+                return next(answers, None)
+            return self._passed(id, makes)
+
+        return landed
+
+    def _passed(self, id: Value, makes: bytes) -> bool | None:
+        """Whether a row tells of what the write made, once the document has moved on; None where none can."""
+        p = self._profile
+        v = value_at(makes, p.version) if self._row_first and p.version else None
+        if v is None:
+            return None
+        content = stripped(makes, p)
+        for row in self._rows.of(id):
+            if row.v == v:
+                return self._is(next(states_of([row], p, None)).content, content)
+        return None
+
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """True where a row carries the token, False where the document still has the version that was replaced."""
+        if self._has_row(token):
+            return True
+        if base is not None and self._row_first:
+            return False if value_at(self._current.raw(id), self._profile.version) == base.v else None
+        return None
+
+
+def _behind(rows: Sequence[WrittenRow], at: dt.datetime) -> dt.datetime:
+    """A time later than any row's, in milliseconds."""
+    at = at.replace(microsecond=at.microsecond // 1000 * 1000)
+    return max([at, *(row.at + TICK for row in rows if row.at is not None)])
+
+
+def _row_in(write: Write) -> bytes:
+    """The row that a write brings."""
+    if isinstance(write.body, bytes):
+        return write.body
+    assert isinstance(write.body, dict)
+    (pushed,) = write.body["$push"].values()
+    found: Value = pushed["$each"][0]
+    return found.data
+
+
+def _equal(one: bytes, other: bytes) -> bool:
+    """Whether two documents hold equal fields, in whatever order a server keeps them."""
+    try:
+        return one == other or tree_of(one) == tree_of(other)
+    except DoesNotApply:
+        return False

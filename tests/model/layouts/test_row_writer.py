@@ -1,0 +1,465 @@
+"""Edits beside a program that keeps its own history: refused, overtaken, lost, late, dead, and always told truly."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bson import CodecOptions, ObjectId
+from pymongo.errors import DuplicateKeyError
+
+from model.layouts.base import Layout
+from model.layouts.current_writer import VersionGuard
+from model.layouts.registry import bind
+from model.layouts.row_keys import profile_of
+from model.layouts.row_writer import RowWriter
+from model.layouts.stamp import Stamp
+from model.profile import Profile
+from model.records import Outcome, Version
+from model.server.retry import Reply, Server, Write
+from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests import support
+from tests.model.layouts.layout_support import doc
+from tests.model.server.faulty_server import Dead, Fault, FaultyServer
+
+FAULTS: tuple[Fault, ...] = ("none", "never", "lost", "late")
+TWO: list[tuple[Fault, Fault]] = list(itertools.product(FAULTS, FAULTS))
+ID = ObjectId()
+KEY = Value.of(ID)
+NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
+Stored = dict[str, Any]
+
+
+class VersionTaken(Exception):
+    """The program's save failed, as another one was first."""
+
+
+@dataclass
+class Program:
+    """A program that saves one document as its library does; its clock goes on by a second with each save."""
+
+    things: Any
+    rows: Any
+    saves: int = 0
+
+    def at(self) -> dt.datetime:
+        self.saves += 1
+        return NOW - dt.timedelta(hours=1) + dt.timedelta(seconds=self.saves)
+
+    def save(self, **changes: Any) -> None:
+        """Load the document, change some fields and save it."""
+        raise NotImplementedError
+
+
+class History(Program):
+    """mongoose-history: a row with the whole state, then the fields that changed, without a guard."""
+
+    def save(self, **changes: Any) -> None:
+        found = self.things.find_one({"_id": ID})
+        state = {name: each for name, each in ((found or {"_id": ID}) | changes).items() if name != "__v"}
+        later = dt.timedelta(days=1) if found and self.saves > 2 else dt.timedelta()  # behind all that is there
+        self.rows.insert_one({"t": self.at() + later, "o": "u" if found else "i", "d": state})
+        if found is None:
+            self.things.insert_one({**state, "__v": 0})
+        else:
+            self.things.update_one({"_id": ID}, {"$set": changes})
+
+
+class Versions(Program):
+    """mongoose-version: a row with the whole state, then the fields that changed, without a guard."""
+
+    def save(self, **changes: Any) -> None:
+        self.at()
+        found = self.things.find_one({"_id": ID})
+        state = {name: each for name, each in ((found or {}) | changes).items() if name not in ("_id", "__v")}
+        told = {"refVersion": found["__v"]} if found else {}
+        self.rows.insert_one({**state, **told, "refId": ID, "__v": 0})
+        if found is None:
+            self.things.insert_one({"_id": ID, **state, "__v": 0})
+        else:
+            self.things.update_one({"_id": ID}, {"$set": changes, "$inc": {"__v": 1}})
+
+
+class Elements(Program):
+    """mongoose-version with an array: as in a collection of its own."""
+
+    def save(self, **changes: Any) -> None:
+        found = self.things.find_one({"_id": ID})
+        state = {name: each for name, each in ((found or {}) | changes).items() if name not in ("_id", "__v")}
+        row = {"_id": ObjectId(), **state, "refVersion": found["__v"] + 1 if found else 0}
+        if found is None:
+            at = self.at()
+            self.rows.insert_one({"refId": ID, "versions": [row], "created": at, "modified": at, "__v": 0})
+            self.things.insert_one({"_id": ID, **state, "__v": 0})
+        else:
+            change = {"$push": {"versions": row}, "$set": {"modified": self.at()}, "$inc": {"__v": 1}}
+            self.rows.update_one({"refId": ID}, change)
+            self.things.update_one({"_id": ID}, {"$set": changes, "$inc": {"__v": 1}})
+
+
+class Vermongo(Program):
+    """Vermongo: the state before under its id and version, which lets one save in; then the fields that changed."""
+
+    def save(self, **changes: Any) -> None:
+        found = self.things.find_one({"_id": ID})
+        if found is None:
+            self.things.insert_one({"_id": ID, **changes, **self.fresh(1)})
+            return
+        try:
+            self.rows.insert_one(found | {"_id": {"_id": ID, "_version": found["_version"]}} | self.ended(found))
+        except DuplicateKeyError:
+            raise VersionTaken from None
+        self.things.update_one({"_id": ID}, {"$set": {**changes, **self.fresh(found["_version"] + 1)}})
+
+    def fresh(self, version: int) -> Stored:
+        return {"_version": version}
+
+    def ended(self, found: Stored) -> Stored:
+        return {}
+
+
+class Versioned(Vermongo):
+    """mongoose-versioned: as Vermongo, with the time in which a state was current."""
+
+    def fresh(self, version: int) -> Stored:
+        return {"_version": version, "_validity": {"start": self.at()}}
+
+    def ended(self, found: Stored) -> Stored:
+        return {"_validity": {**found["_validity"], "end": self.at()}, "_editor": "default"}
+
+
+PROGRAMS: dict[str, type[Program]] = {
+    "mongoose-history": History,
+    "mongoose-version-collection": Versions,
+    "mongoose-version-array": Elements,
+    "vermongo": Vermongo,
+    "mongoose-versioned": Versioned,
+}
+ROW_FIRST = ("vermongo", "mongoose-versioned")
+
+
+@pytest.fixture(scope="module")
+def server(local_uri: str) -> Iterator[Server]:
+    with Server.connect(local_uri) as connected:
+        yield connected
+
+
+@pytest.fixture(params=PROGRAMS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@dataclass
+class Ground:
+    """A document with three saves of its program, a sound layout to look with, and a faulty one to write with."""
+
+    program: Program
+    sound: Layout
+    faulty: FaultyServer
+    layout: Layout
+
+    stamp: Stamp = field(default_factory=Stamp)
+
+    def swap(self, mark: str, base: Version | None = None) -> Outcome:
+        base = base or self.sound.version(KEY)
+        return self.layout.swap(KEY, base, marked(base.content, mark), self.stamp)
+
+    def times(self, mark: str) -> int:
+        """In how many versions a mark first stood there: 1 where its edit is in the history once."""
+        states = [c.decode(each.content or c.EMPTY) for each in self.sound.history(KEY, contents=True)][::-1]
+        having = [mark in state["tags"] for state in states]
+        return sum(now and not before for before, now in zip([False, *having], having, strict=False))
+
+    def wrong(self) -> list[str]:
+        """What does not hold of the history as it stands."""
+        told = [f"{found}" for found in self.sound.findings([KEY])]
+        contents = [each.content for each in self.sound.history(KEY, contents=True)]
+        doubled = [f"{one!r} is there twice in a row" for one, other in itertools.pairwise(contents) if one == other]
+        return told + doubled + ["a version is missing"] * any(each is None for each in contents)
+
+
+def marked(content: bytes | None, mark: str) -> bytes:
+    """The content with one more mark; a mark says whose edits are in it."""
+    state = c.decode(content or c.EMPTY)
+    return c.encode({**state, "tags": [*state["tags"], mark]})
+
+
+def ground(
+    server: Server, name: str, faults: tuple[Fault, ...] = (), database: str = "programs", **keys: Any
+) -> Ground:
+    database = "programs"
+    db = server._client.get_database(database, CodecOptions(tz_aware=True))
+    for collection in ("things", "rows"):
+        db[collection].delete_many({})
+    program = PROGRAMS[name](db["things"], db["rows"])
+    for changes in ({"tags": ["first"], "n": 1}, {"n": 2}, {"tags": ["first", "second"]}):
+        program.save(**changes)
+    profile = replace(profile_of(name, f"{database}.things", f"{database}.rows"), **keys)
+    sound, faulty = bind(server, profile), FaultyServer(server, faults)
+    here = Ground(program, sound, faulty, bind(faulty, profile))
+    assert not here.wrong(), here.wrong()
+    return here
+
+
+def settle(here: Ground, token: ObjectId, mark: str, base: Version) -> None:
+    """Look for a write in doubt again, as the journal has it done once two minutes have passed."""
+    now = here.sound.version(KEY)
+    arrived = here.sound.landed(KEY, token, base) or (now.content or c.EMPTY) == marked(base.content, mark)
+    if arrived or now.raw == base.raw:
+        assert here.sound.settle(KEY, base.raw or c.EMPTY, Stamp(token), bool(arrived)) == ""
+
+
+@pytest.mark.parametrize("faults", support.every(4, TWO), ids=lambda pair: "+".join(pair))
+@pytest.mark.parametrize("at", [0, 1], ids=["first write", "second write"])
+def test_an_outcome_is_true_whatever_happens_to_each_write(
+    faults: tuple[Fault, Fault], at: int, name: str, server: Server
+) -> None:
+    here = ground(server, name, (*("none",) * at, *faults))  # type: ignore[arg-type]
+    base = here.sound.version(KEY)
+    outcome = here.swap("mine", base)
+    here.faulty.land()
+    if outcome.kind == "unknown":
+        settle(here, here.stamp.token, "mine", base)
+    assert here.times("mine") <= 1
+    if outcome.kind in ("applied", "conflict", "refused"):
+        assert here.times("mine") == (outcome.kind == "applied"), outcome
+    assert not here.wrong(), (outcome, here.wrong())
+    here.program.save(n=9)
+    assert not here.wrong()
+
+
+@pytest.mark.parametrize("faults", support.every(3, TWO), ids=lambda pair: "+".join(pair))
+@pytest.mark.parametrize("by", ["its program", "another edit from here"])
+def test_both_are_told_the_truth_wherever_one_overtakes_the_other(
+    by: str, faults: tuple[Fault, Fault], name: str, server: Server
+) -> None:
+    for at, place in itertools.product((0, 1), range(60)):
+        here = ground(server, name, (*("none",) * at, *faults))  # type: ignore[arg-type]
+        base = here.sound.version(KEY)
+        theirs: list[bool] = []
+        here.faulty.between[place] = lambda here=here, theirs=theirs: theirs.append(overtaken(here, by))
+        mine = here.swap("mine", base)
+        if not theirs:
+            break  # the swap has fewer operations than that
+        here.faulty.land()
+        if mine.kind == "unknown":
+            settle(here, here.stamp.token, "mine", base)
+        assert here.times("theirs") == theirs[0], (place, mine)
+        if mine.kind in ("applied", "conflict", "refused"):
+            assert here.times("mine") == (mine.kind == "applied"), (place, mine)
+        assert here.times("mine") <= 1
+        if mine.kind != "unknown":
+            assert not here.wrong(), (place, mine, here.wrong())
+    else:
+        raise AssertionError("a swap of more than sixty operations")
+
+
+def overtaken(here: Ground, by: str) -> bool:
+    """Whether a whole edit of somebody else got in, in the middle of one from here."""
+    if by == "another edit from here":
+        now = here.sound.version(KEY)
+        return here.sound.swap(KEY, now, marked(now.content, "theirs")).kind == "applied"
+    tags = here.program.things.find_one({"_id": ID})["tags"]
+    try:
+        here.program.save(tags=[*tags, "theirs"])
+    except VersionTaken:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_what_a_dead_edit_left_is_settled_and_the_program_saves_on(at: int, name: str, server: Server) -> None:
+    here = ground(server, name, (*("none",) * at, "dead"))  # type: ignore[arg-type]
+    base = here.sound.version(KEY)
+    try:
+        here.swap("mine", base)
+    except Dead:
+        settle(here, here.stamp.token, "mine", base)
+    assert not here.wrong()
+    assert here.times("mine") == (at == 2 or (at == 1 and name not in ROW_FIRST))
+    here.program.save(n=9)
+    now = here.sound.version(KEY)
+    assert here.sound.swap(KEY, now, marked(now.content, "next")).kind == "applied"
+    assert not here.wrong()
+
+
+def in_a_shell(here: Ground) -> None:
+    here.program.things.update_one({"_id": ID}, {"$set": {"n": 99}})
+
+
+def after_each_operation(
+    server: Server, name: str, act: Callable[[Ground], object]
+) -> Iterator[tuple[Ground, Outcome]]:
+    """An edit with something else done before each of its operations in turn, until it has no more of these."""
+    for place in range(60):
+        here = ground(server, name)
+        here.faulty.between[place] = lambda here=here: act(here)
+        outcome = here.swap("mine")
+        if here.faulty.between:
+            return
+        yield here, outcome
+
+
+def test_a_change_in_a_shell_is_a_conflict_that_leaves_no_row_behind(name: str, server: Server) -> None:
+    seen = set()
+    for here, outcome in after_each_operation(server, name, in_a_shell):
+        seen.add(outcome.kind)
+        states = [c.decode(each.content or c.EMPTY) for each in here.sound.history(KEY, contents=True)]
+        told = [state["tags"] for state in states if "mine" in state["tags"]]
+        assert len(told) == (outcome.kind == "applied"), outcome
+        assert len(states) == 3 + (outcome.kind == "applied")
+        assert here.program.things.find_one({"_id": ID})["n"] == 99
+    assert seen == {"conflict", "applied"}
+
+
+CARELESS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
+    "leaves its row": (
+        "vermongo",
+        lambda patch: patch.setattr(RowWriter, "_taken_out", lambda self, row: ""),
+    ),
+    "guards by the lock alone": (
+        "mongoose-history",
+        lambda patch: patch.setattr("model.layouts.row_writer.WholeGuard", VersionGuard),
+    ),
+    "forgets its row": (
+        "mongoose-version-collection",
+        lambda patch: patch.setattr(RowWriter, "finish", lambda self, outcome, *_: outcome),
+    ),
+    "takes a row that is there for its own": (
+        "vermongo",
+        lambda patch: patch.setattr(RowWriter, "_sent_first", lambda self, *_: None),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", CARELESS)
+def test_a_writer_that_is_careless_is_convicted(way: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, patch = CARELESS[way]
+    patch(monkeypatch)
+    faults = []
+    here = ground(server, name)
+    assert here.swap("mine").kind == "applied"
+    faults.append(bool(here.wrong()))
+    for here, outcome in after_each_operation(server, name, in_a_shell if name == "vermongo" else saved_by_program):
+        stored = here.program.things.find_one({"_id": ID})
+        rows = here.program.rows.count_documents({})
+        if name == "vermongo":
+            faults.append(rows != stored["_version"] - 1)
+        else:
+            faults.append(bool(here.wrong()) or here.times("mine") != (outcome.kind == "applied"))
+    assert any(faults)
+
+
+def saved_by_program(here: Ground) -> None:
+    here.program.save(n=7)
+
+
+# --- refused
+
+
+def refused(here: Ground, content: bytes, base: Version | None = None) -> str:
+    """The reason for which nothing was written."""
+    before = [*here.program.things.find(), *here.program.rows.find()]
+    outcome = here.sound.swap(KEY, base or here.sound.version(KEY), content)
+    assert outcome.kind == "refused", outcome
+    assert [*here.program.things.find(), *here.program.rows.find()] == before
+    return outcome.detail
+
+
+def test_a_field_that_no_document_has_is_left_to_the_program(name: str, server: Server) -> None:
+    here = ground(server, name)
+    assert "has a field colour" in refused(here, doc(tags=["first"], n=2, colour="red"))
+    assert "n would be a String, and has been a number so far" in refused(here, doc(tags=["first"], n="2"))
+    here.program.things.insert_one({"_id": "other", "colour": "blue"})
+    assert here.sound.swap(KEY, here.sound.version(KEY), doc(tags=["first"], n=2, colour="red")).kind == "applied"
+
+
+def test_a_document_that_its_history_does_not_tell_of_is_left_alone(name: str, server: Server) -> None:
+    here = ground(server, name)
+    if name in ROW_FIRST:
+        found = here.program.things.find_one({"_id": ID})
+        here.program.rows.insert_one({**found, "_id": {"_id": ID, "_version": found["_version"]}})
+        assert "somebody is saving this document, or died" in refused(here, doc(tags=["x"], n=2))
+        return
+    in_a_shell(here)
+    assert "it was changed beside its history" in refused(here, doc(tags=["x"], n=99))
+
+
+def test_rows_with_more_in_them_than_is_known_from_here_are_left_to_the_program(server: Server) -> None:
+    here = ground(server, "mongoose-history")
+    here.program.rows.update_many({}, {"$set": {"who": "ana"}})
+    assert "have who, which is not known from here" in refused(here, doc(tags=["x"], n=2))
+
+
+def test_documents_are_created_and_deleted_by_the_program_alone(name: str, server: Server) -> None:
+    here = ground(server, name)
+    for outcome in (
+        here.sound.create(doc(n=1)),
+        here.sound.delete(KEY, here.sound.version(KEY)),
+        here.sound.purge(KEY, here.sound.version(KEY)),
+    ):
+        assert outcome.kind == "refused"
+        assert "Documents are created and deleted through" in outcome.detail
+    assert here.program.things.count_documents({}) == 1
+
+
+def test_where_the_row_is_turned_away_the_document_is_put_back(name: str, server: Server) -> None:
+    here = ground(server, name)
+    refusing = RefusesRows(server)
+    layout = bind(refusing, here.sound.profile)  # type: ignore[arg-type]
+    before = here.program.things.find_one({"_id": ID})
+    outcome = layout.swap(KEY, here.sound.version(KEY), doc(tags=["x"], n=2))
+    assert outcome.kind == "refused", outcome
+    assert "not allowed to" in outcome.detail
+    assert here.program.things.find_one({"_id": ID}) == before
+    assert not here.wrong()
+
+
+class RefusesRows(FaultyServer):
+    """A server on which nobody may write rows."""
+
+    def send(self, write: Write) -> Reply:
+        if write.ns.endswith(".rows"):
+            return Reply("no", sentence="You are not allowed to do this.")
+        return super().send(write)
+
+
+# --- the journal
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+def test_an_edit_whose_process_died_is_finished_or_taken_back_when_it_is_looked_for(
+    writes: int, name: str, server: Server, local_uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = ground(server, name)
+    ns = here.sound.ns
+    with Session.open(local_uri, home=tmp_path, profile=Profile((here.sound.profile,))) as session:
+        sent = 0
+        send = session._opened.server.send
+
+        def dying(write: Write) -> Reply:
+            nonlocal sent
+            sent += 1
+            if sent > writes:
+                raise Dead
+            return send(write)
+
+        monkeypatch.setattr(session._opened.server, "send", dying)
+        with pytest.raises(Dead):
+            session.edit(ns, KEY, {"tags": ["mine"]})
+        monkeypatch.setattr(session._opened.server, "send", send)
+        monkeypatch.setattr("model.writing.writer.SETTLED_AFTER", dt.timedelta(0))
+        (entry,) = session.journal.entries()
+        arrived = writes == 1 and name not in ROW_FIRST
+        assert session.look_again(entry.id).kind == ("applied" if arrived else "conflict")
+        assert not here.wrong()
+        assert here.times("mine") == arrived
+        assert session.edit(ns, KEY, {"n": 5}).kind == "applied"
+        assert not here.wrong()
