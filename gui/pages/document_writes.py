@@ -14,11 +14,11 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
-from gui.style import preferences, wording
-from gui.style.states import words
+from gui.parts.differences import diff_grouping
+from gui.style import wording
+from gui.views.compare.restore_sheet import RestoreSheet, Restoring
 from gui.views.edit.new_document import NewDocument
 from gui.views.edit.once_sheet import FormLine, OnceSheet
-from model import text
 from model.diff import diff
 from model.errors import Refused
 from model.records import Outcome, Version
@@ -26,18 +26,16 @@ from model.session import Conflict, Session
 from model.values import canonical
 from model.values.canonical import Path, Value
 
-SHOWN = 8  # changes listed in a question; the rest is counted
-
 
 @dataclass(frozen=True)
-class _Restoring:
+class _Read:
     """A restore as it was worked out, before it is agreed to."""
 
     id: Value
     v: Value
-    paths: Sequence[Path] | None
+    paths: tuple[Path, ...] | None
     base: Version
-    lines: tuple[str, ...]
+    plan: diff_grouping.Plan
 
 
 class DocumentWrites(QObject):
@@ -57,45 +55,52 @@ class DocumentWrites(QObject):
 
         ``seen`` is the version in which the paths were found: their positions mean nothing in a later one.
         """
-        session, ns, zone = self._session, self._ns, preferences.zone()
+        session, ns = self._session, self._ns
         placed = seen is not None and any(isinstance(step, int) for path in paths or () for step in path)
 
-        def work(_: tasks.Progress) -> _Restoring:
+        def work(progress: tasks.Progress) -> _Read:
             base = session.last(ns, id)
             if placed and base.v != seen:
                 raise Refused(f"{wording.plain(id)} changed since it was compared; refresh, then restore.")
             content = session.restored(ns, id, v, paths, base)
-            before = base.content if base.current else None  # of a deleted document nothing is there
-            return _Restoring(id, v, paths, base, change_lines(before or canonical.EMPTY, content, zone))
+            before = (base.content if base.current else None) or canonical.EMPTY  # of a deleted one nothing is there
+            plan = diff_grouping.plan(before, content, diff(before, content), progress)
+            return _Read(id, v, None if paths is None else tuple(paths), base, plan)
 
         self._run(work, self._ask_restore, f"Reading {wording.version(v)}")
 
-    def _ask_restore(self, plan: _Restoring) -> None:
-        name, old = wording.plain(plan.id), wording.version(plan.v)
-        if not plan.lines and plan.base.current:
+    def _ask_restore(self, read: _Read) -> None:
+        name, old, base = wording.plain(read.id), wording.version(read.v), read.base
+        if not read.plan.changes and base.current:
             messages.tell(self._page, f"{name} has what {old} had; nothing needs to be written")
             return
-        if plan.paths is None:
+        if read.paths is None:
             saying = f"The content of {old} becomes a new version"
         else:
-            takes = "takes its value" if len(plan.paths) == 1 else "take their values"
-            saying = f"{wording.many(len(plan.paths), 'field')} {takes} from {old} in a new version"
-        stays = f"{wording.version(plan.base.v) or 'the present content'} stays in the history"
-        messages.confirm(
+            takes = "takes its value" if len(read.paths) == 1 else "take their values"
+            saying = f"{wording.many(len(read.paths), 'field')} {takes} from {old} in a new version"
+        now = wording.version(base.v) or "the present content"
+        there = f"{saying}; {now} stays in the history."
+        asked = RestoreSheet(
             self._page,
-            f"Restore {old} of {name}?",
-            f"{saying}; {stays}." if plan.base.current else f"{saying}, which brings {name} back; {stays}.",
-            f"Restore {wording.many(len(plan.lines), 'change')}",
-            partial(self._do_restore, plan),
-            more=_listed(plan.lines),
+            Restoring(
+                f"Restore {old} of {name}?",
+                there if base.current else f"{saying}, which brings {name} back; {now} stays in the history.",
+                (f"{now}, now" if base.current else "deleted", f"as in {old}"),
+                read.plan,
+                read.paths,
+                base.current,
+            ),
         )
+        asked.agreed.connect(partial(self._do_restore, read))
+        asked.open()
 
-    def _do_restore(self, plan: _Restoring) -> None:
+    def _do_restore(self, read: _Read, paths: tuple[Path, ...] | None) -> None:
         session, ns = self._session, self._ns
         self._run(
-            lambda _: session.restore(ns, plan.id, plan.v, plan.paths, plan.base),
-            partial(self.ended, again=partial(self.restore, plan.id, plan.v, plan.paths, plan.base.v)),
-            f"Restoring {wording.version(plan.v)}",
+            lambda _: session.restore(ns, read.id, read.v, paths, read.base),
+            partial(self.ended, again=partial(self.restore, read.id, read.v, paths, read.base.v)),
+            f"Restoring {wording.version(read.v)}",
         )
 
     # --- delete
@@ -359,26 +364,3 @@ class DocumentWrites(QObject):
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self._page, error)
-
-
-def change_lines(before: bytes, after: bytes, zone: str) -> tuple[str, ...]:
-    """The differences of two contents, a line each: ``premium.net: 438.60 → 412.80``."""
-    lines = []
-    for op in diff(before, after):
-        path = text.path_text(op.path) or "the order of fields"
-        old = "not there" if op.old is None else text.shown(op.old, zone, 60)
-        new = "not there" if op.new is None else text.shown(op.new, zone, 60)
-        if op.op in ("move", "reorder"):
-            lines.append(f"{path}: {'moved' if op.op == 'move' else 'reordered'}")
-        else:
-            lines.append(f"{path}: {old} → {new}")
-    return tuple(lines)
-
-
-def _listed(lines: Sequence[str]) -> QWidget:
-    shown = list(lines[:SHOWN])
-    if len(lines) > SHOWN:
-        shown.append(f"… and {wording.many(len(lines) - SHOWN, 'further change')}")
-    label = words("\n".join(shown), "values", wrap=True)
-    label.setAccessibleName("What would change")
-    return label

@@ -34,6 +34,7 @@ from gui.pages.page_request import PageRequest
 from gui.parts.fields.field_model import LAST_SET
 from gui.style import focus_ring, preferences, theme
 from gui.views.browse.query import Query
+from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.new_document import NewDocument
 from gui.window.activity_dialog import ActivityDialog
 from gui.window.key_sheet import KeySheet
@@ -576,7 +577,7 @@ def test_restoring_shows_what_would_change_and_makes_a_new_version(own: Window, 
     page.writes.restore(Value.of("K-204109"), own.sessions[0].find_version(NS, Value.of("K-204109"), "3"))
     wait_idle(qtbot)
     asked = sheet(own)
-    assert isinstance(asked, Question)
+    assert isinstance(asked, RestoreSheet)
     assert asked.title == "Restore v3 of K-204109?"
     asked.verb.click()
     wait_idle(qtbot)
