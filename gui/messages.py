@@ -1,4 +1,4 @@
-"""Messages at the foot of the window, and the one kind of question.
+"""Messages over the foot of the window, and the one kind of question.
 
 A success is told for ten seconds with a way back, longer while it is pointed at or focused. A failure stays until it is
 closed, an unknown outcome until it is settled.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QCursor, QGuiApplication
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -23,12 +24,14 @@ from PySide6.QtWidgets import (
 
 from gui import tasks
 from gui.language import tr
-from gui.style import boxes, icons, theme
+from gui.style import boxes, focus_keeper, icons, theme
 from gui.style.sheet import Sheet
 from gui.style.states import Choice, Glyph, button, words
 from model.errors import Unreachable
 
 SECONDS = 10
+WIDTH = 760
+FROM_FOOT, FROM_TOP = 72, 96  # a page's foot stays free, and its head
 MOST = 3  # lines at once; the oldest that may go makes room
 
 _LOOKS = {
@@ -93,7 +96,8 @@ class MessageLine(QFrame):
         self.gone.emit(self)
 
     def _time_is_up(self) -> None:
-        if self.underMouse() or self.isAncestorOf(self.window().focusWidget() or self.window()):
+        area = self.parentWidget()
+        if self.underMouse() or (isinstance(area, MessageArea) and area.in_use):
             self._timer.start(1000)
         else:
             self.leave()
@@ -112,28 +116,80 @@ class _Choice(QObject):
 
 
 class MessageArea(QWidget):
-    """The place for a window's messages: one above the other, newest below."""
+    """A window's messages, newest on top; they lie over the foot of ``host``, above one of its parts, and move nothing.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("messages")
+    Where the mouse is at work there, they lie at the top.
+    """
+
+    def __init__(self, host: QWidget, above: QWidget | None = None) -> None:
+        super().__init__(host)
+        boxes.ground(self, "messages")
+        self._host, self._above = host, above
+        self._at_top = False
+        self._back: QWidget | None = None  # what had the focus before a message got it
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setContentsMargins(1, 1, 1, 1)
         self._column.setSpacing(0)
         self.lines: list[MessageLine] = []
+        host.installEventFilter(self)
+        app = QGuiApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._focus_moved)
         self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.lines:
+            self._place()
+        return False
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self.lines:
+            self._place()
+        return done
+
+    def _box(self) -> QRect:
+        """The place at the foot, or at the top."""
+        edge = theme.px(16)
+        width = min(self._host.width() - 2 * edge, theme.px(WIDTH))
+        height = 2 + sum(line.heightForWidth(width - 2) for line in self.lines)
+        low = self._above.y() if self._above is not None else self._host.height()
+        top = theme.px(FROM_TOP) if self._at_top else max(0, low - theme.px(FROM_FOOT) - height)
+        return QRect((self._host.width() - width) // 2, top, width, height)
+
+    def _place(self) -> None:
+        for at, line in enumerate(self.lines):
+            if line.property("lowest") is not (at == 0):
+                line.setProperty("lowest", at == 0)
+                line.style().unpolish(line)
+                line.style().polish(line)
+        self.setGeometry(self._box())
+        self.raise_()
+
+    def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
+        if now is not None and self.isAncestorOf(now) and old is not None and not self.isAncestorOf(old):
+            self._back = old
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a message is pointed at or focused, so that none may move."""
+        return self.underMouse() or self.isAncestorOf(self.window().focusWidget() or self.window())
 
     def add(self, kind: str, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
         """Show a message."""
         for old in list(self.lines):
             if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
                 self.remove(old)
-        while len(self.lines) >= MOST:
+        while len(self.lines) >= MOST and not self.underMouse():
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
         line = MessageLine(kind, text, choices)
         line.gone.connect(self.remove)
         self.lines.append(line)
-        self._column.addWidget(line)
+        self._column.insertWidget(0, line)
+        if len(self.lines) == 1:
+            self._at_top = False
+            self._at_top = self._box().contains(self._host.mapFromGlobal(QCursor.pos()))
+        self._place()
         self.show()
         return line
 
@@ -143,11 +199,13 @@ class MessageArea(QWidget):
             return
         self.lines.remove(line)
         if line.isAncestorOf(self.window().focusWidget() or self.window()):
-            self.window().focusNextChild()
+            focus_keeper.give(self._back, self)
         self._column.removeWidget(line)
         line.hide()
         line.deleteLater()
         self.setVisible(bool(self.lines))
+        if self.lines:
+            self._place()
 
 
 def area(parent: QWidget) -> MessageArea:
@@ -156,9 +214,6 @@ def area(parent: QWidget) -> MessageArea:
     found = window.findChild(MessageArea)
     if found is None:
         found = MessageArea(window)
-        layout = window.layout()
-        if layout is not None:
-            layout.addWidget(found)
     return found
 
 

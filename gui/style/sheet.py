@@ -9,9 +9,8 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
-from shiboken6 import isValid
 
-from gui.style import focus_ring, theme
+from gui.style import focus_keeper, focus_ring, theme
 
 DIM = 0.34
 DIM_DARK = 0.55
@@ -54,7 +53,7 @@ class Sheet(QDialog):
 
     def open(self) -> None:
         """Show the dialog, with the focus where :meth:`first` says; returns at once."""
-        self._back = QApplication.focusWidget()
+        self._back = self._host.focusWidget() or QApplication.focusWidget()  # a menu that asks for it is gone by then
         self._place()
         self._veil.show()
         self._veil.raise_()
@@ -86,8 +85,7 @@ class Sheet(QDialog):
             app.removeEventFilter(self)
         self._host.removeEventFilter(self)
         self._veil.hide()
-        if self._back is not None and isValid(self._back) and self._back.isVisible():
-            self._back.setFocus()
+        focus_keeper.give(self._back, self._host)
         self._veil.deleteLater()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

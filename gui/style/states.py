@@ -10,8 +10,8 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QCursor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -252,7 +252,7 @@ class StateView(QWidget):
 
 
 class BusyLine(QFrame):
-    """One line above content that is out of date: how far the reading is, or why it failed."""
+    """One line at content that is out of date: how far the reading is, or why it failed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -303,14 +303,18 @@ class BusyLine(QFrame):
 
 
 class StateStack(QWidget):
-    """A panel's content, or the state that stands for it."""
+    """A panel's content, or the state that stands for it.
+
+    A line says over the content's foot that newer content is read, and below it that it could not be: nothing moves.
+    """
 
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._content = content
         self._state = StateView()
-        self._busy = BusyLine()
+        self._busy, self._reading = BusyLine(), BusyLine(self)
         self._busy.hide()
+        self._reading.hide()
         pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
         self._stack = QStackedLayout(pages)
         self._stack.addWidget(content)
@@ -318,8 +322,8 @@ class StateStack(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._busy)
         column.addWidget(pages, 1)
+        column.addWidget(self._busy)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._loading_now)
@@ -362,8 +366,8 @@ class StateStack(QWidget):
         self._reached = (done, total)
         if self.kind == "loading":
             self._state.progress(done, total)
-        if not self._busy.isHidden():
-            self._busy.progress(done, total)
+        if not self._reading.isHidden():
+            self._reading.progress(done, total)
 
     def show_failed(
         self, error: BaseException, retry: Callable[[], object] | None = None, title: str = "This could not be read"
@@ -382,9 +386,11 @@ class StateStack(QWidget):
     def _loading_now(self) -> None:
         title, stop = self._loading
         if self._had_content and self.kind == "content":
-            self._busy.begin(title, stop)
-            self._busy.progress(*self._reached)
-            self._busy.show()
+            self._reading.begin(title, stop)
+            self._reading.progress(*self._reached)
+            self._place_reading()
+            self._reading.show()
+            self._reading.raise_()
             return
         self._had_content = False
         self.kind = "loading"
@@ -403,4 +409,18 @@ class StateStack(QWidget):
     def _settle(self, kind: str) -> None:
         self._timer.stop()
         self._busy.hide()
+        self._reading.hide()
         self.kind = kind
+
+    def _place_reading(self) -> None:
+        """Lay the line over the foot, or over the head where the mouse is at work at the foot."""
+        high = self._reading.sizeHint().height()
+        box = QRect(0, self.height() - high, self.width(), high)
+        if box.contains(self.mapFromGlobal(QCursor.pos())):
+            box.moveTop(0)
+        self._reading.setGeometry(box)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if not self._reading.isHidden():
+            self._place_reading()

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from gui import messages
 from gui.pages import page_registry
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
-from gui.style import boxes, preferences, wording
+from gui.style import boxes, focus_keeper, preferences, wording
 from gui.style.states import StateView
 from gui.window.tabs import Tabs
 from model.session import Session
@@ -61,6 +61,11 @@ class TabArea(QWidget):
         column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._stack, 1)
+        self._places: dict[int, QWidget] = {}  # the control that was focused last, by the page's id
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._focus_moved)
+        self.setFocusProxy(self.tabs.plus)
         self.say_empty()
 
     def say_reading(self, name: str) -> None:
@@ -94,11 +99,25 @@ class TabArea(QWidget):
         self.tabs.bar.setCurrentIndex(self.pages.index(page))
 
     def _tab_chosen(self, at: int) -> None:
-        if 0 <= at < len(self.pages):
-            self._stack.setCurrentWidget(self.pages[at])
-        else:
-            self._stack.setCurrentWidget(self.empty)
+        shown = self.pages[at] if 0 <= at < len(self.pages) else None
+        here = QApplication.focusWidget()
+        inside = here is not None and self._stack.isAncestorOf(here)
+        place = self._places.get(id(shown))
+        self.setFocusProxy(shown if shown is not None else self.tabs.plus)
+        self._stack.setCurrentWidget(shown if shown is not None else self.empty)
+        if inside:
+            focus_keeper.give(place if focus_keeper.can_have(place) else shown or self.tabs.plus)
         self.current_changed.emit()
+
+    def focus_page(self) -> None:
+        """Focus the page in front, where it had the focus last."""
+        place = self._places.get(id(self.page))
+        focus_keeper.give(place if focus_keeper.can_have(place) else self.page or self.tabs.plus)
+
+    def _focus_moved(self, _: QWidget | None, now: QWidget | None) -> None:
+        page = self.page
+        if page is not None and now is not None and page.isAncestorOf(now):
+            self._places[id(page)] = now
 
     def _tab_moved(self, start: int, end: int) -> None:
         self.pages.insert(end, self.pages.pop(start))
@@ -192,11 +211,12 @@ class TabArea(QWidget):
         page.leave()
         at = self.pages.index(page)
         self.pages.remove(page)
+        self._places.pop(id(page), None)
+        self.tabs.remove(at)
+        self._tab_chosen(self.tabs.bar.currentIndex())
         self._stack.removeWidget(page)
         page.hide()
         page.deleteLater()
-        self.tabs.remove(at)
-        self._tab_chosen(self.tabs.bar.currentIndex())
 
     # --- across runs
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
 
-from gui.style import boxes, icons, symbols, theme
+from gui.style import boxes, focus_keeper, icons, symbols, theme
 from gui.style.states import tool, words
 from model.session import Session
 
@@ -39,6 +39,7 @@ class WriteBadge(QAbstractButton):
         super().__init__(parent)
         self.read_only = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setProperty(focus_keeper.SWITCH, True)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         theme.signals.changed.connect(self.update)

@@ -18,7 +18,8 @@ from gui.actions import Actions, Item
 from gui.messages import MessageArea
 from gui.pages.page_registry import ACTIONS
 from gui.pages.page_request import PageRequest
-from gui.style import boxes, focus_ring, logo, preferences, theme, wording
+from gui.style import boxes, logo, preferences, theme, wording
+from gui.style.focus_keeper import FocusKeeper
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
 from gui.window.open_sessions import OpenSessions, close_each
@@ -53,14 +54,15 @@ class Window(QMainWindow):
         self.title.fit_menus()
         self.setMenuWidget(self.title)
         self.workspace = Workspace(self._sessions)
-        self.messages = MessageArea()
         self.status = StatusLine()
         centre = QWidget()
         column = boxes.column(centre)
         column.addWidget(self.workspace, 1)
-        column.addWidget(self.messages)
         column.addWidget(self.status)
+        centre.setFocusProxy(self.workspace)
         self.setCentralWidget(centre)
+        self.messages = MessageArea(centre, self.status)
+        self._focus = FocusKeeper(self)
         self.check_offer = CheckOffer(self.workspace)
         self.recovery = StartupRecovery(self.workspace)
         guide = SampleGuide(self.workspace)
@@ -155,7 +157,7 @@ class Window(QMainWindow):
             self.update_state()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        return focus_ring.step(self, forward)
+        return self._focus.step(forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Say why nothing happens on keys whose action cannot be done now; those of any other come here never."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -87,16 +87,16 @@ class Workspace(QWidget):
         session = self.session
         self.welcome.set_open(session.name.rstrip(":") if session is not None else "")
         self._stack.setCurrentWidget(self.welcome)
+        self.setFocusProxy(self.welcome.sample)
         self.welcome.sample.setFocus()
         self.changed.emit()
 
     def show_work(self) -> None:
         """Show connections and tabs."""
         if self.at_welcome:
+            self.setFocusProxy(self.tab_area)
             self._stack.setCurrentWidget(self._work)
-            page = self.tab_area.page
-            if page is not None:
-                page.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.tab_area.focus_page()
         self.changed.emit()
 
     def open(self, session: Session, request: PageRequest) -> Page:

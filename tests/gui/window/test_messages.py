@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMainWindow, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
@@ -19,7 +19,7 @@ def window(qtbot: QtBot) -> QMainWindow:
     centre = QWidget()
     column = QVBoxLayout(centre)
     column.addWidget(QPushButton("Save"))
-    column.addWidget(MessageArea())
+    MessageArea(centre)
     made.setCentralWidget(centre)
     qtbot.addWidget(made)
     made.resize(800, 600)
@@ -139,3 +139,27 @@ def test_a_message_finds_the_area_of_its_window_and_a_lone_panel_gets_one(window
     qtbot.addWidget(alone)
     messages.tell(alone, "Done")
     assert len(lines(alone)) == 1
+
+
+def test_a_message_moves_nothing_and_none_moves_another(window: QMainWindow) -> None:
+    save = window.findChildren(QPushButton)[0]
+    before = save.geometry()
+    first = messages.tell(window, "Saved as v15", lambda: None)
+    QApplication.processEvents()
+    assert save.geometry() == before
+    place = first.mapTo(window, QPoint())
+    messages.tell(window, "Saved as v16")
+    messages.tell(window, "Saved as v17")
+    QApplication.processEvents()
+    assert first.mapTo(window, QPoint()) == place
+    assert save.geometry() == before
+
+
+def test_the_focus_in_a_message_goes_back_to_where_it_came_from(window: QMainWindow, qtbot: QtBot) -> None:
+    window.activateWindow()
+    save = window.findChildren(QPushButton)[0]
+    save.setFocus()
+    line = messages.tell(window, "Saved as v15", lambda: None)
+    line.buttons[0].setFocus()
+    line.leave()
+    assert window.focusWidget() is save

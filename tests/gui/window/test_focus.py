@@ -1,0 +1,81 @@
+"""The focus stays where the person is: after dialogs, closed tabs, controls that are disabled, hidden or deleted."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from gui.pages.page_request import PageRequest
+from gui.window.window import Window
+from model.values.canonical import Value
+from tests.gui.window.windows import ID, NS, collection, document, new_window, open_sample, sheet, wait_idle
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    made = new_window(qtbot)
+    open_sample(qtbot, made)
+    return made
+
+
+def focused() -> QWidget:
+    here = QApplication.focusWidget()
+    assert here is not None
+    return here
+
+
+def test_a_control_that_is_disabled_leaves_the_focus_to_its_own_panel(window: Window, qtbot: QtBot) -> None:
+    window.workspace.open(window.sessions[0], PageRequest("document", NS, Value.of(ID)))
+    page = document(window)
+    wait_idle(qtbot, lambda: page.editor.is_loaded)
+    page.editor.foot.save.setEnabled(True)
+    page.editor.foot.save.setFocus()
+    page.editor.foot.save.setEnabled(False)
+    assert focused() is page.editor.tree
+
+
+def test_a_control_that_is_deleted_or_whose_panel_is_disabled_leaves_it_there_too(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.browser.bar.input.setFocus()
+    page.browser.bar.setEnabled(False)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is page.browser.list)
+    page.browser.bar.setEnabled(True)
+    made = QWidget(page.timeline)
+    made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    made.show()
+    made.setFocus()
+    made.deleteLater()
+    qtbot.waitUntil(lambda: page.timeline.isAncestorOf(QApplication.focusWidget() or window))
+
+
+def test_a_tab_gives_the_focus_back_to_where_it_was(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.browser.bar.input.setFocus()
+    window.workspace.open(window.sessions[0], PageRequest("journal"))
+    wait_idle(qtbot)
+    window.commands.do_previous_tab()
+    assert focused() is page.browser.bar.input
+    window.commands.do_next_tab()
+    window.commands.do_close_tab()
+    assert focused() is page.browser.bar.input
+
+
+def test_a_dialog_gives_the_focus_back_and_never_to_the_switch_of_writes(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.timeline.as_list.setFocus()
+    page.do_new_document()
+    asked = sheet(window)
+    page.timeline.as_list.hide()  # what had the focus is gone by the time the dialog is closed
+    asked.reject()
+    assert page.timeline.isAncestorOf(focused())
+    window.title.badge.setFocus(Qt.FocusReason.TabFocusReason)
+    window.title.badge.hide()
+    assert page.isAncestorOf(focused())
+
+
+def test_the_last_tab_leaves_the_focus_beside_the_tabs(window: Window, qtbot: QtBot) -> None:
+    collection(window).browser.list.setFocus()
+    window.commands.do_close_tab()
+    assert focused() is window.workspace.tab_area.tabs.plus
