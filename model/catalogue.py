@@ -307,9 +307,11 @@ class Catalogue:
         taken = round((time.monotonic() - started) * 1000)
         return Page(tuple(rows), skip, total, note, more, taken)
 
-    def rows(self, ns: str, filter: str, sort: str, any_version: bool) -> Iterator[Row]:
-        """All current documents that match, whole, as they arrive."""
-        return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, 0, ALL, any_version))
+    def rows(
+        self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL
+    ) -> Iterator[Row]:
+        """The current documents that match, whole, as they arrive."""
+        return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, skip, limit, any_version))
 
     def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
         """How many documents match, or None and why it is not known."""

@@ -24,6 +24,7 @@ from bson import ObjectId
 
 from model import sources, text
 from model.address import DOTS, Address
+from model.batches import Batches, Deleted, DeletionPlan, InsertionPlan
 from model.browsing.explanation import Explained, explain
 from model.browsing.field_survey import FieldSurvey, FieldUse, survey
 from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
@@ -58,6 +59,7 @@ from model.records import (
     Outline,
     Page,
     PendingToken,
+    Row,
     Sending,
     ServerFacts,
     Version,
@@ -92,10 +94,13 @@ if TYPE_CHECKING:
 __all__ = [
     "DOTS",
     "Address",
+    "Batches",
     "Comparison",
     "Conflict",
     "ConnectionStep",
     "Connections",
+    "Deleted",
+    "DeletionPlan",
     "Draft",
     "Drafts",
     "Entry",
@@ -105,6 +110,7 @@ __all__ = [
     "Guarantee",
     "IndexUse",
     "Indexes",
+    "InsertionPlan",
     "Journal",
     "Measured",
     "SavedConnection",
@@ -341,13 +347,30 @@ class Session:
 
     def export(
         self, ns: str, path: str, filter: str = "", sort: str = "", any_version: bool = False,
-        checkpoint: Checkpoint = no_checkpoint,
+        checkpoint: Checkpoint = no_checkpoint, skip: int = 0, limit: int = 0,
     ) -> Written:  # fmt: skip
         """Write every document that :meth:`documents` would list to a file, by ``model.text.row_file.write_rows``."""
         total, _ = self.count(ns, filter, any_version)
-        found = self._catalogue.rows(ns, filter, sort, any_version)
+        if total is not None:
+            total = min(max(0, total - skip), limit or total)
+        found = self._catalogue.rows(ns, filter, sort, any_version, skip, limit or ALL)
         rows = (replace(row, raw=self.stored(ns, row.raw)) for row in found)
         return write_rows(rows, FilePath(path), total, checkpoint)
+
+    def export_rows(self, ns: str, path: str, rows: Sequence[Row], checkpoint: Checkpoint = no_checkpoint) -> Written:
+        """Write some documents of a list to a file, as they were listed but whole: those that are gone are left out."""
+        layout = self._catalogue.layout(ns)
+
+        def whole() -> Iterator[Row]:
+            for row in rows:
+                try:
+                    found = next(layout.page(PageQuery({layout.profile.id: row.id}, limit=1)), None)
+                except Refused:
+                    found = None
+                found = found or replace(row, readable=False)
+                yield replace(found, raw=self.stored(ns, found.raw)) if found.readable else found
+
+        return write_rows(whole(), FilePath(path), len(rows), checkpoint)
 
     def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
         """The histories in miniature of some documents, as they become known."""
@@ -734,6 +757,11 @@ class Session:
         """
         self._check_allowed()
         return self._writer.tokens(tokens, "drop", confirmed, checkpoint)
+
+    @property
+    def batches(self) -> Batches:
+        """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
+        return Batches(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
 
     @property
     def repairs(self) -> Repairs:

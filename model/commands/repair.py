@@ -16,6 +16,7 @@ from model.records import Kind, Outcome
 from model.repair import DryItem, profile_of
 from model.repair.items import Item
 from model.repair.plan import Plan
+from model.repair.undoing import is_repair
 from model.session import Session
 from model.sources import with_kept_password
 from model.userdata import folders
@@ -80,7 +81,7 @@ def repair(args: argparse.Namespace) -> int:
 
 
 def undo_run(args: argparse.Namespace) -> int:
-    """Take back the writes of a run of repairs, its last write first."""
+    """Take back the writes of a run of repairs, or of documents deleted or inserted at once, its last write first."""
     records = list(Journal().records("run", args.entry))
     if not records:
         raise NotFound(f"The journal has no run {args.entry}; `palimpsest journal` lists what was written.")
@@ -91,7 +92,8 @@ def undo_run(args: argparse.Namespace) -> int:
         kinds: list[Kind] = []
 
         def noted() -> Iterator[Outcome]:
-            for outcome in session.repairs.undo(args.entry, progress, elsewhere=args.source is not None):
+            undo = session.repairs.undo if is_repair(records[0]) else session.batches.undo
+            for outcome in undo(args.entry, progress, elsewhere=args.source is not None):
                 kinds.append(outcome.kind)
                 yield outcome
 

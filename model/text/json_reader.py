@@ -73,15 +73,15 @@ class _Reader:
             self.at = found.end()
         return self.text[self.at : self.at + 1]
 
-    def read(self) -> Value:
-        """The one value that the text holds."""
+    def read(self, alone: bool = True) -> Value:
+        """The next value, which is the only one that the text holds, where it is to be ``alone``."""
         stack: list[_ReadContainer] = []
         while True:
             value = self.open_or_scalar(stack)
             while True:  # a value is complete, or a container was opened
                 if value is not None:
                     if not stack:
-                        if self.peek():
+                        if alone and self.peek():
                             raise self.fail("the value has ended here; remove what follows.")
                         return value
                     stack[-1].values.append(value)
@@ -338,3 +338,13 @@ def _unescaped(found: re.Match[str]) -> str:
 def read(text: str, loose: bool = False) -> Value:
     """The one value that the text holds; raises ``Unreadable`` with line, column and what to do."""
     return _Reader(text, loose).read()
+
+
+def read_all(text: str) -> list[Value]:
+    """The values that stand below or beside one another, with or without commas between, in any notation."""
+    reader, found = _Reader(text, loose=True), []
+    while reader.peek():
+        found.append(reader.read(alone=False))
+        if reader.peek() == ",":
+            reader.at += 1
+    return found

@@ -1,4 +1,4 @@
-"""A list of documents written to a file as it is read: lines of canonical Extended JSON, or BSON as in a dump.
+"""A list of documents written to a file as it is read: lines of canonical Extended JSON, BSON as in a dump, or CSV.
 
 The file appears under its name when it is whole; until then, and where the work is stopped, there is none.
 """
@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from model import text
 from model.errors import Refused, Unreadable
 from model.records import Checkpoint, Row, no_checkpoint
+from model.text import csv_form
 
-ENDINGS = (".jsonl", ".bson")
+ENDINGS = (".jsonl", ".bson", ".csv")
 
 
 @dataclass(frozen=True)
@@ -27,16 +29,19 @@ class Written:
     documents: int
     bytes: int
     left_out: int
+    rearranged: int = 0  # documents whose fields stand in another order in the file, as a table has but one
 
 
 def write_rows(
     rows: Iterable[Row], path: Path, total: int | None = None, checkpoint: Checkpoint = no_checkpoint
 ) -> Written:
-    """Write documents to a file, one after the other; its ending says in which form: ``.bson``, else lines of JSON.
+    """Write documents to a file, one after the other, in the form of its ending: ``.bson``, ``.csv``, else JSON lines.
 
     Raises ``Refused`` where the file cannot be written; an older file of that name is kept then, and where the
     checkpoint raises ``Cancelled``.
     """
+    if path.suffix.lower() == ".csv":
+        return _write_table(rows, path, total, checkpoint)
     binary = path.suffix.lower() == ".bson"
     count = left_out = size = 0
     try:
@@ -61,6 +66,41 @@ def write_rows(
             os.unlink(name)
     checkpoint(count, count)
     return Written(path, count, size, left_out)
+
+
+def _write_table(rows: Iterable[Row], path: Path, total: int | None, checkpoint: Checkpoint) -> Written:
+    """Write a table: the documents are kept aside at first, as only all of them tell the columns."""
+    plan, left_out = csv_form.ColumnPlan(), 0
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+
+            def fit() -> Iterator[Row]:
+                nonlocal left_out
+                for row in rows:
+                    if row.readable and _form(row, False) is not None:
+                        plan.note(row.raw)
+                        yield row
+                    else:
+                        left_out += 1
+
+            aside = Path(folder) / "documents.bson"
+            write_rows(fit(), aside, total, checkpoint)
+            name = Path(folder) / "table.csv"
+            with aside.open("rb") as documents, name.open("w", encoding="utf-8", newline="") as file:
+                counts = csv_form.write(_watched(documents, total, checkpoint), plan.columns, file)
+            size = name.stat().st_size
+            os.replace(name, path)
+    except OSError as error:
+        raise Refused(f"{path} cannot be written ({error.strerror}); make room or choose another place.") from None
+    return Written(path, counts.written, size, left_out + counts.left_out, counts.rearranged)
+
+
+def _watched(stream: IO[bytes], total: int | None, checkpoint: Checkpoint) -> Iterator[bytes]:
+    count = 0
+    while head := stream.read(4):
+        checkpoint(count, total)
+        yield head + stream.read(int.from_bytes(head, "little") - 4)
+        count += 1
 
 
 def _form(row: Row, binary: bool) -> bytes | None:

@@ -47,6 +47,7 @@ class Writer:
     source: str  # without password
     author: str | None = None
     data: str = ""  # what the news of a write name
+    run: str = ""  # the name of the run that each write belongs to, where several were asked for at once
 
     def save(
         self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", undoes: str | None = None
@@ -241,7 +242,9 @@ class Writer:
             tell(News(self.data, outcome))
 
     def _with_statement(self, intent: Intent) -> Intent:
-        """The intent with the option that has its collection read as it is, where it took one."""
+        """The intent with its run, and with the option that has its collection read as it is, where it took one."""
+        if self.run:
+            intent = replace(intent, extra={**intent.extra, "run": self.run})
         option = "" if intent.layout in COUNTED else self.catalogue.asked_for(intent.ns)
         if not option:
             return intent

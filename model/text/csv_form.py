@@ -1,0 +1,206 @@
+"""Documents as CSV, with their types: a column for each path, whose head names the type of all its values.
+
+``premium.gross (Decimal128)`` is a column whose cells are plain text of that type; a column without a type holds
+Extended JSON. An empty cell is a field that is not there. Sub-documents are spread over columns, arrays are not. A head
+without a type is also what other programs write: a cell that is no Extended JSON is a text then.
+
+A row cannot say in which order a document had its fields: they come in the order of the columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from model import text
+from model.errors import Refused, Unreadable
+from model.text.paths import path_from_text, path_text
+from model.values import canonical as c
+from model.values.canonical import Value
+
+LONGEST_CELL = 17 << 20  # characters: a document may be one text
+_HEAD = re.compile(r"(?P<path>.*?)\s*\((?P<kind>[A-Za-z0-9 ]+)\)\s*", re.DOTALL)
+_SPREAD = re.compile(r"[A-Za-z_][\w-]*")
+_HEX = "ObjectId"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: the path of its fields, and the type of all of them, "" where they differ."""
+
+    path: tuple[str, ...]
+    kind: str
+
+    @property
+    def head(self) -> str:
+        """The words above it."""
+        return f"{path_text(self.path)} ({self.kind})" if self.kind else path_text(self.path)
+
+
+class ColumnPlan:
+    """Learns the columns that some documents need, in an order that suits all of them as far as one can."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[str, ...], set[str]] = {}
+        self._order: list[tuple[str, ...]] = []
+
+    def note(self, raw: bytes) -> None:
+        """Look at one document."""
+        before = -1
+        for path, value in leaves(raw):
+            if path not in self._kinds:
+                self._kinds[path] = set()
+                self._order.insert(before + 1, path)
+            self._kinds[path].add(value.kind)
+            before = self._order.index(path)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns in the order in which most documents have their fields."""
+        kinds = {path: next(iter(found)) if len(found) == 1 else "" for path, found in self._kinds.items()}
+        return tuple(Column(path, kinds[path] if kinds[path] in text.KINDS else "") for path in self._order)
+
+
+def leaves(raw: bytes, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Value]]:
+    """The fields of a document that get a column each; a sub-document with odd names stays whole."""
+    for name, value in c.fields(raw):
+        path = (*above, name)
+        names = [inner for inner, _ in c.fields(value.data)] if value.type == c.OBJECT else []
+        if names and len(names) == len(set(names)) and all(_SPREAD.fullmatch(inner) for inner in names):
+            yield from leaves(value.data, path)
+        else:
+            yield path, value
+
+
+def cells(raw: bytes, columns: Sequence[Column]) -> list[str]:
+    """One document as a row."""
+    values = dict(leaves(raw))
+    return [_cell(values.get(column.path), column.kind) for column in columns]
+
+
+def _cell(value: Value | None, kind: str) -> str:
+    if value is None:
+        return ""
+    if not kind:
+        return text.value_text(value)
+    plain = value.data.hex() if kind == _HEX else str(value.python()) if kind == "String" else ""
+    if plain and _reads(plain, kind) == value:
+        return plain
+    written = text.editable(value)
+    return written if _reads(written, kind) == value else text.value_text(value)
+
+
+def _reads(written: str, kind: str) -> Value | None:
+    try:
+        return text.parsed(written, kind)
+    except Refused:
+        return None
+
+
+def document(row: Sequence[str], columns: Sequence[Column], place: str = "") -> bytes:
+    """The document that a row stands for; raises ``Unreadable`` with the place and the column."""
+    tree: dict[str, object] = {}
+    for column, cell in zip(columns, row, strict=False):
+        if cell == "":
+            continue
+        try:
+            value = text.parsed(cell, column.kind) if column.kind else _untyped(cell)
+        except Refused as error:
+            raise Unreadable(f"{place}column {path_text(column.path)}: {error}") from None
+        inside = tree
+        for step in column.path[:-1]:
+            inner = inside.setdefault(step, {})
+            if not isinstance(inner, dict):
+                raise Unreadable(f"{place}column {path_text(column.path)}: {step} is a value and holds no fields.")
+            inside = inner
+        inside[column.path[-1]] = value
+    return _built(tree)
+
+
+def _untyped(cell: str) -> Value:
+    try:
+        return text.value_from_text(cell)
+    except Unreadable:
+        return Value.of(cell)
+
+
+def _built(tree: dict[str, object]) -> bytes:
+    return c.document(
+        (name, part if isinstance(part, Value) else Value.document(_built(part)))  # type: ignore[arg-type]
+        for name, part in tree.items()
+    )
+
+
+@dataclass
+class TableCounts:
+    """The result of :func:`write`: rows, those whose fields stand in another order, and documents that are no rows."""
+
+    written: int = 0
+    rearranged: int = 0
+    left_out: int = 0
+
+
+def write(documents: Iterable[bytes], columns: Sequence[Column], file: TextIO) -> TableCounts:
+    """Write head and rows; each row is read back, and one that would say something else is left out."""
+    out = csv.writer(file, lineterminator="\n")
+    out.writerow([column.head for column in columns])
+    counts = TableCounts()
+    for raw in documents:
+        row = cells(raw, columns)
+        again = document(row, columns)
+        if again != raw:
+            if sorted(leaves(again), key=_place) != sorted(leaves(raw), key=_place):
+                counts.left_out += 1
+                continue
+            counts.rearranged += 1
+        out.writerow(row)
+        counts.written += 1
+    return counts
+
+
+def _place(leaf: tuple[tuple[str, ...], Value]) -> tuple[str, ...]:
+    return leaf[0]
+
+
+def read(file: TextIO, name: str) -> Iterator[bytes]:
+    """The documents of a CSV file; raises ``Unreadable`` with the line and what to do."""
+    csv.field_size_limit(LONGEST_CELL)
+    rows = csv.reader(file, strict=True)
+    columns: tuple[Column, ...] = ()
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if not columns:
+                columns = heads(row, name)
+                continue
+            place = f"Line {rows.line_num} of {name}, "
+            if len(row) > len(columns):
+                more = f"{len(row)} cells under {len(columns)} heads"
+                raise Unreadable(f"{place}there are {more}; quote the cell that holds a comma.")
+            yield document(row, columns, place)
+    except csv.Error as error:
+        raise Unreadable(f"Line {rows.line_num} of {name} is no CSV ({error}); mend the line.") from None
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{name} is no text in UTF-8 (byte {error.start}); save it as UTF-8.") from None
+
+
+def heads(row: Sequence[str], name: str) -> tuple[Column, ...]:
+    """The columns that a head line names."""
+    made = []
+    for head in row:
+        found = _HEAD.fullmatch(head)
+        kind = found["kind"] if found is not None and found["kind"] in text.KINDS else ""
+        written = found["path"] if found is not None and kind else head
+        try:
+            path = path_from_text(written.strip())
+        except Unreadable:
+            path = (written.strip(),)
+        made.append(Column(tuple(str(step) for step in path), kind))
+    twice = next((column for at, column in enumerate(made) if column.path in {each.path for each in made[:at]}), None)
+    if twice is not None:
+        raise Unreadable(f"{name} has the column {path_text(twice.path)} twice; take one of them out.")
+    return tuple(made)
