@@ -23,6 +23,7 @@ _OPEN_PROPERTIES = frozenset(
         *("ENVIRONMENT", "TOKEN_RESOURCE", "ALLOWED_HOSTS"),
     )
 )
+_HERE = ("localhost", "127.0.0.1", "[::1]")
 _REPEATED = "readpreferencetags"  # the one option that may stand in an address several times
 _WITHOUT_PASSWORD = frozenset(("MONGODB-X509", "MONGODB-OIDC", "GSSAPI"))
 _NOT_IN_HOSTS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\"<>\\^`{|}]")
@@ -84,6 +85,12 @@ class Address:
     def by_dns(self) -> bool:
         """Whether DNS knows the hosts: ``mongodb+srv://``, which means TLS without saying so."""
         return self.scheme.lower() == "mongodb+srv://"
+
+    @property
+    def is_near(self) -> bool:
+        """Whether all its hosts are this computer."""
+        names = [re.sub(r":\d*$", "", host) for host in self.hosts.split(",")]
+        return not self.by_dns and all(n in _HERE or unquote_plus(n).startswith("/") for n in names)
 
     @property
     def user_name(self) -> str:

@@ -66,7 +66,7 @@ from model.records import (
     no_checkpoint,
 )
 from model.repair import Repairs
-from model.scan import Mark, Pace, Scan
+from model.scan import Mark, Pace, Scan, ScanEstimate
 from model.server.code_preview import sending
 from model.server.connection_steps import ConnectionStep
 from model.sources import address_trouble, try_source
@@ -154,6 +154,8 @@ class Session:
     data: str
     """What the news of writes name: of all sessions on the same server, and of no other sample or dump."""
     is_local: bool
+    is_near: bool
+    """Whether its server runs in this process or on this computer."""
     """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
 
     @classmethod
@@ -185,6 +187,8 @@ class Session:
         self._opened = opened
         self.source, self.name = opened.text, opened.name
         self.is_local, self.is_sample = opened.is_local, opened.text == sources.SAMPLE
+        address = Address.parse(opened.text)
+        self.is_near = opened.is_local or (address is not None and address.is_near)
         self.facts = opened.server.facts()
         lifetime = uuid.uuid4().hex if opened.is_local else ""
         self.journal = Journal(home, lifetime)
@@ -723,6 +727,11 @@ class Session:
         production.
         """
         return Scan(self._catalogue, self._port, places, ids, pace, checkpoint, now, mark)
+
+    def scan_estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:
+        """How much a scan of these places would have to read, and about how long that takes."""
+        checkpoint(0, None)
+        return Scan(self._catalogue, self._port, places).estimate()
 
     # --- counters in two steps
 

@@ -41,8 +41,11 @@ class RepairPage(_PlacePage):
         parent: QWidget | None = None,
     ) -> None:  # fmt: skip
         super().__init__(session, place, id, parent)
-        self.panel = RepairPanel(session, [place] if place else [], [id] if id is not None else None, production)
+        ids = [id] if id is not None else None
+        asks = id is None and not session.is_local and (production or not session.is_near)
+        self.panel = RepairPanel(session, [place] if place else [], ids, production, asks=asks)
         self._put(self.panel)
+        self.panel.place_changed.connect(self._moved)
         self.panel.closed.connect(self.closed)
         self.panel.changed.connect(self.changed)
         self.panel.pane.health_asked.connect(self.do_health)
@@ -67,8 +70,12 @@ class RepairPage(_PlacePage):
         self.panel.scanner.stop()
 
     def do_refresh(self) -> None:
-        if not self.panel.scanner.running and not self.panel.busy:
+        if self.panel.consent is None and not self.panel.scanner.running and not self.panel.busy:
             self.panel.scan()
+
+    def _moved(self) -> None:
+        self.ns = self.panel.place
+        self.changed.emit()
 
     def do_health(self) -> None:
         """Show how this place went over time."""
@@ -87,7 +94,8 @@ class HealthPage(_PlacePage):
         parent: QWidget | None = None,
     ) -> None:  # fmt: skip
         super().__init__(session, place, id, parent)
-        self.panel = HealthPanel(session, place, [id] if id is not None else None, production)
+        asks = id is None and not session.is_local and (production or not session.is_near)
+        self.panel = HealthPanel(session, place, [id] if id is not None else None, production, asks=asks)
         self._put(self.panel)
         self.panel.place_changed.connect(self._moved)
         self.panel.repairs_asked.connect(self._repairs)

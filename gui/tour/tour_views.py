@@ -17,6 +17,7 @@ from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.tour.gallery import Gallery
+from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model import text
@@ -110,6 +111,13 @@ class TourViews:
         window.connecting.ask(Opening("mongodb+srv://claims.db.example/", "production", True, True))
         settle()
         yield "connect", window
+        dialog = window.findChildren(ConnectDialog)[-1]
+        dialog.uri.setText("mongodb://eva:secret@127.0.0.1:9/shop?tls=true&authMechanism=MONGODB-AWS")
+        dialog.show_part("Login")
+        yield "connect-login", self._still()
+        dialog.show_part("TLS")
+        dialog.test.click()
+        yield "connect-test", self._still()
         self._close_sheets()
         window.connecting.open_sample()
         settle(lambda: bool(window.sessions) and isinstance(window.workspace.tab_area.page, CollectionPage))
@@ -298,6 +306,12 @@ class TourViews:
                 window.workspace.tab_area.close_page(each)  # as many tabs as a person has open, not as many as a tour
         window.actions_.trigger("repairs")
         yield "repair", self._still()
+        page = window.workspace.open(session, PageRequest("repair", "insurance.invoices"))
+        assert isinstance(page, RepairPage)
+        settle()
+        page.panel.ask_first()
+        yield "scan-consent", self._still()
+        window.commands.do_close_tab()
         yield from self._healing()
         page = window.workspace.open(session, PageRequest("check"))
         page.do_refresh()

@@ -36,10 +36,12 @@ from model.server.retry import Server
 from model.values import canonical
 from model.values.canonical import Value
 
-__all__ = ["Finding", "Mark", "Pace", "Scan", "Summary", "Unchecked"]
+__all__ = ["Finding", "Mark", "Pace", "Scan", "ScanEstimate", "Summary", "Unchecked"]
 
 Pace: TypeAlias = Literal["gentle", "fast"]
 PROBED, PROBE_MS = 60, 2000  # documents that tell of a collection where only some of it are asked for
+TIMED = 500  # documents that are read to know how long one takes
+EXAMINED = 0.0001  # seconds that the checks of one document take here
 QUARANTINE, COPY = "quarantine", {"from", "doc"}
 
 
@@ -77,6 +79,20 @@ class Summary:
     unchecked: tuple[Unchecked, ...]
     whole: bool  # it came to its end
     counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
+
+
+@dataclass(frozen=True)
+class ScanEstimate:
+    """How much a scan would have to read, counted and timed on a few documents beforehand."""
+
+    collections: int
+    documents: int  # stored ones, archives included, as far as they were counted
+    uncounted: int  # collections that were not counted in the time allowed
+    each: float  # seconds that one document takes
+
+    def seconds(self, pace: Pace) -> float:
+        """About how long it takes; a gentle scan rests as long as it works."""
+        return self.documents * self.each * (2 if pace == "gentle" else 1)
 
 
 class Scan:
@@ -136,6 +152,18 @@ class Scan:
             self._whole = True
         finally:
             self._seconds = time.monotonic() - self._begun
+
+    def estimate(self) -> ScanEstimate:
+        """How much there is to read; nothing is looked at but a few documents of the largest collection."""
+        infos = [info for info in self._listed() if not _cannot(info)]
+        counted = [info for info in infos if info.documents is not None]
+        documents = _total(counted, self._catalogue) or 0
+        largest = max(counted, key=lambda info: info.documents or 0, default=None)
+        begun, read = time.monotonic(), 0
+        for _ in () if largest is None else self._server.find(largest.ns, limit=TIMED, max_ms=PROBE_MS):
+            read += 1
+        each = (time.monotonic() - begun) / read if read else 0.0
+        return ScanEstimate(len(infos), documents, len(infos) - len(counted), each + EXAMINED)
 
     def _all(self) -> Iterator[Finding | Unchecked]:
         infos = self._listed()

@@ -15,6 +15,7 @@ from gui.style import boxes, states, symbols, theme, wording
 from gui.style.states import button, tool, words
 from gui.views.repair.class_tree import ClassModel, ClassTree
 from gui.views.repair.repair_words import not_checked
+from gui.views.repair.scan_consent import Agreement
 from gui.views.repair.scanner import Scanner
 from model.repair.plan import Plan
 from model.session import Session
@@ -187,6 +188,8 @@ class ClassPane(QWidget):
 
     def _gently(self, on: bool) -> None:
         self._scanner.gently = on
+        if (kept := Agreement.kept(self._scanner.session)) is not None:
+            Agreement(kept.places, on).keep(self._scanner.session)
 
     def _save(self) -> None:
         plan = self.plan

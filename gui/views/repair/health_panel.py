@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QWidget
 
 from gui import messages, tasks
 from gui.paging import refill
 from gui.style import boxes, states, theme, wording
 from gui.style.states import StateStack, button, words
 from gui.views.repair.health_lists import CourseList, CoursesModel, ScanList, ScansModel
+from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
 from model.health import Counted, compared, courses, subject
 from model.session import Session
@@ -29,9 +30,11 @@ class HealthPanel(QWidget):
 
     def __init__(
         self, session: Session, place: str = "", ids: Sequence[Value] | None = None, production: bool = False,
-        parent: QWidget | None = None,
+        parent: QWidget | None = None, asks: bool = False,
     ) -> None:  # fmt: skip
+        """With ``asks`` the first scan of such a place waits for an agreement about scope and pace."""
         super().__init__(parent)
+        self._asks = asks
         self._session, self.place, self._ids, self._production = session, place, ids, production
         self.scanner: Scanner | None = None
         boxes.ground(self, "surface")
@@ -43,7 +46,10 @@ class HealthPanel(QWidget):
         column = boxes.column(self)
         column.addLayout(self._title_row())
         column.addWidget(states.hair())
-        column.addWidget(self.states, 1)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.states)
+        self.consent: ScanConsent | None = None
+        column.addWidget(self._stack, 1)
         self.setFocusProxy(self.class_list)
 
     def _title_row(self) -> QHBoxLayout:
@@ -162,14 +168,45 @@ class HealthPanel(QWidget):
         """Make another scan of this place."""
         if self.scanning:
             return
+        known = agreed(self._session, self.place)
+        if self._asks and known is None:
+            self._ask_first()
+            return
         places = [self.place] if self.place else []
-        self.scanner = Scanner(self._session, places, self._ids, gently=self._production)
+        gently = self._production if known is None else known.gently
+        self.scanner = Scanner(self._session, places, self._ids, gently)
         self.scanner.progressed.connect(self.states.progress)
         self.scanner.ended.connect(self._scanned)
         self.scanner.failed.connect(self._scan_failed)
         self.again.setEnabled(False)
         self.scanner.begin()
         self.states.show_loading("Looking for damage", self.scanner.stop)
+
+    def _ask_first(self) -> None:
+        if self.consent is None:
+            self.consent = asked = ScanConsent(self._session, self.place, self._production)
+            asked.given.connect(self._agreed)
+            asked.declined.connect(self._end_question)
+            self._stack.addWidget(asked)
+            self._stack.setCurrentWidget(asked)
+            self.again.setEnabled(False)
+        self.consent.scope.setFocus()
+
+    def _end_question(self) -> None:
+        asked, self.consent = self.consent, None
+        if asked is not None:
+            self._stack.setCurrentIndex(0)
+            self._stack.removeWidget(asked)
+            asked.deleteLater()
+        self.again.setEnabled(True)
+        self.again.setFocus()
+
+    def _agreed(self, place: str, _: bool) -> None:
+        self._end_question()
+        if place != self.place:
+            self.place = place
+            self.place_changed.emit()
+        self.scan()
 
     def _scanned(self) -> None:
         self.again.setEnabled(True)

@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.style import boxes, icons, states, theme, wording
@@ -21,6 +21,7 @@ from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.question_bar import QuestionBar
 from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
 from gui.views.repair.repair_words import badge, removes, verb
+from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
 from model.errors import Refused
 from model.records import Outcome
@@ -41,6 +42,7 @@ class RepairPanel(QWidget):
 
     closed = Signal()
     changed = Signal()
+    place_changed = Signal()
 
     def __init__(
         self,
@@ -50,10 +52,15 @@ class RepairPanel(QWidget):
         production: bool = False,
         plan: Plan | None = None,
         parent: QWidget | None = None,
+        asks: bool = False,
     ) -> None:
+        """With ``asks`` the first scan of such a place waits for an agreement about scope and pace."""
         super().__init__(parent)
         self._session, self.production = session, production
-        self.scanner = Scanner(session, places, ids, gently=production)
+        self.place = places[0] if places else ""
+        known = agreed(session, self.place)
+        self.scanner = Scanner(session, places, ids, gently=production if known is None else known.gently)
+        self.consent: ScanConsent | None = None
         self.plan: Plan | None = None
         self.run = ""
         self.dry_at: dt.datetime | None = None
@@ -77,6 +84,8 @@ class RepairPanel(QWidget):
         self._wire()
         if plan is not None:
             self.put_plan(plan)
+        elif asks and known is None:
+            self.ask_first()
         else:
             self.scan()
 
@@ -112,9 +121,11 @@ class RepairPanel(QWidget):
         row = boxes.split(self.pane, self.states, across=True)
         row.setStretchFactor(1, 1)
         row.setSizes([theme.px(LEFT), theme.px(1080)])
+        self._stack = QStackedWidget()
+        self._stack.addWidget(row)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(row)
+        whole.addWidget(self._stack)
         self.setFocusProxy(self.pane.tree)
 
     def _wire(self) -> None:
@@ -124,6 +135,29 @@ class RepairPanel(QWidget):
         self.scanner.failed.connect(self._scan_failed)
 
     # --- scanning
+
+    def ask_first(self) -> None:
+        """Put the question about scope and pace in the place of the findings."""
+        self.consent = asked = ScanConsent(self._session, self.place, self.production)
+        asked.given.connect(self._agreed)
+        asked.declined.connect(self.closed)
+        self._stack.addWidget(asked)
+        self._stack.setCurrentWidget(asked)
+        self.setFocusProxy(asked.scope)
+
+    def _agreed(self, place: str, gently: bool) -> None:
+        asked, self.consent = self.consent, None
+        if asked is not None:
+            self._stack.setCurrentIndex(0)
+            self._stack.removeWidget(asked)
+            asked.deleteLater()
+        self.place = place
+        self.scanner.put_places([place] if place else [])
+        self.scanner.gently = gently
+        self.setFocusProxy(self.pane.tree)
+        self.place_changed.emit()
+        self.scan()
+        self.pane.tree.setFocus()
 
     def scan(self, go_on: bool = False) -> None:
         """Look for damage anew, or go on where it was stopped."""

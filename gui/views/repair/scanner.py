@@ -53,6 +53,10 @@ class Scanner(QObject):
         self._free = threading.Event()
         self._free.set()
 
+    def put_places(self, places: Sequence[str]) -> None:
+        """Look elsewhere from the next scan on."""
+        self._places = tuple(places)
+
     @property
     def running(self) -> bool:
         """Whether a scan is under way, held or not."""

@@ -12,7 +12,8 @@ from gui.tour import tour
 from model.session import Connections
 
 VIEWS = {
-    "welcome", "connect", "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
+    "welcome", "connect", "connect-login", "connect-test", "scan-consent",
+    "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
     "empty", "bad-filter", "completion", "columns", "explain", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
 }  # fmt: skip
