@@ -109,6 +109,19 @@ class Outline:
 
 
 @dataclass(frozen=True)
+class Matches:
+    """The versions of one document that a filter finds, newest first and without contents, of how many it looked at.
+
+    ``runs`` are these as stretches of versions that follow one another, oldest and newest of each.
+    """
+
+    id: Value
+    versions: tuple[Version, ...]
+    runs: tuple[tuple[Version, Version], ...]
+    looked: int
+
+
+@dataclass(frozen=True)
 class Sending:
     """The exact write of a save, before it is sent."""
 

@@ -54,6 +54,7 @@ from model.records import (
     CollectionInfo,
     Draft,
     Entry,
+    Matches,
     Opened,
     Outcome,
     Outline,
@@ -381,6 +382,30 @@ class Session:
         for done, outline in enumerate(self._catalogue.layout(ns).outline(ids), 1):
             checkpoint(done, len(ids))
             yield outline
+
+    def content_fields(self, ns: str, id: Value) -> FieldSurvey:
+        """The fields in the content of a document's newest version with their types, as :meth:`bisect` judges it."""
+        newest = self.last(ns, id)
+        content = self.version(ns, id, newest.v).content or canonical.EMPTY
+        return survey([Row(id, newest.v, newest.at, len(content), content)])
+
+    def matching(
+        self, ns: str, ids: Sequence[Value], filter: str, checkpoint: Checkpoint = no_checkpoint
+    ) -> Iterator[Matches]:
+        """The versions that a filter finds, of some documents of a list that any version was asked for, one by one."""
+        layout, holds = self._catalogue.layout(ns), following.condition(filter)
+        for done, id in enumerate(ids, 1):
+            judged = []
+            for version in layout.history(id, contents=True):
+                checkpoint(done, len(ids))
+                judged.append((version, version.content is not None and holds(self._seen(layout, id, version))))
+            yield following.matches(id, judged)
+
+    def _seen(self, layout: Layout, id: Value, version: Version) -> bytes:
+        """A version as a filter sees it: with the document's id and what else the layout keeps beside the content."""
+        key = layout.profile.id
+        own = [pair for pair in canonical.fields(self._document(layout, version)) if pair[0] not in (key, "_id")]
+        return canonical.document([(key, id), *own])
 
     def find_id(self, ns: str, text: str) -> Value:
         """The stored id that a person means by a text: plain where only one matches, else Extended JSON.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from model import text
 from model.errors import Unreadable
 from model.history.chain import Blame, Chain, Follower, Pause
 from model.mql.filters import predicate
 from model.names import version_name
-from model.records import Checkpoint, Version
+from model.records import Checkpoint, Matches, Version
+from model.values.canonical import Value
 
 _PARTIAL = 0.5  # seconds between two partial chains
 
@@ -75,3 +77,17 @@ def condition(written: str) -> Callable[[bytes], bool]:
     Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood, then or on a content.
     """
     return predicate(text.loose(written), "The condition is not understood")
+
+
+def matches(id: Value, judged: Sequence[tuple[Version, bool]]) -> Matches:
+    """The versions that a filter finds, of those of one document, newest first, with whether it does."""
+    found: list[Version] = []
+    runs: list[tuple[Version, Version]] = []
+    follows = False
+    for version, holds in judged:
+        if holds:
+            slim = replace(version, content=None, raw=None)
+            found.append(slim)
+            runs = [*runs[:-1], (slim, runs[-1][1])] if follows else [*runs, (slim, slim)]
+        follows = holds
+    return Matches(id, tuple(found), tuple(runs), sum(one.content is not None for one, _ in judged))

@@ -20,7 +20,7 @@ from gui.views.browse.query import Query, field_names, sort_pairs
 from gui.views.browse.query_bar import QueryBar
 from model import text
 from model.errors import NotFound, Refused, Unreachable
-from model.records import CollectionInfo, Outline, Page, Row
+from model.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Value
 
@@ -236,7 +236,7 @@ class BrowserPanel(QWidget):
             self.list.setCurrentIndex(QModelIndex())  # another list begins at its first row
         self._ran, self._skip, self._page = query, skip, page
         self.bar.clear_error()
-        self.model.set_columns(self._info, field_names(query.fields))
+        self.model.set_columns(self._info, field_names(query.fields), query.any_version and bool(query.filter))
         self._mark_order(query)
         before = self.row
         refill(self.list, self.model, page.rows)
@@ -246,6 +246,7 @@ class BrowserPanel(QWidget):
         if page.rows:
             self.states.show_content()
             self._read_outlines([row.id for row in page.rows if row.readable])
+            self._read_matches(query, [row.id for row in page.rows if row.readable])
             if page.total is None:
                 self._count_longer(query)
         else:
@@ -378,6 +379,33 @@ class BrowserPanel(QWidget):
             key="outlines",
             title=f"Reading histories of {ns}",
         )
+
+    def _read_matches(self, query: Query, ids: list[Value]) -> None:
+        """Find out which versions of the documents listed the filter means, where it looked at all of them."""
+        session, ns = self._session, self.ns
+        tasks.drop(self, "matches")
+        if not ids or not query.any_version or not query.filter:
+            return
+
+        def work(progress: tasks.Progress) -> None:
+            for found in session.matching(ns, ids, query.filter, progress):
+                progress.put(found)
+
+        tasks.run(
+            work,
+            done=self._outlines_done,
+            failed=self._matches_failed,
+            partial=self._matches_known,
+            owner=self,
+            key="matches",
+            title=f"Looking for the versions found in {ns}",
+        )
+
+    def _matches_known(self, found: Matches) -> None:
+        self.model.put_matches(found)
+
+    def _matches_failed(self, error: BaseException) -> None:
+        self.bar.show_note(f"Which versions were found is not known. {tasks.describe(error)[0]}")
 
     def _outline_known(self, outline: Outline) -> None:
         self.model.put_outline(outline)

@@ -13,7 +13,7 @@ from gui.style import preferences, wording
 from gui.style.cells import Badge, Cell, Index, Span, plain, value
 from model import text
 from model.errors import Refused
-from model.records import CollectionInfo, Outline, Row
+from model.records import CollectionInfo, Matches, Outline, Row, Version
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -21,6 +21,7 @@ HEADS = {
     "id": "_id",
     "of": "Version of",
     "version": "Version",
+    "matches": "Found in",
     "history": "History",
     "preview": "Document",
     "at": "Last change",
@@ -29,7 +30,7 @@ HEADS = {
 }
 PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; above it a document among others is named only
-WIDTHS = {"id": 150, "of": 170, "version": 72, "at": 168, "size": 104, "health": 260, "field": 140}
+WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "at": 168, "size": 104, "health": 260, "field": 140}
 
 
 def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
@@ -57,6 +58,7 @@ class DocumentsModel(RowsModel[Row]):
         self.columns: tuple[str, ...] = columns_for(None)
         self.paths: list[tuple[str, Path]] = []
         self.outlines: dict[Value, Outline] = {}
+        self.matches: dict[Value, Matches] = {}
         self.id_field = "_id"
         self._roles: Mapping[str, str] = {}
         self._locked: frozenset[str] = frozenset()
@@ -65,8 +67,9 @@ class DocumentsModel(RowsModel[Row]):
     def key(self, row: Row) -> Hashable:
         return row.id
 
-    def set_columns(self, info: CollectionInfo | None, fields: Sequence[str]) -> None:
-        """Fit the columns to a layout and to the fields asked for."""
+    def set_columns(self, info: CollectionInfo | None, fields: Sequence[str], any_version: bool = False) -> None:
+        """Fit the columns to a layout and to the fields asked for; ``any_version``: a filter looked at all of them."""
+        self.matches = {}
         paths = []
         for name in fields:
             try:
@@ -75,6 +78,9 @@ class DocumentsModel(RowsModel[Row]):
                 continue
         base = columns_for(info)
         middle = base.index("version") + 1 if "version" in base else 1
+        if any_version:
+            base = (*base[:middle], "matches", *base[middle:])
+            middle += 1
         columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
         self._roles = roles = info.fields if info is not None else {}
         self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
@@ -116,6 +122,14 @@ class DocumentsModel(RowsModel[Row]):
         self._cells.clear()
         super().fill(rows, more)
 
+    def put_matches(self, found: Matches) -> None:
+        """Name the versions that the filter finds, which became known."""
+        self.matches[found.id] = found
+        at = self.row_of(found.id)
+        if at >= 0:
+            self.forget_cells(at)
+            self.touch(at)
+
     def put_outline(self, outline: Outline) -> None:
         """Show the outline of a history, which became known."""
         self.outlines[outline.id] = outline
@@ -148,6 +162,8 @@ class DocumentsModel(RowsModel[Row]):
                 return plain("")
             said = wording.version(row.version)
             return value(said, right=True, tip=text.shown(row.version), accessible=f"version {said}")
+        if column == "matches":
+            return self._matches(row)
         if column == "at":
             return plain(wording.moment(row.at), "text2")
         if column == "size":
@@ -159,6 +175,20 @@ class DocumentsModel(RowsModel[Row]):
         if column == "preview":
             return self._preview(row)
         return self._field(row, column)
+
+    def _matches(self, row: Row) -> Cell:
+        found = self.matches.get(row.id)
+        if found is None:
+            return Cell()
+        names = [_run(*run) for run in found.runs]
+        if not names:
+            return plain(
+                "no version", "text3", size=12, tip="It has changed since the list was read, or cannot be read."
+            )
+        all_of_it = len(found.versions) == found.looked > 1
+        said = f"all {wording.many(found.looked, 'version')}" if all_of_it else ", ".join(names)
+        count = wording.many(len(found.versions), "version")
+        return value(said, tip=f"{', '.join(names)}: {count} of {wording.count(found.looked)}")
 
     def _history(self, row: Row) -> Cell:
         outline = self.outlines.get(row.id)
@@ -213,6 +243,12 @@ def preview(row: Row, locked: Collection[str] = ()) -> str:
     rest = len(pairs) - PREVIEWED
     more = [f"and {wording.many(rest, 'further field')}"] if rest > 0 else []
     return "\n".join([text.value_text(row.id)[:200], *lines, *more])
+
+
+def _run(oldest: Version, newest: Version) -> str:
+    """``v3``, ``v4–v7`` for versions that follow one another."""
+    first, last = (wording.version(one.v) or "current" for one in (oldest, newest))
+    return first if oldest is newest else f"{first}–{last}"
 
 
 def as_json(rows: Sequence[Row]) -> str:

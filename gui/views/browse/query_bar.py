@@ -10,11 +10,11 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
+from gui.parts.completing_line import CompletingLine
+from gui.parts.completion import Offer, in_filter
 from gui.style import boxes, theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, tool, words
-from gui.views.browse.completing_line import CompletingLine
-from gui.views.browse.completion import Offer, in_filter
 from gui.views.browse.past_queries import PastQueries
 from gui.views.browse.query import Query, field_names, sort_pairs, sort_words
 from gui.views.browse.query_options import Part, QueryOptions

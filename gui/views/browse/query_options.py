@@ -11,12 +11,12 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gui.paging import RowsModel
+from gui.parts.completing_line import CompletingLine
+from gui.parts.completion import Offer, in_fields, in_order
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
-from gui.views.browse.completing_line import CompletingLine
-from gui.views.browse.completion import Offer, in_fields, in_order
 from gui.views.browse.query import Query, field_names
 from model import text
 from model.errors import Refused

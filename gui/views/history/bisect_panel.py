@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui import tasks
 from gui.paging import RowsModel, refill
+from gui.parts.completing_line import CompletingLine
+from gui.parts.completion import Offer, in_filter
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, Index, plain, value
 from gui.style.states import StateStack, button, words
 from gui.views.history.blame_panel import FieldList, by_cell, when_cell
 from model.errors import Refused, Unreachable
 from model.history.chain import Bisection, Turn
-from model.session import Session
+from model.session import FieldSurvey, Session
 from model.values.canonical import Value
 
 VERSION, WHEN, BY, SAYS, BEFORE = range(5)
@@ -63,8 +65,8 @@ class BisectPanel(QWidget):
         self.found: Bisection | None = None
         self.ran = ""
         boxes.ground(self, "surface")
-        self.input = QLineEdit()
-        self.input.setProperty("mono", True)
+        self._survey = FieldSurvey()
+        self.input = CompletingLine(self._words)
         self.input.setPlaceholderText('Condition, for example { "status": "active" }')
         self.input.setAccessibleName("Condition")
         self.input.returnPressed.connect(self.run)
@@ -86,6 +88,7 @@ class BisectPanel(QWidget):
         self._build()
         self.setFocusProxy(self.input)
         preferences.signals.changed.connect(self._fill)
+        self._read_fields()
         self.stack.show_empty("When did it become true?", HINT, icon="magnifying-glass")
 
     def _build(self) -> None:
@@ -112,6 +115,28 @@ class BisectPanel(QWidget):
         column.addLayout(said)
         column.addWidget(states.hair())
         column.addWidget(self.stack, 1)
+
+    # --- the names of fields, below the line
+
+    def _words(self, typed: str, at: int, asked: bool) -> Offer | None:
+        return in_filter(typed, at, self._survey.fields, asked)
+
+    def _read_fields(self) -> None:
+        session, ns, id = self._session, self.ns, self.id
+        tasks.run(
+            lambda _: session.content_fields(ns, id),
+            done=self._fields_known,
+            failed=self._no_fields,
+            owner=self,
+            key="fields",
+            title=f"Reading the fields of {wording.plain(id)}",
+        )
+
+    def _fields_known(self, survey: FieldSurvey) -> None:
+        self._survey = survey
+
+    def _no_fields(self, error: BaseException) -> None:
+        pass  # operators are offered all the same, and what is wrong is said when it is looked for
 
     # --- finding
 

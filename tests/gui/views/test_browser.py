@@ -299,3 +299,24 @@ def test_columns_that_were_sized_stay_so(panel: BrowserPanel, session: Session, 
     preferences.remember(key, {"id": 222})
     again = shown(session, NS, qtbot)
     assert again.list.header().sectionSize(0) == 222
+
+
+def test_a_search_in_any_version_names_the_versions_that_it_finds(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.bar._any.click()
+    panel.set_filter('{ "premium.gross": { "$gte": 389.2, "$lt": 421 }, _id: "K-118240" }')
+    wait_idle(qtbot, lambda: "matches" in panel.model.columns and bool(panel.model.matches))
+    found = cells(panel, row_of(panel, "K-118240"))["matches"]
+    assert found.text == "v25–v30"
+    assert found.tip == "v25–v30: 6 versions of 57"
+    panel.clear_filter()
+    wait_idle(qtbot, lambda: "matches" not in panel.model.columns)
+
+
+def test_versions_are_found_by_what_the_layout_keeps_beside_the_content_too(session: Session) -> None:
+    id = Value.of("K-204117")
+    (found,) = session.matching(NS, [id], '{ "_id": "K-204117", "v": { "$in": [2, 3, 12] } }')
+    assert [one.v for one in found.versions] == [Value.of(12), Value.of(3), Value.of(2)]
+    assert [(a.v, b.v) for a, b in found.runs] == [(Value.of(12), Value.of(12)), (Value.of(2), Value.of(3))]
+    assert found.looked == 11
+    (none,) = session.matching(NS, [id], '{ "_id": "another" }')
+    assert none.versions == ()

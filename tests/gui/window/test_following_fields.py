@@ -26,8 +26,9 @@ NS, ID = "insurance.contracts", "K-118240"
 
 @pytest.fixture(scope="module")
 def sample(homes: Path) -> Iterator[Session]:
-    with Session.open("sample:", home=homes / "following") as made:
-        yield made
+    made = Session.open("sample:", home=homes / "following")
+    yield made
+    Session.close(made)  # the window has taken its own over
 
 
 @pytest.fixture
@@ -151,6 +152,20 @@ def test_a_condition_that_never_turns_or_is_not_understood_says_so(qtbot: QtBot,
     assert "$nonsense" in page.panel.trouble.text()
     page.panel.ask("")
     assert page.panel.trouble.text() == "Type a condition first."
+
+
+def test_the_fields_of_the_document_are_offered_where_a_condition_is_typed(qtbot: QtBot, window: Window) -> None:
+    page = show(qtbot, window, PageRequest("bisect", NS, Value.of(ID)))
+    assert isinstance(page, BisectPage)
+    line = page.panel.input
+    line.setFocus()
+    qtbot.keyClicks(line, "{ premium.g")
+    assert [each.word for each in line.offered] == ["premium.gross"]
+    qtbot.keyClick(line, Qt.Key.Key_Tab)
+    qtbot.keyClicks(line, "{ $gte: 400 } }")
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    wait_idle(qtbot, lambda: page.panel.found is not None)
+    assert page.panel.model.index(0, 0).data() == "v26"
 
 
 def test_menus_of_fields_lead_to_their_history(qtbot: QtBot, window: Window) -> None:

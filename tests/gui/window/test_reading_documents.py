@@ -21,8 +21,9 @@ from tests.gui.window.windows import adopt, collection, new_window, wait_idle
 
 @pytest.fixture(scope="module")
 def sample(homes: Path) -> Iterator[Session]:
-    with Session.open("sample:", home=homes / "reading") as made:
-        yield made
+    made = Session.open("sample:", home=homes / "reading")
+    yield made
+    Session.close(made)  # the window has taken its own over
 
 
 @pytest.fixture

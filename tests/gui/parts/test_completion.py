@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gui.views.browse.completion import in_fields, in_filter, in_order
+from gui.parts.completion import in_fields, in_filter, in_order
 from model.session import FieldUse
 
 

@@ -9,9 +9,9 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from gui.paging import RowsModel
+from gui.parts.completion import Completion, Offer
 from gui.style import boxes, theme
 from gui.style.cells import Cell, CellTree, Index, Span
-from gui.views.browse.completion import Completion, Offer
 
 SHOWN = 8  # words at once
 WIDE = 420
