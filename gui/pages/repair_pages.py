@@ -11,6 +11,7 @@ from gui.pages.page_request import PageRequest
 from gui.style import wording
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
+from model.news import News
 from model.session import Session
 from model.values.canonical import Value
 
@@ -60,8 +61,7 @@ class RepairPage(_PlacePage):
 
     @property
     def waiting(self) -> int:
-        repaired = sum(end.kind == "applied" for end in self.panel.model.ends.values())
-        return max(0, self.panel.pane.total - repaired)
+        return self.panel.pane.total
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
@@ -76,6 +76,12 @@ class RepairPage(_PlacePage):
     def _moved(self) -> None:
         self.ns = self.panel.place
         self.changed.emit()
+
+    def _heard(self, item: News) -> None:
+        ns = item.outcome.ns
+        here = self.ns in ("", ns, ns.partition(".")[0]) and self.id in (None, item.outcome.id)
+        if item.data == self.session.data and item.moved and here:
+            self.panel.follow(ns, item.outcome.id)
 
     def do_health(self) -> None:
         """Show how this place went over time."""

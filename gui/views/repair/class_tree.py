@@ -39,8 +39,11 @@ class ClassModel(CellModel):
         self._root = _Node((), "", 0)
 
     def put(self, counts: Mapping[str, int]) -> None:
-        """Show how many findings there are of each class; rows that are there already only get new counts."""
-        wanted = [(group, [c for c in CLASSES if CLASSES[c].group == group and counts.get(c)]) for group in GROUPS]
+        """Show how many findings there are of each class; rows that are there already only get new counts.
+
+        A class whose findings are all repaired stays, with none.
+        """
+        wanted = [(group, [c for c in CLASSES if CLASSES[c].group == group and c in counts]) for group in GROUPS]
         wanted = [(group, codes) for group, codes in wanted if codes]
         shape = [(node.name, [kid.codes[0] for kid in node.children]) for node in self._root.children]
         if shape != wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,6 +24,7 @@ from gui.views.repair.repair_words import badge, removes, verb
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
 from model.errors import Refused
+from model.findings import Finding
 from model.records import Outcome
 from model.repair import DryItem
 from model.repair.damage_classes import class_of
@@ -34,6 +35,7 @@ from model.values.canonical import Value
 
 MANY = 100  # items from which on their number must be typed
 LEFT = 305
+GONE = Outcome("skipped", "", None, "It is not there any more.")
 OWN = ("id", "archive_id", "version", "token", "hash", "current")
 
 
@@ -65,6 +67,8 @@ class RepairPanel(QWidget):
         self.run = ""
         self.dry_at: dt.datetime | None = None
         self._task: tasks.Task | None = None
+        self._written: dict[str, set[Value] | None] = {}  # documents written since the scan; None: all of a collection
+        self._looking = False
         self._codes: tuple[str, ...] = ()
         self._fields: dict[str, Mapping[str, str]] = {}  # of each collection: role -> field name
         boxes.ground(self, "surface")
@@ -163,6 +167,7 @@ class RepairPanel(QWidget):
         """Look for damage anew, or go on where it was stopped."""
         self.plan = None
         self.run = ""
+        self._written = {}
         self.model.dry, self.model.ends = {}, {}
         self.model.put(None, ())
         self.scanner.begin(go_on)
@@ -210,7 +215,7 @@ class RepairPanel(QWidget):
         self._note.setText(NOTHING_YET)
         self.model.dry, self.model.ends = {}, {}
         counts = Counter(item.finding.code for item in plan.items)
-        self.pane.put(counts)
+        self._count(plan)
         self.pane.end(plan)
         self.changed.emit()
         if not plan.items:
@@ -223,6 +228,76 @@ class RepairPanel(QWidget):
         self.pane.tree.choose(tuple(there))
         if self.isAncestorOf(self.window().focusWidget() or self.window()):
             self.cancel.setFocus()  # before something is done for good, the key at hand is the one that leaves
+        self._look_again()
+
+    def _count(self, plan: Plan) -> None:
+        """Show how many findings are left of each class."""
+        left = Counter({item.finding.code: 0 for item in plan.items})
+        left.update(item.finding.code for item in plan.items if not self._is_over(item))
+        self.pane.put(left)
+
+    def _is_over(self, item: Item) -> bool:
+        end = self.model.ends.get(item.no)
+        return end is not None and (end.kind == "applied" or end is GONE)
+
+    # --- what is written meanwhile
+
+    def follow(self, ns: str, id: Value | None) -> None:
+        """Look again at the findings of a document that was written, or of a whole collection, once nothing else runs.
+
+        A collection on a server is not read as a whole for that.
+        """
+        if id is not None:
+            ids = self._written.setdefault(ns, set())
+            if ids is not None:
+                ids.add(id)
+        elif self._session.is_local:
+            self._written[ns] = None
+        self._look_again()
+
+    def _look_again(self) -> None:
+        plan, written = self.plan, self._written
+        if plan is None or self.busy or self._looking or self.scanner.running or not written:
+            return
+        self._written, self._looking = {}, True
+        session = self._session
+
+        def work(progress: tasks.Progress) -> set[Hashable]:
+            found = set()
+            for ns, ids in written.items():
+                scan = session.scan([ns], None if ids is None else list(ids), checkpoint=progress)
+                found |= {_key(each) for each in scan if isinstance(each, Finding)}
+            return found
+
+        tasks.run(work, done=partial(self._looked_again, written), failed=self._not_looked, owner=self)
+
+    def _looked_again(self, written: Mapping[str, set[Value] | None], found: set[Hashable]) -> None:
+        plan, ends = self.plan, self.model.ends
+        self._looking = False
+        if plan is None:
+            return
+        for item in plan.items:
+            ids = written.get(item.finding.ns, set())
+            if ids is not None and item.finding.id not in ids:
+                continue
+            there = _key(item.finding) in found
+            if there and self._is_over(item):
+                del ends[item.no]  # taken back, or broken again
+                self.model.dry.pop(item.no, None)
+            elif not there and item.no not in ends:
+                ends[item.no] = GONE
+        more = len(found - {_key(item.finding) for item in plan.items})
+        if more:
+            self._note.setText(f"{wording.many(more, 'finding is', 'findings are')} new; scan again to see what.")
+        self._count(plan)
+        self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
+        self.model.change(plan)
+        self._look()
+        self.dry_run(anew=False)
+        self._look_again()
+
+    def _not_looked(self, error: BaseException) -> None:
+        self._looking = False  # each item is looked at again before it is repaired
 
     def _show_sound(self) -> None:
         scanner = self.scanner
@@ -491,6 +566,9 @@ class RepairPanel(QWidget):
         if at >= 0:
             self.model.touch(at)
         self.report.setText(self.model.counts())
+        if self.plan is not None:
+            self._count(self.plan)
+            self.changed.emit()
 
     def _ended(self, run: list[str], _: object = None) -> None:
         self.run = run[0] if run else self.run
@@ -506,6 +584,7 @@ class RepairPanel(QWidget):
         unknown = sum(1 for end in ends if end.kind == "unknown")
         if unknown:
             messages.doubt(self, f"It is not known whether {wording.many(unknown, 'repair')} arrived.", self.scan)
+        self._look_again()
 
     def _broke(self, run: list[str], error: BaseException) -> None:
         self._ended(run)
@@ -536,3 +615,8 @@ class RepairPanel(QWidget):
             self._task.cancel()
         else:
             self.closed.emit()
+
+
+def _key(finding: Finding) -> Hashable:
+    """What tells a finding of two scans from others."""
+    return finding.code, finding.ns, finding.id, finding.versions

@@ -10,6 +10,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
 from gui.pages.history_pages import BlamePage, ChangeMapPage
 from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import DraftsPage, JournalPage
 from gui.parts.fields.field_model import VALUE
 from gui.window.window import Window
@@ -204,3 +205,28 @@ def test_a_merge_is_made_anew_as_soon_as_the_document_moves_again(window: Window
     resolver = merge.resolver  # type: ignore[attr-defined]
     wait_idle(qtbot, lambda: resolver.resolution.conflict.theirs.v == Value.of(16))
     assert "moved again" in resolver.notices.lines["moved"].text
+
+
+def test_findings_go_down_as_they_are_repaired_and_come_back_with_undo(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    other = new_window(qtbot)
+    adopt_beside(qtbot, other, session)
+    asked = PageRequest("repair", "insurance.contracts")
+    pages = [each.workspace.open(session, asked) for each in (window, other)]
+    for page in pages:
+        assert isinstance(page, RepairPage)
+        wait_idle(qtbot, lambda page=page: page.panel.plan is not None)  # type: ignore[misc]
+    mine, others = (page.panel for page in pages if isinstance(page, RepairPage))
+    total, number = mine.pane.total, pages[1].waiting
+    assert total == number > 0
+    mine.pane.tree.choose(("A3",))
+    wait_idle(qtbot)
+    phantoms = len(mine.model.ticked())
+    assert phantoms
+    mine.apply()
+    wait_idle(qtbot, lambda: mine.pane.total == total - phantoms)
+    wait_idle(qtbot, lambda: others.pane.total == total - phantoms)
+    assert pages[1].waiting == total - phantoms
+    entry = session.journal.entries(1)[0]
+    session.undo(entry.id)
+    wait_idle(qtbot, lambda: mine.pane.total == others.pane.total == total - phantoms + 1)
