@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from model.collection_profile import CollectionProfile, LockField, Operation
+from model.hash_recipe import HashRecipe
 from model.layouts.row_template import read_template
 from model.layouts.writers import preset
 from model.patches import FORMS
@@ -68,6 +69,8 @@ def in_toml(value: Any) -> Any:
         return {"field": value.field, "insert": list(value.insert), "remove": list(value.remove)}
     if isinstance(value, LockField):
         return {"field": value.field, "how": value.how}
+    if isinstance(value, HashRecipe):
+        return value.table
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -104,6 +107,12 @@ def _guard(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(name, str) or not name or "." in name or name.startswith("$") or name == "_id":
         raise ValueError(f"must name a field at the top, without dots or dollars, not {name!r}")
     return {key: LockField(name, value["how"])}
+
+
+def _hash_recipe(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError('must be written { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }')
+    return {key: HashRecipe.read(value)}
 
 
 _HOW = ("inc", "uuid", "closed", "none")
@@ -148,6 +157,7 @@ READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "patch": _one_of("", *FORMS),
     "edit": _one_of("no", "current", "both"),
     "guard": _guard,
+    "hash_recipe": _hash_recipe,
     **dict.fromkeys(("row", "holder", "renewed"), _template),
 }
 

@@ -29,6 +29,7 @@ WORDS = {
     "content": "the state: without _id, and without what is ignored",
     "document": "the same with _id",
     "raised": "one more than it was, of a field around the rows",
+    "hash": "the hash of the new document, and of the hash that it had, by hash_recipe",
 }
 PATHS = {
     "base": "a value of the stored document before the edit",

@@ -21,6 +21,7 @@ from typing import Any
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
+from model.hash_recipe import HashRecipe
 from model.layouts.checks.written_histories import DIFFERS
 from model.layouts.current_writer import CurrentWriter, WholeGuard
 from model.layouts.outcomes import Outcomes
@@ -44,6 +45,7 @@ from model.server.retry import Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
+HASH = "$hash"
 TICK = dt.timedelta(milliseconds=1)
 
 
@@ -100,14 +102,34 @@ class RowWriter(ReadOnlyWriter):
         at = _behind([*rows, WrittenRow(base.raw, self._profile)], stamp.at)
         said = RowValues(id, stamp, at, base.raw)
         fields = {name for name, _ in c.fields(base.raw)}
-        renewed = {name: said.value(each) for name, each in self._profile.renewed.items() if name in fields}
-        swap = self._documents.swap(base, content, renewed)
+        renewed = {name: each for name, each in self._profile.renewed.items() if name in fields}
+        hashed = next((name for name, each in renewed.items() if each == HASH), "")
+        values = {name: said.value(each) for name, each in renewed.items() if name != hashed}
+        swap = self._documents.swap(base, content, values)
+        if hashed:  # the hash that was there is a part of what the next one is made of
+            self._prove(base.raw, hashed, rows)
+            swap = self._documents.swap(base, content, values | {hashed: self._recipe.value(swap.makes)})
         moves = self._profile.guard is not None and self._profile.guard.field in fields
         swap = replace(swap, repeatable=moves)  # else a base that comes back cannot be told from one that never left
         if self._profile.edit != "both":
             return swap
         write = self._row(id, base.raw, swap.makes, stamp, at, rows)
         return replace(swap, before=(write,)) if self._row_first else replace(swap, after=(write,))
+
+    @property
+    def _recipe(self) -> HashRecipe:
+        return self._profile.hash_recipe or HashRecipe()
+
+    def _prove(self, raw: bytes, name: str, rows: Sequence[WrittenRow]) -> None:
+        """Raise ``Refused`` unless the recipe gives the hash that a document has, out of that of the row before."""
+        now = c.get(raw, (name,))
+        former = value_at(rows[-2].raw, name) if len(rows) > 1 else None
+        whole = c.put(raw, (name,), former) if former is not None else c.without(raw, ("_id", name))
+        if now is None or self._recipe.value(whole) != now:
+            raise Refused(
+                f"{name} of this document is not made in the way that is known from here, so the next one cannot be "
+                f"made either; edit it through {self._who}."
+            )
 
     def _row(
         self, id: Value, base: bytes, new: bytes, stamp: Stamp, at: dt.datetime, rows: Sequence[WrittenRow]

@@ -14,7 +14,6 @@ from typing import Any
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
-from model.hash_recipe import HashRecipe
 from model.layouts import row_keys
 from model.layouts.composite_ids import name_of
 from model.layouts.log import Log
@@ -210,7 +209,7 @@ def _is_harmless(key: str, value: Any, layout: str) -> bool:
     Between the layouts of other programs' histories a table may be handed on whole.
     """
     if _is_written(layout):
-        return key in row_keys.READERS or key == "hash_recipe"
+        return key in row_keys.READERS
     usual = {**{name: name for name in ("current", "prev", "removed", "pending", "applied", "processed")}, **_USUAL}
     return bool(value == usual.get(key))
 
@@ -357,12 +356,6 @@ def _hash_fields(key: str, value: Any) -> dict[str, Any]:
     return {f"hash_{way}": tuple(names)}
 
 
-def _hash_recipe(key: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError('must be written { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }')
-    return {key: HashRecipe.read(value)}
-
-
 def _keys(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, list) or not all(isinstance(name, str) and name and "\x00" not in name for name in value):
         raise ValueError('must list the names of fields in quotes, as in ["sku"]')
@@ -390,7 +383,7 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "id": _id,
     "archive": _namespace,
     "hash_fields": _hash_fields,
-    "hash_recipe": _hash_recipe,
+    "hash_recipe": row_keys.READERS["hash_recipe"],
     "numbering": _numbering,
     "grace": _duration,
     "targets": _targets,

@@ -80,7 +80,7 @@ _ROWS = (
 ROWS = {row.name: row for row in _ROWS}
 
 
-_OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer", "edit", "row", "renewed"}
+_OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer", "edit", "row", "renewed", "hash_recipe"}
 _IN_ROWS = ("version", "at", "author", "reason")  # where other programs write the history
 _MORE = {
     "embedded": {"archive", "archive_id"},

@@ -55,8 +55,8 @@ def edited(session: Session, id: Value, chance: random.Random) -> Iterator[Outco
         lambda: session.edit(NS, id, {"title": f"edited {chance.randrange(10**6)}", "active": not now["active"]}),
         lambda: session.edit(NS, id, {"stock": now["stock"] + 1, "address.city": "Wien"}),
         lambda: session.edit(NS, id, {"tags": [*now["tags"], "edited"]}),
-        lambda: session.edit(NS, id, {"lines": lines[: chance.randint(1, len(lines))]}),
-        lambda: session.edit(NS, id, {"price": now["price"] + 0.25, "lines.0.qty": 17}),
+        lambda: session.edit(NS, id, {"lines": lines[: chance.randint(min(1, len(lines)), len(lines))]}),
+        lambda: session.edit(NS, id, {"price": now["price"] + 0.25, **({"lines.0.qty": 17} if lines else {})}),
         lambda: session.restore(NS, id, old.v or Value.of(None)),
     ]
     outcome = chance.choice(ways)()

@@ -1,8 +1,13 @@
-"""Saves items through Eve's own interface, versioned, and prints the stored document behind every save."""
+"""Saves items through Eve's own interface, versioned, and prints the stored document behind every save.
+
+With ROUND it goes on with the items that are there: it prints the states that Eve has of each, brings an earlier one
+back, and saves on.
+"""
 
 import os
 import random
 import time
+from email.utils import format_datetime, parsedate_to_datetime
 
 import pymongo
 from bson import ObjectId, json_util
@@ -68,20 +73,45 @@ def sent(answer):
     return found
 
 
-for number in range(COUNT):
-    state = {
-        "title": words(3), "price": 10 + chance.randrange(1000) / 4, "stock": chance.randrange(50),
-        "active": chance.random() < 0.5, "due": date(), "tags": [words(1)],
-        "address": {"street": words(2), "city": words(1)}, "lines": [line(), line()], "text": words(30),
-    }  # fmt: skip
-    made = sent(client.post("/items", json=state))
-    id, etag = ObjectId(made["_id"]), made["_etag"]
-    tell(id, "created")
-    for _ in range(chance.randrange(1, STATES)):
-        changed = change(state)
-        etag = sent(client.patch(f"/items/{id}", json=changed, headers={"If-Match": etag}))["_etag"]
-        state |= changed
-        tell(id, "saved")
-    if number % 5 == 4:
-        assert client.delete(f"/items/{id}", headers={"If-Match": etag}).status_code == 204
-        tell(id, "purged")
+def read(address):
+    return client.get(address).get_json()
+
+
+def went_on():
+    for id in [str(each["_id"]) for each in stored.find({}, {"_id": 1}).sort("_id")]:
+        states = [
+            {name: each[name] for name in TYPES if name in each}
+            for each in read(f"/items/{id}?version=all&max_results=1000")["_items"]
+        ]
+        states = [each | {"due": parsedate_to_datetime(each["due"])} for each in states]
+        row = {"ns": "shop.items", "id": ObjectId(id), "kind": "read", "state": states}
+        print(json_util.dumps(row, json_options=json_util.CANONICAL_JSON_OPTIONS), flush=True)
+        now = read(f"/items/{id}")
+        old = chance.choice(states)
+        for changed in (old | {"due": format_datetime(old["due"], usegmt=True)}, change(now)):
+            etag = read(f"/items/{id}")["_etag"]
+            sent(client.patch(f"/items/{id}", json=changed, headers={"If-Match": etag}))
+            tell(ObjectId(id), "saved")
+
+
+def wrote():
+    for number in range(COUNT):
+        state = {
+            "title": words(3), "price": 10 + chance.randrange(1000) / 4, "stock": chance.randrange(50),
+            "active": chance.random() < 0.5, "due": date(), "tags": [words(1)],
+            "address": {"street": words(2), "city": words(1)}, "lines": [line(), line()], "text": words(30),
+        }  # fmt: skip
+        made = sent(client.post("/items", json=state))
+        id, etag = ObjectId(made["_id"]), made["_etag"]
+        tell(id, "created")
+        for _ in range(chance.randrange(1, STATES)):
+            changed = change(state)
+            etag = sent(client.patch(f"/items/{id}", json=changed, headers={"If-Match": etag}))["_etag"]
+            state |= changed
+            tell(id, "saved")
+        if number % 5 == 4:
+            assert client.delete(f"/items/{id}", headers={"If-Match": etag}).status_code == 204
+            tell(id, "purged")
+
+
+went_on() if os.environ.get("ROUND") else wrote()
