@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from gui.style import symbols, theme
 
 
-class Pill(QWidget):
-    """A badge as a widget: words in a token's colours, with a symbol where one is given."""
+class Pill(QLabel):
+    """A badge as a widget: words in a token's colours, with a symbol where one is given.
+
+    It is a label, so that screen readers read it as text.
+    """
 
     def __init__(self, said: str = "", ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
         super().__init__()

@@ -369,7 +369,8 @@ class CellModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             cell = self.cell(index)
             words = [symbols.CHANGES[cell.change][3]] if cell.change in symbols.CHANGES else []
-            return cell.accessible or " ".join([*words, cell.text, *(badge.text for badge in cell.badges)])
+            said = [*words, cell.text, *(badge.text for badge in cell.badges)]
+            return cell.accessible or " ".join(part for part in said if part)
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

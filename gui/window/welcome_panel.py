@@ -168,6 +168,7 @@ class WelcomePanel(QWidget):
         area.setObjectName("page")
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(upright)
         outer = QVBoxLayout(self)

@@ -249,10 +249,10 @@ class DiffModel(CellModel):
             both = diff_cells.inline(node, preferences.zone(), self.room)
             return both, replace(both, spans=())
         a, b = diff_cells.sides(node, preferences.zone(), self.room)
-        names = self.titles
+        names, field = self.titles, node.label
         return (
-            replace(a, accessible=f"{names[0]}: {a.accessible or a.text}"),
-            replace(b, accessible=f"{names[1]}: {b.accessible or b.text}"),
+            replace(a, accessible=f"{field}, {names[0]}: {a.accessible or a.text}"),
+            replace(b, accessible=f"{field}, {names[1]}: {b.accessible or b.text}"),
         )
 
     def _other(self, node: DiffNode, column: int) -> Cell:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from PySide6.QtCore import QModelIndex, QObject, Qt
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from gui.parts.fields.edit_changes import Change, EditChanges, marked
 from gui.parts.fields.edit_steps import Spot
@@ -20,6 +20,7 @@ from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain
 from gui.style.cells import value as mono
 from gui.style.wording import many, size
 from model import text
+from model.errors import Refused
 from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
 
 SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
@@ -30,6 +31,7 @@ HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
 class FieldModel(CellModel):
     """The tree of one content."""
 
+    value_set = Signal(object, object)  # FieldNode, Value: not by typing into the tree
     headers: tuple[str, ...] = ("", "Field", "Value", "Type", "", "Last set by")
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
@@ -280,6 +282,20 @@ class FieldModel(CellModel):
             made |= Qt.ItemFlag.ItemNeverHasChildren
         return made | Qt.ItemFlag.ItemIsEditable if self.can_edit(node, index.column()) else made
 
+    def setData(self, index: Index, said: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Take the text of a value as it is typed: screen readers and voice control set cells so."""
+        node = self.node(index)
+        if role != Qt.ItemDataRole.EditRole or node is None or not isinstance(said, str):
+            return False
+        if index.column() != VALUE or not self.can_edit(node, VALUE):
+            return False
+        try:
+            made = text.parsed(said, node.value.kind, self.zone)
+        except Refused:
+            return False
+        self.value_set.emit(node, made)
+        return True
+
     def can_edit(self, node: FieldNode, column: int) -> bool:
         """Whether a cell can be typed into."""
         if node.kind != "field":
@@ -368,11 +384,12 @@ class FieldModel(CellModel):
 
     def _value(self, node: FieldNode, change: Change | None) -> Cell:
         shown, length = _seen(node, self.zone)
+        said = self._words(node, change)
         badges: tuple[Badge, ...] = (Badge(size(length)),) if length else ()
         token = "text2" if node.value.is_container or node.kind != "field" else "text"
         if change is None:
             badges += self._below(node)
-            return mono(shown, token, badges=badges)
+            return mono(shown, token, badges=badges, accessible=said)
         ground, strong = symbols.CHANGES[change.op][1], symbols.CHANGES[change.op][2]
         spans: tuple[Span, ...] = (Span(shown, token),)
         if change.old is not None and change.new is not None and not node.value.is_container and length == 0:
@@ -380,7 +397,7 @@ class FieldModel(CellModel):
                 spans = (Span(shown, token, strong),)
             elif change.op in ("replace", "text") and not change.old.is_container:
                 spans = marked(node.value, change.old, self.zone, strong, token)
-        return replace(mono("", token, badges=badges, ground=ground), spans=spans)
+        return replace(mono("", token, badges=badges, ground=ground, accessible=said), spans=spans)
 
     def _below(self, node: FieldNode) -> tuple[Badge, ...]:
         """The mark of a closed container with changes inside."""

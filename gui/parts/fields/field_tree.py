@@ -14,7 +14,7 @@ from gui.style import icons, theme
 from gui.style.cells import CellDelegate, CellTree, Index, plain
 from model import text
 from model.errors import Refused
-from model.values.canonical import NULL, UNDEFINED
+from model.values.canonical import NULL, UNDEFINED, Value
 
 ACTIONS_FROM, TYPES_FROM = 600, 520  # the widths from which there is room for these columns
 
@@ -118,6 +118,7 @@ class FieldTree(CellTree):
         self.may_edit = True
         self.editor = CellEditor(self, model)
         self.editor.value_typed.connect(self.value_typed)
+        model.value_set.connect(self._value_set)
         self.editor.name_typed.connect(self.name_typed)
         self.editor.changed.connect(self.typing_changed)
         self.editor.stepped.connect(self._step)
@@ -204,6 +205,10 @@ class FieldTree(CellTree):
         self.viewport().update()
         self.typing_changed.emit()
         return True
+
+    def _value_set(self, node: FieldNode, value: Value) -> None:
+        if self.may_edit and self.commit():
+            self.value_typed.emit(node, value)
 
     def commit(self) -> bool:
         """Take the text being typed; false where it cannot be taken, and the editor says why."""

@@ -13,6 +13,7 @@ from gui.parts.fields.field_tree import FieldTree
 from gui.style import theme
 from gui.style.cells import Badge, Cell, Index, Span, plain
 from gui.views.merge.resolution import Resolution, Result
+from model import text
 from model.merge import Decision
 from model.values.canonical import Path
 
@@ -73,7 +74,7 @@ class ResultModel(FieldModel):
             return plain(kinds.pop() if len(kinds) == 1 else "", "text2", size=12)
         if column == ACTION:
             return Cell(badges=(Badge("Choose one", "warn", "warnT", "conflict"),))
-        return super().drawn(node, column)
+        return replace(super().drawn(node, column), accessible=f"{text.path_text(self.path(node))}, not decided")
 
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008 (Qt's signature)
         node = self.node(parent)

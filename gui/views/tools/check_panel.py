@@ -54,6 +54,7 @@ class CheckPanel(QWidget):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._rows)
         self.states = StateStack(scroll)
+        self.states.setAccessibleName("What this server guarantees")
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         whole = boxes.column(self)
         whole.addWidget(head)
