@@ -22,6 +22,13 @@ from model.errors import Refused
 from model.session import Address, ConnectionStep, try_source
 
 
+class _Parts(QStackedWidget):
+    """The parts of the boxes, as high as the highest: a stack itself asks only those whose words wrap."""
+
+    def hasHeightForWidth(self) -> bool:
+        return False
+
+
 class ConnectDialog(Sheet):
     """A connection as an address and as boxes, which are two views of one state.
 
@@ -71,14 +78,14 @@ class ConnectDialog(Sheet):
         marks.addRow("", self.production)
         parts, self.parts = boxes.segments(self, ("Server", "Login", "TLS"), "{} of the connection")
         parts.addStretch(1)
-        self._stack = QStackedWidget()
+        self._stack = _Parts()
         for page in (server, self.login, self.tls):
             upright = QWidget()
             column = boxes.column(upright)
             column.addWidget(page)
             column.addStretch(1)
             self._stack.addWidget(upright)
-        self.parts.idClicked.connect(self._stack.setCurrentIndex)
+        self.parts.idClicked.connect(self._part_chosen)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(12))
@@ -97,6 +104,15 @@ class ConnectDialog(Sheet):
         row.addWidget(button("Cancel", self.reject))
         row.addWidget(self.go)
         column.addLayout(row)
+
+    def _part_chosen(self, at: int) -> None:
+        self._stack.setCurrentIndex(at)
+        self._place()
+
+    def _place(self) -> None:
+        for box in self._stack.findChildren(QWidget):
+            box.ensurePolished()  # boxes that were never shown would be taken for lower than they are
+        super()._place()
 
     def show_part(self, name: str) -> None:
         """Show one of the parts of the boxes: Server, Login, TLS."""

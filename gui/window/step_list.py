@@ -47,4 +47,5 @@ class StepList(QWidget):
         for column, part in enumerate((sign, name)):
             self._grid.addWidget(part, row, column, top)
         self._grid.addWidget(said, row, 2)
-        self.show()
+        for part in (self, sign, name, said):
+            part.show()  # at once: whoever shows the list asks for its height next
