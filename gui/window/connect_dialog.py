@@ -42,6 +42,7 @@ class ConnectDialog(Sheet):
         super().__init__(parent, 600)
         self.setAccessibleName("Connect")
         self._opening: Opening | None = None
+        self._replaces = ""
         self.uri = AddressField("Address")
         self.uri.setPlaceholderText("mongodb://host:27017/")
         self.name = field("left empty: the host", "Name")
@@ -128,6 +129,7 @@ class ConnectDialog(Sheet):
     def _put(self, opening: Opening) -> None:
         self.uri.put(opening.source)
         self._fill()
+        self._replaces = opening.replaces
         self.name.setText(opening.name)
         self.profile.setText(opening.profile)
         self.read_only.setChecked(opening.read_only)
@@ -165,6 +167,7 @@ class ConnectDialog(Sheet):
             self.read_only.isChecked(),
             self.production.isChecked(),
             keep_password=self.login.keep.isChecked(),
+            replaces=self._replaces,
             profile=os.path.abspath(os.path.expanduser(profile)) if (profile := self.profile.text().strip()) else "",
         )
 

@@ -120,6 +120,22 @@ class Connecting(QObject):
         self._dialog.finished.connect(self._dialog_gone)
         self._dialog.open()
 
+    def edit_saved(self, saved: SavedConnection) -> None:
+        """Show a saved connection in the dialog, with the secrets that the keyring has for it."""
+        opening = replace(Opening.of(saved), replaces=saved.name)
+        tasks.run(
+            lambda _: replace(opening, source=Connections().complete(saved.uri)),
+            done=self.ask,
+            failed=partial(self._edit_without_secrets, opening),
+            owner=self,
+            title=f"Asking the keyring for {saved.name}",
+        )
+
+    def _edit_without_secrets(self, opening: Opening, error: BaseException) -> None:
+        self.ask(opening)
+        if self._dialog is not None:
+            self._dialog.fail(error)
+
     def _dialog_gone(self, *_: object) -> None:
         self._dialog = None
 
@@ -281,9 +297,20 @@ class Connecting(QObject):
 
     def forget(self, saved: SavedConnection) -> None:
         """Take a connection out of the saved ones, and its password out of the keyring."""
-        Connections().remove(saved.name)
+        tasks.run(
+            lambda _: Connections().remove(saved.name),
+            done=partial(self._forgotten, saved),
+            failed=self._not_forgotten,
+            owner=self,
+        )
+
+    def _forgotten(self, saved: SavedConnection, _: object) -> None:
         self.refresh_saved()
         messages.tell(self._workspace, f"{saved.name} is forgotten, its password too")
+
+    def _not_forgotten(self, error: BaseException) -> None:
+        self.refresh_saved()
+        messages.fail(self._workspace, error)
 
 
 def _nothing(_: object) -> None:

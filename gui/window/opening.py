@@ -54,6 +54,7 @@ class Opening:
     keep_password: bool = True
     into_memory: bool = False
     profile: str = ""  # the file that states its layouts; "" leaves all of them to recognition
+    replaces: str = ""  # the name of the saved connection that it was made of
 
     @classmethod
     def of(cls, saved: SavedConnection) -> Opening:
@@ -203,13 +204,15 @@ def keep(opening: Opening) -> str:
     try:
         known = connections.all()
         same = next((c for c in known if c.uri == opening.shown), None)
+        if same is None:
+            same = next((c for c in known if opening.replaces and c.name == opening.replaces), None)
         name = opening.name or (same.name if same is not None else label(opening.shown))
         taken = {c.name for c in known if c is not same}
         free, at = name, 2
         while free in taken:
             free, at = f"{name} ({at})", at + 1
         saved = SavedConnection(free, opening.source, opening.read_only, opening.production, profile=opening.profile)
-        if same is not None and same.name != free:
+        if same is not None and (same.name != free or same.uri != opening.shown):
             connections.remove(same.name)
         try:
             if opening.keep_password:

@@ -51,6 +51,7 @@ class Sidebar(QWidget):
     connection_asked = Signal(object)  # SavedConnection
     connect_asked = Signal()
     disconnect_asked = Signal(object)  # session
+    edit_asked = Signal(object)  # SavedConnection
     forget_asked = Signal(object)  # SavedConnection
     layout_asked = Signal(object, str)  # session, ns
     layout_changed = Signal(object, str)  # session, ns
@@ -403,6 +404,8 @@ class Sidebar(QWidget):
         elif node.saved is not None:
             menu.addAction("Connect", partial(self.connection_asked.emit, node.saved))
             if node.saved.uri != "sample:":
+                if "://" in node.saved.uri:
+                    menu.addAction("Edit this connection…", partial(self.edit_asked.emit, node.saved))
                 menu.addAction("Forget this connection", partial(self.forget_asked.emit, node.saved))
         elif node.session is not None:
             menu.addAction("Copy the name", partial(copying.put, node.name))

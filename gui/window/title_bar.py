@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
 
 from gui.style import boxes, focus_keeper, icons, symbols, theme
-from gui.style.states import tool, words
+from gui.style.states import button, tool, words
 from model.session import Session
 
 HEIGHT = 40
@@ -73,6 +73,7 @@ class TitleBar(QWidget):
     """The bar of menus and tools at the top."""
 
     writes_asked = Signal()
+    memory_asked = Signal(object)  # a session over a dump
     palette_asked = Signal()
     tasks_asked = Signal()
     theme_asked = Signal()
@@ -87,6 +88,8 @@ class TitleBar(QWidget):
         self._facts = words("", "second")
         self.badge = WriteBadge()
         self.badge.clicked.connect(self.writes_asked)
+        self.memory = button("Open into memory", self._ask_memory, "small", "quiet")
+        self.memory.setToolTip("Try edits there; they are thrown away with the window, and the dump stays as it is")
         self.search = tool("magnifying-glass", "Find a command or collection (Ctrl+K)", self.palette_asked.emit, 28)
         self.tasks = tool("list-bullets", "Tasks", self.tasks_asked.emit, 28)
         self.theme = tool("moon", "Dark colours", self.theme_asked.emit, 28)
@@ -95,7 +98,7 @@ class TitleBar(QWidget):
         row.setSpacing(theme.px(8))
         row.addWidget(self.menus)
         row.addStretch(1)
-        for part in (self._dot, self._name, self._facts, self.badge):
+        for part in (self._dot, self._name, self._facts, self.badge, self.memory):
             row.addWidget(part)
         row.addSpacing(theme.px(6))
         tools = QHBoxLayout()
@@ -127,6 +130,8 @@ class TitleBar(QWidget):
         self._session = session
         for part in (self._dot, self._name, self._facts, self.badge):
             part.setVisible(session is not None)
+        dump = session is not None and session.is_local and not session.is_sample and session.read_only
+        self.memory.setVisible(dump)
         if session is None:
             return
         facts = session.facts
@@ -142,12 +147,18 @@ class TitleBar(QWidget):
         self.badge.put(session.read_only, settable)
         self._fit()
 
+    def _ask_memory(self) -> None:
+        if self._session is not None:
+            self.memory_asked.emit(self._session)
+
     def _fit(self) -> None:
         # The facts give way before the menus and the tools do.
         if self._session is None:
             return
         metrics = QFontMetrics(self._facts.font())
         others = self.menus.width() + self._name.sizeHint().width() + self.badge.sizeHint().width() + theme.px(190)
+        if not self.memory.isHidden():
+            others += self.memory.sizeHint().width() + theme.px(8)
         room = self.width() - others
         self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
 

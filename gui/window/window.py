@@ -78,6 +78,7 @@ class Window(QMainWindow):
         commands, connecting, workspace = self.commands, self.connecting, self.workspace
         self.actions_.asked.connect(self._act)
         self.title.writes_asked.connect(commands.do_allow_writes)
+        self.title.memory_asked.connect(connecting.reopen_into_memory)
         self.title.palette_asked.connect(commands.do_palette)
         self.title.tasks_asked.connect(commands.do_tasks)
         self.title.theme_asked.connect(commands.do_theme_toggle)
@@ -94,6 +95,7 @@ class Window(QMainWindow):
         sidebar.connection_asked.connect(connecting.open_saved)
         sidebar.connect_asked.connect(connecting.ask)
         sidebar.disconnect_asked.connect(connecting.disconnect_session)
+        sidebar.edit_asked.connect(connecting.edit_saved)
         sidebar.forget_asked.connect(connecting.forget)
         sidebar.entry_asked.connect(commands.open_entry)
         sidebar.layout_asked.connect(commands.state_layout)

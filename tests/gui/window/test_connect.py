@@ -231,6 +231,8 @@ def test_the_test_button_says_what_each_step_found_and_connects_nothing(
         assert [(step.name, step.result) for step in dialog.steps.steps][-2:] == [("Network", "ok"), ("TLS", "failed")]
         assert "name the authority's file" in dialog.steps.steps[-1].said
         dialog.tls.ca.setText(str(authority.file))
+        dialog.show_part("TLS")
+        assert dialog.tls.height() >= dialog.tls.minimumSizeHint().height(), "the boxes keep their height"
         assert not dialog.steps.isVisible(), "what was found of another address holds no longer"
         dialog.test.click()
         wait_idle(qtbot, lambda: len(dialog.steps.steps) == 7)
@@ -358,6 +360,38 @@ def test_a_dump_opens_read_only_and_says_so(window: Window, qtbot: QtBot, tmp_pa
     asked.verb.click()  # type: ignore[attr-defined]
     wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].read_only)
     assert window.title.badge.text() == "Writes allowed"
+
+
+def test_a_dump_is_opened_into_memory_by_a_button(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "people.json").write_text(json.dumps({"_id": 1, "name": "Ada"}) + "\n")
+    window.open(Opening(str(tmp_path / "people.json")))
+    wait_idle(qtbot, lambda: bool(window.sessions))
+    assert window.title.memory.isVisible()
+    window.title.memory.click()
+    wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].read_only)
+    assert not window.title.memory.isVisible()
+    assert window.title.badge.text() == "Writes allowed"
+
+
+def test_a_saved_connection_is_edited_with_its_secrets_and_takes_the_place_of_the_old_one(
+    ring: Memory, window: Window, qtbot: QtBot
+) -> None:
+    key = "mongodb://db.example/?tls=true&tlsCertificateKeyFilePassword=k3y&tlsCertificateKeyFile="
+    keep(Opening(f"{key}%2Fc.pem", "staging", production=True))
+    (saved,) = Connections().all()
+    window.connecting.edit_saved(saved)
+    wait_idle(qtbot, lambda: window.connecting._dialog is not None)
+    dialog = sheet(window)
+    assert isinstance(dialog, ConnectDialog)
+    assert dialog.tls.key_password.text() == "k3y"
+    assert "k3y" not in dialog.uri.text()
+    dialog.tls.client.clear()
+    dialog.tls.key_password.clear()
+    opening = dialog.opening()
+    assert (opening.source, opening.replaces) == ("mongodb://db.example/?tls=true", "staging")
+    keep(opening)
+    assert [(c.name, c.uri) for c in Connections().all()] == [("staging", "mongodb://db.example/?tls=true")]
+    assert not ring.kept, "nobody needs the old secrets any more"
 
 
 @pytest.fixture
