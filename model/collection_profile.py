@@ -62,6 +62,7 @@ class CollectionProfile:
     hash_recipe: HashRecipe | None = None  # None: not stated, so that the data have to prove one
     hash_rivals: tuple[HashRecipe, ...] = ()  # others that the data fit as well as the recipe
     hash_doubt: str = ""  # why no hash may be made, one sentence; "" where one may
+    seals_author: bool = False  # whether the hash covers author and reason, which are content then
     at: str = ""
     author: str = ""
     reason: str = ""  # the field that says why a version was made

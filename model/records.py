@@ -70,6 +70,7 @@ class Version:
     raw: Raw | None = None  # the document as it is stored
     changed: int | None = None  # fields that differ from the version before; None where unknown
     reason: str | None = None  # why it was made, where the profile names a field for that
+    signed: tuple[Value | None, Value | None] = (None, None)  # author and reason as they are stored, beside the content
     deleted: bool = False  # it has no content, and says that the document was deleted after the version before it
 
 

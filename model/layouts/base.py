@@ -436,8 +436,8 @@ class Layout(ABC):
         Where a tombstone says that the document with this id is deleted, the new version follows that.
         """
         stamp = stamp or Stamp()
-        id = id if id is not None else Value.of(ObjectId())
         content = self.signed(content, stamp.author)
+        id = id if id is not None else Value.of(ObjectId())
         try:
             if reason := self.read_only or self.missing_index():
                 raise Refused(reason)
@@ -551,11 +551,8 @@ class Layout(ABC):
         return put_back(self.server, self.profile, removed, self.writer.unique)
 
     def signed(self, content: bytes, author: str | None) -> bytes:
-        """The content with its author, where the profile names a field for that; doing it twice changes nothing.
-
-        In rows of another program the author is named by these.
-        """
-        if author and self.profile.author and not self.written_by_others:
+        """The content with its author, where that is content; doing it twice changes nothing."""
+        if author and self.profile.author and self.profile.seals_author:
             return c.put(content, (self.profile.author,), Value.of(author))
         return content
 

@@ -202,11 +202,7 @@ class CurrentWriter:
         stored = c.get(base or c.EMPTY, (own.hash,)) if own.hash and own.hash != own.version else None
         if stored is not None and base is not None:
             values[own.hash] = next_hash(content, self._profile, own.content(base), stored)
-        if own.at:
-            values[own.at] = Value.of(stamp.at)
-        if own.token:
-            values[own.token] = Value.of(stamp.token)
-        return values
+        return values | own.stamped(stamp)
 
     def swap(
         self, base: Version, content: bytes, values: Mapping[str, Value | None], replaced: bool = True

@@ -32,7 +32,7 @@ from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
 from model.layouts.embedded_history import EmbeddedHistory
 from model.layouts.recognition import find_embedded
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own, compose
+from model.layouts.reserved_fields import Own, compose, stamp_names
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import check_size
@@ -57,7 +57,7 @@ class Embedded(Layout):
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         super().__init__(server, profile)
         p = profile
-        self.own = Own("", p.version, p.token, p.hash, p.at)  # the names inside a version
+        self.own = Own("", p.version, *stamp_names(p))  # the names inside a version
         self._current = CurrentDocuments(server, profile, self.own, inside=p.current)
         self.reader = self._history = EmbeddedHistory(
             self._current, partial(overflow_archive.versions, server, profile)
@@ -143,12 +143,9 @@ class Embedded(Layout):
     def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The first version in a sub-document of its own, beside an empty array."""
         p = self.profile
-        values = {p.version: v} if v is not None else {}
-        if p.token:
-            values[p.token] = Value.of(stamp.token)
-        if p.at:
-            values[p.at] = Value.of(stamp.at)
-        current = Value.document(c.document([*values.items(), *c.fields(content)]))
+        values = {p.version: v} | self.own.stamped(stamp)
+        stamped = [(name, value) for name, value in values.items() if value is not None]
+        current = Value.document(c.document([*stamped, *c.fields(content)]))
         locks = self.foreign.first(self.server).items()
         raw = c.document([*self._writer.new_ids(id, stamp), (p.current, current), (p.prev, c.array([])), *locks])
         check_size(raw)

@@ -35,7 +35,7 @@ from model.layouts.current_writer import CurrentWriter, HashGuard
 from model.layouts.recognition import find_embedded
 from model.layouts.recognition.key_candidates import is_version_name, version_fields
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own
+from model.layouts.reserved_fields import own_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.names import version_name
@@ -96,7 +96,7 @@ class Hashed(Layout):
         super().__init__(server, profile)
         p = profile
         # The hash is the version.
-        self.own = Own(p.id, version=p.hash, token=p.token, hash=p.hash, at=p.at, others=p.lock_names)
+        self.own = own_of(p, version=p.hash)
         self.reader = self._current = CurrentDocuments(server, profile, self.own, numbered=False)
         self._guard = HashGuard(self._current)
         self.writer = self._writer = HashWriter(server, self._current, self._guard)

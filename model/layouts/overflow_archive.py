@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed
-from model.layouts.reserved_fields import Own, made_version, number_of
+from model.layouts.reserved_fields import Own, made_version, number_of, stamp_names
 from model.records import Version
 from model.server.retry import Port
 from model.values import canonical as c
@@ -27,7 +27,7 @@ def place(profile: CollectionProfile) -> str:
 
 def own(profile: CollectionProfile) -> Own:
     """The fields of a row that are no content."""
-    return Own(profile.archive_id, profile.version, profile.token, profile.hash, profile.at)
+    return Own(profile.archive_id, profile.version, *stamp_names(profile))
 
 
 def is_row(raw: bytes, profile: CollectionProfile) -> bool:

@@ -42,7 +42,14 @@ class Plain(Layout):
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         super().__init__(server, profile)
-        self.own = Own(profile.id, token=profile.token, at=profile.at, others=profile.lock_names)
+        self.own = Own(
+            profile.id,
+            token=profile.token,
+            at=profile.at,
+            author=profile.author,
+            reason=profile.reason,
+            others=profile.lock_names,
+        )
         current = CurrentDocuments(server, profile, self.own, numbered=False)
         self._guard = WholeGuard(current)
         self.reader = current

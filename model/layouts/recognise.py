@@ -48,6 +48,7 @@ class Stated(Protocol):
     def collections(self) -> Sequence[CollectionProfile]: ...
 
 
+SEALS_TRIED = 5  # documents of which the hash may tell whether it covers the author
 TOKENS_ASKED = 40  # whether they are ids of something
 
 
@@ -130,7 +131,7 @@ def as_stated(
     sample = _look(server, profile.ns, "collection", collections).sample
     if sample is None:
         return info_of(profile, None, 1.0, STATED), profile
-    found, said = _with_lock(_with_token(profile, sample), sample)
+    found, said = _with_lock(_with_author(server, _with_token(profile, sample), sample), sample)
     try:
         doubt = gently(lambda: refuted(server, found, sample), "")
     except NotAllowed:  # of the archive
@@ -147,6 +148,20 @@ def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile
     if made is None or made.profile.hash != profile.hash:
         return profile
     return replace(profile, token=made.profile.token)
+
+
+def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> CollectionProfile:
+    """The profile with the author as content, where the hashes of documents fit with it and not without it."""
+    if not (profile.author and profile.hash) or LAYOUTS.get(profile.layout, Plain).read_only:
+        return profile
+    sealed = replace(profile, seals_author=True)
+    ids = [id for each in sample.documents if (id := each.get(profile.id)) is not None]
+    for id in list(dict.fromkeys(ids))[:SEALS_TRIED]:
+        with contextlib.suppress(Refused):
+            beside, within = (bind(server, each).version(id) for each in (profile, sealed))
+            if beside.hash != within.hash:
+                return sealed if beside.state == "damaged" and within.state == "present" else profile
+    return profile
 
 
 def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:

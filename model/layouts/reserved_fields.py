@@ -14,6 +14,7 @@ from model import text
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.content_hashes import hash_damage
+from model.layouts.stamp import Stamp
 from model.records import Stored, Version
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -32,12 +33,23 @@ class Own:
     token: str = ""
     hash: str = ""
     at: str = ""
+    author: str = ""
+    reason: str = ""
     others: tuple[str, ...] = ()  # flag, removed paths, histories, the lock field of another program
 
     @property
     def names(self) -> frozenset[str]:
         """All names that the layout keeps for itself, ``_id`` included."""
-        return frozenset(filter(None, ("_id", self.id, self.version, self.token, self.hash, self.at, *self.others)))
+        named = (self.id, self.version, self.token, self.hash, self.at, self.author, self.reason)
+        return frozenset(filter(None, ("_id", *named, *self.others)))
+
+    def stamped(self, stamp: Stamp) -> dict[str, Value | None]:
+        """What a write brings along beside number and hash: None takes out what it cannot say."""
+        found: dict[str, Value | None] = {self.token: Value.of(stamp.token), self.at: Value.of(stamp.at)}
+        found[self.author] = Value.of(stamp.author) if stamp.author else None
+        found[self.reason] = Value.of(stamp.reason) if stamp.reason else None
+        found.pop("", None)
+        return found
 
     def content(self, raw: bytes) -> bytes:
         """The users' part of a document, in stored order."""
@@ -48,7 +60,13 @@ def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str 
     """The own names by a profile; ``id`` and ``version`` replace its names for these."""
     v = profile.version if version is None else version
     kept = (*filter(None, others), *profile.lock_names, *profile.id_parts)
-    return Own(id or profile.id, v, profile.token, profile.hash, profile.at, kept)
+    return Own(id or profile.id, v, *stamp_names(profile), kept)
+
+
+def stamp_names(profile: CollectionProfile) -> tuple[str, str, str, str, str]:
+    """The names of token, hash, time, author and reason, as far as these stand beside the content."""
+    signed = ("", "") if profile.seals_author else (profile.author, profile.reason)
+    return profile.token, profile.hash, profile.at, *signed
 
 
 def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[str, Value | None]) -> bytes:
@@ -256,6 +274,7 @@ def made_version(
         content=content if contents else None,
         raw=raw if contents else None,
         reason=words(reason),
+        signed=(author, reason) if contents else (None, None),
     )
 
 

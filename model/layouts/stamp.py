@@ -14,9 +14,10 @@ def _now() -> dt.datetime:
 
 @dataclass(frozen=True)
 class Stamp:
-    """A write's token, time and author (where the profile names fields for these)."""
+    """A write's token, time, author and reason (where the profile names fields for these)."""
 
     token: ObjectId = field(default_factory=ObjectId)
     author: str | None = None
     at: dt.datetime = field(default_factory=_now)
+    reason: str | None = None
     row: ObjectId = field(default_factory=ObjectId)  # the `_id` of a further document that the write makes

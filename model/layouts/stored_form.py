@@ -56,12 +56,15 @@ def lasting_key(id: Value) -> Value:
 def stamps(
     profile: CollectionProfile, id: Value, version: Version, v: Value, numbered: bool = True
 ) -> list[tuple[str, Value]]:
-    """Version, token and time of a version, as far as the profile names them and they are known."""
+    """Version, token, time, author and reason of a version, as far as the profile names them and they are known."""
     found = [(profile.version, v)] if numbered and profile.version else []
     if profile.token:
         found.append((profile.token, _token(id, version, v)))
     if profile.at and version.at is not None:
         found.append((profile.at, date(version.at)))
+    if not profile.seals_author:
+        signed = zip((profile.author, profile.reason), version.signed, strict=True)
+        found += [(name, value) for name, value in signed if name and value is not None]
     return found
 
 

@@ -147,11 +147,7 @@ class VersionWriter:
         values: dict[str, Value | None] = {"_id": Value.of(stamp.token), p.version: v}
         if self._claim:
             values[self._claim] = None
-        if p.token:
-            values[p.token] = Value.of(stamp.token)
-        if p.at:
-            values[p.at] = Value.of(stamp.at)
-        return values
+        return values | self._documents.own.stamped(stamp)
 
     def insertion(self, base: bytes, content: bytes, values: Mapping[str, Value | None], v: Value) -> SwapSteps:
         """The insert of the version that follows the stored ``base``: whole, with these own values."""
@@ -186,10 +182,7 @@ class VersionWriter:
         begins = _beginning(id) if self._begins() else Value.of(stamp.token)
         assert v is not None
         pairs = [("_id", begins), (p.id, id), (p.version, v)]
-        if p.token:
-            pairs.append((p.token, Value.of(stamp.token)))
-        if p.at:
-            pairs.append((p.at, Value.of(stamp.at)))
+        pairs += [(name, value) for name, value in self._documents.own.stamped(stamp).items() if value is not None]
         pairs += ForeignGuard(p).first(self._server).items()
         flag = [(self._flag, Value.of(True))] if self._flag else []
         return c.document([*pairs, *c.fields(content), *flag])
@@ -210,12 +203,10 @@ class VersionWriter:
         return tuple(rows)
 
     def content_as_stored(self, version: Version) -> bytes:
-        """The content of a version that is moved here; of a tombstone its marker, and who deleted the document."""
+        """The content of a version that is moved here; of a tombstone its marker."""
         p = self._profile
         if version.deleted and p.deleted:
-            said = [(name, c.get(version.raw or c.EMPTY, (name,))) for name in (p.author, p.reason) if name]
-            kept = [(name, value) for name, value in said if value is not None]
-            return c.document([*kept, (p.deleted, MARK)])
+            return c.document([(p.deleted, MARK)])
         content = stored_form.content_of(version, self._documents.own.names)
         if says_deleted(content, p):
             raise Refused(
@@ -267,13 +258,12 @@ class VersionWriter:
         p, raw = self._profile, base.raw
         assert raw is not None
         v = v or numbering.following(base.v, p, stamp.at)
-        by = [(p.author, Value.of(stamp.author))] if p.author and stamp.author else []
         values: dict[str, Value | None] = {name: None for name in (p.hash, p.removed) if name}
         values |= self.own_values(stamp, v)
         if self._flag:
             flag = c.get(raw, (self._flag,))
             values[self._flag] = flag if is_flagged(flag) else MARK
-        new = compose(raw, self._documents.own.names, c.document(by), values | {p.deleted: MARK})
+        new = compose(raw, self._documents.own.names, c.EMPTY, values | {p.deleted: MARK})
         return self.inserted(new, f"{version_name(v)} is inserted, which says that the document is deleted")
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:

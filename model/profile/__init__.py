@@ -80,7 +80,7 @@ class Profile:
 def as_stated(profile: CollectionProfile) -> CollectionProfile:
     """What of a profile a file can state: a recipe that is not proven, or not the only one, is left to the data."""
     recipe = None if profile.hash_rivals else profile.hash_recipe
-    return replace(profile, hash_recipe=recipe, hash_rivals=(), hash_doubt="")
+    return replace(profile, hash_recipe=recipe, hash_rivals=(), hash_doubt="", seals_author=False)
 
 
 def table(profile: CollectionProfile) -> dict[str, Any]:

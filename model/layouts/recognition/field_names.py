@@ -68,13 +68,13 @@ TIMES = _set(
     """
 )
 CHANGE_TIMES = TIMES - _set("time timestamp ts when recorded recordedat createdat createdon created")
-AUTHORS = _set(
+CHANGERS = _set(
     """
-    changedby updatedby modifiedby lastmodifiedby lastupdatedby lastchangedby editedby savedby writtenby
-    committedby revisedby recordedby createdby author editor user username userid by who actor committer
-    changeauthor
+    changedby updatedby modifiedby lastmodifiedby lastupdatedby lastchangedby editedby savedby
+    committedby revisedby changeauthor
     """
 )
+AUTHORS = CHANGERS | _set("writtenby recordedby createdby author editor user username userid by who actor committer")
 FLAGS = _set(
     """
     current iscurrent currentversion latest islatest latestversion newest isnewest active isactive head ishead

@@ -372,7 +372,7 @@ def _at(document: Document, path: str) -> Value | None:
 
 def _told(sample: Sample, target: _Target, why: str) -> Proposal:
     at = _time(sample)
-    author = author_field(sample.documents, {"_id", target.path}, at)
+    author = author_field(None, sample.documents, {"_id", target.path}, at)
     profile = CollectionProfile(sample.ns, "log", id=target.path, version="", token="", hash="", at=at, author=author)
     said = f"{why}; {target.path} names {of(len(target.found), target.asked, 'document')} looked up there"
     about = tuple(each.ns for each in target.samples)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any
 
 from model.collection_profile import CollectionProfile
@@ -17,6 +17,7 @@ from model.layouts.content_hashes import Proof, Sealed, doubt_of, fits, in_anoth
 from model.layouts.recognition.field_names import (
     AUTHORS,
     CHANGE_TIMES,
+    CHANGERS,
     HASHES,
     REFERENCES,
     TERMS,
@@ -50,6 +51,7 @@ class Stamps:
     proof: Proof = NOTHING  # of the hash
     at: str = ""
     author: str = ""
+    seals_author: bool = False  # whether the hash covers it
 
     @property
     def said(self) -> str:
@@ -63,7 +65,7 @@ class Stamps:
     @property
     def sealing(self) -> dict[str, Any]:
         """The roles of a profile that say how the hash is made."""
-        return roles_of(self.hash, self.proof)
+        return roles_of(self.hash, self.proof) | ({"seals_author": True} if self.seals_author else {})
 
 
 def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
@@ -71,12 +73,13 @@ def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: C
     everything = _once(chain(documents, *(each.documents for each in chains)))
     token = token_of(chains, everything, own)
     at = time_field(chains, everything, own, token)
-    author = author_field(everything, own, at)
+    author = author_field(chains, everything, own, at)
     taken = {"_id", *own, token, at} - {""}
-    name, proof, timed = hash_field(everything, taken, at)
-    if proof.fits and not timed:
+    name, proof, beside = hash_field(everything, taken - {at}, [each for each in (at, author) if each])
+    if proof.fits and at not in beside:
         at = ""
-    return Stamps(token or free(TOKEN, everything, c.OBJECT_ID), bool(token), name, proof, at, author)
+    sealed = bool(proof.fits and author and author not in beside)
+    return Stamps(token or free(TOKEN, everything, c.OBJECT_ID), bool(token), name, proof, at, author, sealed)
 
 
 def roles_of(name: str, proof: Proof) -> dict[str, Any]:
@@ -152,34 +155,51 @@ def _beside_an_id(documents: Sequence[Document], name: str, token: str) -> bool:
     return near >= 0.9 * len(documents)
 
 
-def author_field(documents: Sequence[Document], own: Collection[str], at: str) -> str:
-    """The text that says who made a version, by its name; first the one that is named like the time."""
+def author_field(
+    chains: Sequence[SampledChain] | None, documents: Sequence[Document], own: Collection[str], at: str
+) -> str:
+    """The text that says who made a version, by its name; first the one that is named like the time.
+
+    Names that the author of a book or the user of an account has as well are taken only where the text changes from
+    one version to the next; ``chains`` is None of rows that are nobody's versions.
+    """
     stem = words(at)[:-1]
     found: list[tuple[Any, ...]] = []
     for name in _names(documents, [*own, at], (c.STRING,), 0.8):
-        if bare(name) in AUTHORS:
+        known = bare(name) in CHANGERS or (bare(name) in AUTHORS and (chains is None or _changes(chains, name)))
+        if known:
             found.append((not (stem and words(name)[: len(stem)] == stem), len(found), name))
     return min(found)[-1] if found else ""
+
+
+def _changes(chains: Sequence[SampledChain], name: str) -> bool:
+    """Whether a text differs between two versions next to each other, and not seldom."""
+    steps = [(a.get(name), b.get(name)) for each in chains for a, b in each.steps]
+    return 5 * sum(a != b for a, b in steps) >= len(steps) > 0
 
 
 # --- hashes
 
 
-def hash_field(documents: Sequence[Document], own: Collection[str], at: str) -> tuple[str, Proof, bool]:
-    """The field that holds the hash of the content, its proof, and whether ``at`` is left out of it.
+def hash_field(
+    documents: Sequence[Document], own: Collection[str], about: Sequence[str]
+) -> tuple[str, Proof, Collection[str]]:
+    """The field that holds the hash of the content, its proof, and which of the fields about a version it leaves out.
 
     A field of the default name that holds something else gives "".
     """
-    candidates = [name for name in _names(documents, own, (c.STRING, c.BINARY), 0.0) if _holds_hashes(documents, name)]
+    others = [*own, *about]
+    candidates = [n for n in _names(documents, others, (c.STRING, c.BINARY), 0.0) if _holds_hashes(documents, n)]
     for name in sorted(candidates, key=lambda n: (n != HASH, bare(n) not in HASHES)):
         sealed = some(documents, name)
-        for timed in (True, False) if at else (True,):
-            proof = proven(sealed, name, [*own, name] if timed else [n for n in own if n != at] + [name])
-            if 2 * proof.fits >= proof.of:
-                return name, proof, timed
+        for count in range(len(about), -1, -1):
+            for beside in combinations(about, count):
+                proof = proven(sealed, name, [*own, *beside, name])
+                if 2 * proof.fits >= proof.of:
+                    return name, proof, beside
     if any(document.get(HASH) is not None for document in documents):
-        return "", NOTHING, True
-    return HASH, NOTHING, True
+        return "", NOTHING, about
+    return HASH, NOTHING, about
 
 
 def _holds_hashes(documents: Sequence[Document], name: str) -> bool:

@@ -96,18 +96,31 @@ def test_the_token_stands_in_what_is_written_unless_the_collection_must_gain_no_
 def test_time_and_author_are_written_where_the_profile_names_fields_for_them(
     name: str, server: Server, database_name: str
 ) -> None:
-    layout = layout_of(server, database_name, name, at="changedAt", author="changedBy")
+    layout = layout_of(server, database_name, name, at="changedAt", author="changedBy", reason="why")
+    assert "changedBy" in layout.unfit(doc(a=1, changedBy="x"))
     when = dt.datetime(2026, 11, 20, 14, 26, 0, 123_000, tzinfo=dt.UTC)
-    layout.create(doc(a=1, changedBy="x"), ID, Stamp(author="hb-009", at=when))
-    assert (layout.version(ID).at, layout.version(ID).author) == (when, "hb-009")
+    layout.create(doc(a=1), ID, Stamp(author="hb-009", at=when, reason="new"))
+    first = layout.version(ID)
+    assert (first.at, first.author, first.reason) == (when, "hb-009", "new")
     later = when + dt.timedelta(days=1)
-    assert (
-        layout.swap(ID, layout.version(ID), doc(a=2, changedBy="hb-009"), Stamp(author="rk-204", at=later)).kind
-        == "applied"
-    )
+    assert layout.swap(ID, first, doc(a=2), Stamp(author="rk-204", at=later)).kind == "applied"
     now = layout.version(ID)
-    assert (now.at, now.author) == (later, "rk-204")
-    assert now.content == doc(a=2, changedBy="rk-204")
+    assert (now.at, now.author, now.reason) == (later, "rk-204", None), "the reason was that of the version before"
+    assert now.content == doc(a=2), "who wrote it is no content"
+
+
+@pytest.mark.parametrize("name", ["versions", "archive", "embedded"])
+def test_an_author_that_a_hash_covers_stays_content(name: str, server: Server, database_name: str) -> None:
+    layout = layout_of(server, database_name, name, hash="sum", author="changedBy", seals_author=True)
+    content = doc(a=1, changedBy="hb-009")
+    layout.create(content, ID, Stamp(author="hb-009"))
+    sets = {"current.sum" if name == "embedded" else "sum": c.hash_of(content)}
+    assert server.send(Write(layout.ns, "update", {layout.profile.id: "K-1"}, {"$set": sets})).applied == "yes"
+    base = layout.version(ID)
+    assert (base.content, base.author, base.state) == (content, "hb-009", "present")
+    assert layout.swap(ID, base, doc(a=2, changedBy="hb-009"), Stamp(author="rk-204")).kind == "applied"
+    now = layout.version(ID)
+    assert (now.content, now.author, now.state) == (doc(a=2, changedBy="rk-204"), "rk-204", "present")
 
 
 def test_the_layouts_own_fields_stay_where_they_are() -> None:
