@@ -42,11 +42,15 @@ from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
 from model.layouts.base import Layout
 from model.layouts.composite_ids import CompositeIds, as_sent, stored
+from model.layouts.log import Log
 from model.layouts.page_query import PageQuery
 from model.layouts.stamp import Stamp
 from model.migration import Migration
 from model.names import id_name, version_name
 from model.news import News, tell
+from model.over_time.activity import ActivityList
+from model.over_time.as_of import AsOf, Compared, compared
+from model.over_time.span import Span
 from model.profile import Profile
 from model.profile.profile_file import ProfileEdit
 from model.records import (
@@ -490,6 +494,63 @@ class Session:
             checkpoint(done, total if total is not None and total >= done else None)
             yield version
 
+    # --- over time
+
+    def activity(
+        self,
+        places: Sequence[str] = (),
+        since: dt.datetime | None = None,
+        until: dt.datetime | None = None,
+        author: str | None = None,
+        path: Path = (),
+        id: Value | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> ActivityList:
+        """Who changed what in some collections or databases, in all where none is named, newest first.
+
+        Both times are included; ``path`` takes changes at it, below and above. Raises ``Refused`` where a collection
+        that is named keeps no versions.
+        """
+        layouts = [self._catalogue.layout(ns) for ns in self._with_versions(places)]
+        return ActivityList(layouts, Span(since, until), author, path, id, checkpoint)
+
+    def as_of(
+        self,
+        ns: str,
+        moment: dt.datetime,
+        filter: str = "",
+        contents: bool = False,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> AsOf:
+        """A collection as it stood at a moment; the filter judges documents as they were then.
+
+        Raises ``Refused`` where it keeps no versions, and for a filter that is not understood.
+        """
+        (ns,) = self._with_versions([ns])
+        condition = following.condition(filter) if filter.strip() else None
+        return AsOf(self._catalogue.layout(ns), moment, condition, contents, checkpoint)
+
+    def as_of_both(
+        self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
+    ) -> Iterator[Compared]:
+        """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
+        (ns,) = self._with_versions([ns])
+        return compared(self._catalogue.layout(ns), first, then, checkpoint)
+
+    def _with_versions(self, places: Sequence[str]) -> list[str]:
+        """The collections that keep earlier versions, among those named or in the databases named."""
+        found: list[str] = []
+        for place in places or self.databases():
+            if "." not in place:
+                found += [info.ns for info in self._catalogue.collections(place) if _keeps_versions(info)]
+            elif _keeps_versions(info := self.info(place)):
+                found.append(place)
+            elif info.belongs_to:
+                raise Refused(f"{place} holds versions of {info.belongs_to}; name that collection.")
+            else:
+                raise Refused(f"{place} is taken for {info.layout}, which keeps no earlier versions.")
+        return found
+
     # --- the server's guarantees
 
     def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
@@ -868,6 +929,10 @@ class Session:
         for ns in names:
             if reason := self._catalogue.objection(ns):
                 raise Refused(reason)
+
+
+def _keeps_versions(info: CollectionInfo) -> bool:
+    return info.keeps_history and info.layout != Log.name
 
 
 def _edited(

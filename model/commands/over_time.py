@@ -1,0 +1,209 @@
+"""Commands that look at a collection over time: activity and asof."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from model.commands.arguments import choose_layout, open_session
+from model.commands.output import Progress, json_row, moment, table
+from model.errors import Refused
+from model.names import id_name, version_name
+from model.over_time.activity import Activity
+from model.over_time.as_of import AsOf, Compared, StateAt
+from model.records import Row
+from model.session import Session
+from model.text.moments import moment_from_text
+from model.text.paths import path_from_text, path_text
+from model.text.row_file import write_rows
+from model.values import canonical as c
+
+SHOWN = 1000  # changes in a table; --json has no end
+FIELDS = 6  # paths in one line of it
+REST = 2.0  # seconds between two looks for new changes
+
+
+def activity(args: argparse.Namespace) -> int:
+    """Print who changed what, newest first; 0 where there is something, 1 where there is not."""
+    if (args.layout or args.id) and (len(args.places) != 1 or "." not in args.places[0]):
+        option = "--layout" if args.layout else "--id"
+        raise Refused(f"Name the collection that {option} is for, as in `palimpsest activity SOURCE shop.contracts`.")
+    since, until = _moment(args.since), _moment(args.until)
+    with open_session(args) as session, Progress("Reading document") as progress:
+        if args.layout:
+            session.set_layout(args.places[0], args.layout)
+        id = session.find_id(args.places[0], args.id) if args.id else None
+        path = path_from_text(args.path) if args.path else ()
+        asked = {"since": since, "until": until, "author": args.author, "path": path, "id": id}
+        found = session.activity(args.places, **asked, checkpoint=progress)
+        count = 0
+        shown: set[object] = set()
+        rows = _counted(found, shown) if args.follow else iter(found)
+        if args.json:
+            for each in rows:
+                progress.make_way()
+                print(_activity_json(each), flush=args.follow)
+                count += 1
+        else:
+            count = _activity_table(rows, progress)
+        for note in found.notes:
+            print(note, file=sys.stderr)
+        if found.undated:
+            says = "change has no time and is" if found.undated == 1 else "changes have no time and are"
+            print(f"{found.undated:,} {says} left out.", file=sys.stderr)
+        if not count and args.author:
+            print(f"Nothing was changed by {args.author} there; an author's name matches as a whole.", file=sys.stderr)
+        if args.follow:
+            _follow(session, args, asked, shown)
+    return 0 if count else 1
+
+
+def _moment(written: str | None) -> dt.datetime | None:
+    if written is None:
+        return None
+    found = moment_from_text(written)
+    if found.note:
+        print(found.note, file=sys.stderr)
+    return found.at
+
+
+def _activity_json(each: Activity) -> str:
+    return json_row(
+        at=each.at,
+        author=each.author,
+        reason=each.reason,
+        ns=each.ns,
+        id=each.id,
+        v=each.v,
+        kind=each.kind,
+        paths=[list(path) for path in each.paths],
+    )
+
+
+def _activity_table(rows: Iterator[Activity], progress: Progress) -> int:
+    several: list[Activity] = []
+    more = 0
+    for each in rows:
+        if len(several) < SHOWN:
+            several.append(each)
+        else:
+            more += 1
+    reasons = any(each.reason for each in several)
+    header = ("At", "By", "Collection", "Document", "Version", "What", *(["Reason"] if reasons else []), "Fields")
+    table(header, (_activity_cells(each, reasons) for each in several), progress=progress)
+    if more:
+        print(
+            f"{more:,} older ones are not shown; narrow it with --since, or take them all with --json.", file=sys.stderr
+        )
+    return len(several) + more
+
+
+def _activity_cells(each: Activity, reasons: bool) -> tuple[str, ...]:
+    fields = ", ".join(map(path_text, each.paths[:FIELDS]))
+    more = f" and {len(each.paths) - FIELDS} more" if len(each.paths) > FIELDS else ""
+    version = version_name(each.v) if each.v is not None else ""
+    why = [each.reason or ""] if reasons else []
+    return moment(each.at), each.author or "", each.ns, id_name(each.id), version, each.kind, *why, fields + more
+
+
+def _counted(found: Iterable[Activity], shown: set[object]) -> Iterator[Activity]:
+    for each in found:
+        shown.add((each.ns, each.id, each.v))
+        yield each
+
+
+def _follow(session: Session, args: argparse.Namespace, asked: dict[str, object], shown: set[object]) -> None:
+    """Print changes as they come, each under the one before it, until the command is stopped."""
+    rest = threading.Event()
+    while not rest.wait(REST):
+        several = [e for e in session.activity(args.places, **asked) if (e.ns, e.id, e.v) not in shown]  # type: ignore[arg-type]
+        for each in reversed(several):
+            shown.add((each.ns, each.id, each.v))
+            print(
+                _activity_json(each) if args.json else "  ".join(filter(None, _activity_cells(each, True))), flush=True
+            )
+
+
+def as_of(args: argparse.Namespace) -> int:
+    """Print a collection as it stood at a moment, or what differs between two; 1 where anything does."""
+    first = _moment(args.times[0])
+    second, condition = (_moment(args.times[1]) if len(args.times) > 1 else None, "") if args.compare else (None, "")
+    if args.compare and second is None:
+        raise Refused("--compare needs two times, as in `palimpsest asof SOURCE NS 2026-11-01 2026-11-08 --compare`.")
+    if not args.compare:
+        condition = args.times[1] if len(args.times) > 1 else ""
+    if len(args.times) > 2:
+        raise Refused("asof takes one time and a filter, or two times with --compare.")
+    assert first is not None
+    with open_session(args) as session, Progress("Reading document") as progress:
+        choose_layout(args, session)
+        if second is not None:
+            return _differences(args, session.as_of_both(args.ns, first, second, progress), progress)
+        found = session.as_of(
+            args.ns, first, condition, contents=bool(args.content or args.export), checkpoint=progress
+        )
+        if args.export:
+            written = write_rows(_proven(found), Path(args.export), None, progress)
+            progress.make_way()
+            print(f"{written.documents:,} documents were written to {written.path}.", file=sys.stderr)
+        elif args.json:
+            for each in found:
+                progress.make_way()
+                content = (
+                    {"content": None if each.content is None else c.Value.document(each.content)}
+                    if args.content
+                    else {}
+                )
+                print(json_row(ns=each.ns, id=each.id, v=each.v, at=each.at, proven=each.proven, **content))
+        else:
+            table(("Document", "Version", "At", ""), map(_state_cells, found), progress=progress)
+        for each_unread in found.unread:
+            print(each_unread, file=sys.stderr)
+        if found.unproven:
+            left = ", and were not written" if args.export else ""
+            print(
+                f"{found.unproven:,} of them cannot be proven{left}: a version or its time is missing.", file=sys.stderr
+            )
+    return 0
+
+
+def _proven(found: AsOf) -> Iterator[Row]:
+    for each in found:
+        if each.proven and each.content is not None:
+            raw = c.document([("_id", each.id), *c.fields(each.content)])
+            yield Row(each.id, each.v, each.at, len(raw), raw)
+
+
+def _state_cells(each: StateAt) -> tuple[str, ...]:
+    version = version_name(each.v) if each.v is not None else "?"
+    return id_name(each.id), version, moment(each.at), "" if each.proven else "not proven"
+
+
+def _differences(args: argparse.Namespace, found: Iterator[Compared], progress: Progress) -> int:
+    count = 0
+
+    def seen() -> Iterator[Compared]:
+        nonlocal count
+        for each in found:
+            count += 1
+            yield each
+
+    if args.json:
+        for each in seen():
+            progress.make_way()
+            versions = {"from": each.before.v if each.before else None, "to": each.after.v if each.after else None}
+            print(json_row(ns=each.ns, id=each.id, change=each.change, **versions))
+    else:
+        table(("Document", "What", "From", "To"), map(_compared_cells, seen()), progress=progress)
+    return 1 if count else 0
+
+
+def _compared_cells(each: Compared) -> tuple[str, ...]:
+    sides = [
+        version_name(side.v) if side is not None and side.v is not None else "" for side in (each.before, each.after)
+    ]
+    return id_name(each.id), each.change, *sides

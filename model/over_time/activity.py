@@ -1,0 +1,210 @@
+"""The changes of a collection's documents as one list: who set which fields of which document when, and why.
+
+A document's versions pass by once, newest first, and no more than two contents are held. A version above a gap is
+``unknown``: nobody can tell what it changed. One whose content equals that of an earlier version, other than the one
+just before it, is ``restored``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from model.errors import NotFound, Unreadable
+from model.layouts.base import Layout
+from model.layouts.checks.external_sort import ExternalSort
+from model.over_time.span import Span, candidates
+from model.records import Checkpoint, Version, no_checkpoint
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+
+Deed: TypeAlias = Literal["created", "edited", "restored", "deleted", "unknown"]
+_LAST = b"\xff" * 9  # behind every time
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """One change of one document: a version, and what it did.
+
+    ``paths`` go as deep as sub-documents do: one that was added or removed is one path, an array is one. ``v`` is None
+    where nothing but the document's absence says that it was deleted; time and author are unknown then.
+    """
+
+    ns: str
+    id: Value
+    v: Value | None
+    at: dt.datetime | None
+    author: str | None
+    reason: str | None
+    kind: Deed
+    paths: tuple[Path, ...] = ()
+
+
+@dataclass
+class ActivityList:
+    """The changes of some collections, newest first; iterate over it once. What it says of itself is whole then."""
+
+    layouts: Sequence[Layout]
+    span: Span = field(default_factory=Span)
+    author: str | None = None  # exactly
+    path: Path = ()  # changes at it, below it, or above it
+    id: Value | None = None
+    checkpoint: Checkpoint = no_checkpoint
+    documents: int = 0  # that were read
+    undated: int = 0  # changes left out of a span for want of a time
+    notes: list[str] = field(default_factory=list)  # sentences: missing indexes, documents that could not be read
+
+    def __iter__(self) -> Iterator[Activity]:
+        """Every change that was asked for; those without a time come last."""
+        with ExternalSort() as sorted_ones:
+            for layout in self.layouts:
+                self._read(layout, sorted_ones)
+            for _, rows in sorted_ones.groups():
+                for (packed,) in rows:
+                    yield pickle.loads(packed)
+
+    def _read(self, layout: Layout, into: ExternalSort) -> None:
+        ids = iter([self.id]) if self.id is not None else candidates(layout, self.span, self.notes)
+        for id in ids:
+            self.documents += 1
+            self.checkpoint(self.documents, None)
+            try:
+                several = [each for each in changes(layout, id) if self._wanted(each)]
+            except NotFound:  # gone since it was listed
+                continue
+            for at, each in enumerate(several):
+                into.add(_newest_first(each) + at.to_bytes(8), (pickle.dumps(each),))
+
+    def _wanted(self, each: Activity) -> bool:
+        if self.author is not None and each.author != self.author:
+            return False
+        if self.path and not any(_touches(path, self.path) for path in each.paths):
+            return False
+        if each.at is None and self.span:
+            self.undated += 1
+            return False
+        return each.at is None or each.at in self.span
+
+
+def _newest_first(each: Activity) -> bytes:
+    if each.at is None:
+        return _LAST
+    since = round((each.at - dt.datetime(1, 1, 1, tzinfo=dt.UTC)) / dt.timedelta(microseconds=1))
+    return b"\x00" + (2**63 - since).to_bytes(8)
+
+
+def _touches(path: Path, asked: Path) -> bool:
+    shorter = min(len(path), len(asked))
+    return path[:shorter] == asked[:shorter]
+
+
+# --- one document
+
+
+def changes(layout: Layout, id: Value) -> Iterator[Activity]:
+    """What each version of a document did, newest first; raises ``NotFound``."""
+    versions = (unsigned(layout, each) for each in layout.history(id, contents=True))
+    made = [_Made(version, paths) for version, paths in _steps(versions)]
+    if made and not (made[0].version.deleted or any(each.version.current for each in made)):
+        yield Activity(layout.ns, id, None, None, None, None, "deleted")
+    yield from _told(layout.ns, id, made)
+
+
+def unsigned(layout: Layout, version: Version) -> Version:
+    """A version without author and reason in its content, where a hash covers them: they are no change."""
+    p = layout.profile
+    if version.content is None or not p.seals_author:
+        return version
+    return replace(version, content=c.without(version.content, {p.author, p.reason} - {""}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A version without its content, and the paths that differ from the one before it; None where that is unknown."""
+
+    version: Version
+    paths: tuple[Path, ...] | None
+
+
+def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version, tuple[Path, ...] | None]]:
+    newer: Version | None = None
+    for version in versions:
+        if newer is not None:
+            yield _slim(newer), _between(version, newer)
+        newer = version
+    if newer is not None:
+        yield _slim(newer), _between(None, newer)
+
+
+def _slim(version: Version) -> Version:
+    digest = hashlib.sha1(version.content, usedforsecurity=False).hexdigest() if version.content is not None else None
+    return Version(
+        version.v,
+        version.at,
+        version.author,
+        version.stored,
+        version.state,
+        version.current,
+        digest,
+        version.bytes,
+        reason=version.reason,
+        deleted=version.deleted,
+    )
+
+
+def _between(older: Version | None, newer: Version) -> tuple[Path, ...] | None:
+    if newer.deleted:
+        return ()
+    if newer.content is None or (older is not None and older.content is None and not older.deleted):
+        return None
+    before = c.EMPTY if older is None or older.content is None else older.content
+    try:
+        return tuple(changed_paths(before, newer.content))
+    except Unreadable:
+        return None
+
+
+def _told(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]:
+    """Each version with its kind, newest first."""
+    seen: dict[str, int] = {}  # content -> how many earlier versions have it
+    for each in made:
+        if each.version.hash is not None:
+            seen[each.version.hash] = seen.get(each.version.hash, 0) + 1
+    for each, older in zip(made, [*made[1:], None], strict=True):
+        digest = each.version.hash
+        if digest is not None:
+            seen[digest] -= 1
+        if each.version.state == "missing":
+            continue
+        kind: Deed = "edited"
+        if each.version.deleted:
+            kind = "deleted"
+        elif each.paths is None:
+            kind = "unknown"
+        elif digest is not None and seen[digest] > (older is not None and older.version.hash == digest):
+            kind = "restored"
+        elif older is None or older.version.deleted:
+            kind = "created"
+        v = each.version
+        yield Activity(ns, id, v.v, v.at, v.author, v.reason, kind, each.paths or ())
+
+
+def changed_paths(before: bytes, after: bytes, above: Path = ()) -> Iterator[Path]:
+    """The paths at which two documents differ, in the order of the second, then those that it lacks.
+
+    Sub-documents in both are looked into; any other value that differs is one path. Order is no difference. Raises
+    ``Unreadable``.
+    """
+    was, now = dict(c.fields(before)), dict(c.fields(after))
+    for name, value in now.items():
+        old = was.get(name)
+        if old is not None and old.type == value.type == c.OBJECT:
+            if old.data != value.data:
+                yield from changed_paths(old.data, value.data, (*above, name))
+        elif old != value:
+            yield (*above, name)
+    yield from ((*above, name) for name in was if name not in now)

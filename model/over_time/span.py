@@ -1,0 +1,109 @@
+"""A span of time, and the documents of a collection that may have changed in it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from model.errors import Refused
+from model.layouts.base import Layout
+from model.layouts.page_query import PageQuery
+from model.values import canonical as c
+from model.values.canonical import Value
+
+ALL = 2**31 - 1
+LOOK_MS = 2000
+
+
+@dataclass(frozen=True)
+class Span:
+    """From one moment to another, both included; None is open."""
+
+    since: dt.datetime | None = None
+    until: dt.datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self.since is not None or self.until is not None
+
+    def __contains__(self, at: dt.datetime) -> bool:
+        return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
+
+
+def everyone(layout: Layout) -> Iterator[Value]:
+    """The ids of all documents, those of which only the history is left among them."""
+    seen: set[bytes] = set()
+    query = PageQuery(projection={"_id": 1}, limit=ALL, any_version=layout.own_documents, deleted=True)
+    for id in chain((row.id for row in layout.page(query)), _archived(layout)):
+        if (key := _key(id)) not in seen:
+            seen.add(key)
+            yield id
+
+
+def _archived(layout: Layout) -> Iterator[Value]:
+    if layout.archive is None or layout.written_by_others:
+        return
+    name = layout.profile.archive_id
+    for raw in layout.server.find(layout.archive.ns, projection={name: 1}):
+        if (id := c.get(raw, (name,))) is not None:
+            yield id
+
+
+def _key(id: Value) -> bytes:
+    return bytes((id.type,)) + id.data
+
+
+def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
+    """The ids of documents that may have a version in a span; all of them where times are not fields of rows.
+
+    Where no index leads to the times, a sentence in ``notes`` names it.
+    """
+    if not span or not _dated(layout):
+        yield from everyone(layout)
+        return
+    at = layout.profile.at
+    bounds: dict[str, Any] = {}
+    if span.since is not None:
+        bounds["$gte"] = Value.of(span.since)
+    if span.until is not None:
+        bounds["$lte"] = Value.of(span.until + dt.timedelta(milliseconds=1))
+    seen: set[bytes] = set()
+    for ns, name in _places(layout):
+        if not _indexed(layout, ns, at):
+            notes.append(f"No index of {ns} leads to {at}, so all of it was read; create one on {{{at}: 1}}.")
+        for raw in layout.server.find(ns, {"$or": [{at: bounds}, {at: None}]}, projection={name: 1}):
+            id = c.get(raw, tuple(name.split(".")))
+            if id is not None and (key := _key(id)) not in seen:
+                seen.add(key)
+                yield id
+
+
+def _places(layout: Layout) -> list[tuple[str, str]]:
+    p = layout.profile
+    return [(p.ns, p.id)] + ([(layout.archive.ns, p.archive_id)] if layout.archive is not None else [])
+
+
+def _dated(layout: Layout) -> bool:
+    """Whether each version is a row with its time at the top, as a date; judged by the first and the last row."""
+    p = layout.profile
+    if not p.at or layout.written_by_others or p.id_parts or not (layout.own_documents or layout.archive is not None):
+        return False
+    try:
+        for ns, _ in _places(layout):
+            for way in (1, -1):
+                found = next(layout.server.find(ns, sort={"_id": way}, limit=1, max_ms=LOOK_MS), None)
+                at = c.get(found, (p.at,)) if found is not None else None
+                if found is not None and (at is None or at.type != c.DATE):
+                    return False
+    except Refused:
+        return False
+    return True
+
+
+def _indexed(layout: Layout, ns: str, at: str) -> bool:
+    try:
+        return any(next(iter(each.get("key", {})), "") == at for each in layout.server.indexes(ns))
+    except Refused:
+        return True  # nobody can tell

@@ -1,0 +1,49 @@
+"""Moments as people write them: ISO 8601, a date alone, or an age such as ``36h``."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+
+from model.errors import Refused
+
+_AGE = re.compile(r"(?:\d+[smhdw])+\Z")
+_PART = re.compile(r"(\d+)([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time in UTC, and what was supplied to what was written, a sentence; "" where nothing was."""
+
+    at: dt.datetime
+    note: str = ""
+
+
+def moment_from_text(written: str, now: dt.datetime | None = None) -> Moment:
+    """The moment that a person means; without a zone it is UTC, a date alone is its beginning, an age is before now.
+
+    Raises ``Refused`` with the forms that are understood.
+    """
+    now = now or dt.datetime.now(dt.UTC)
+    text = written.strip()
+    try:
+        if _AGE.match(text):
+            return Moment(
+                now - sum((dt.timedelta(**{_UNITS[u]: int(n)}) for n, u in _PART.findall(text)), dt.timedelta())
+            )
+        at = dt.datetime.fromisoformat(text)
+        supplied = at.tzinfo is None
+        at = at.replace(tzinfo=dt.UTC) if supplied else at.astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        raise Refused(
+            f"{written} is no time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an "
+            "age: 36h."
+        ) from None
+    notes = []
+    if supplied:
+        notes.append(f"{written} has no zone and is taken as {at:%Y-%m-%d %H:%M:%S} UTC.")
+    if at > now:
+        notes.append(f"{written} lies in the future.")
+    return Moment(at, " ".join(notes))

@@ -1,0 +1,116 @@
+"""Who changed what in a collection, and how it stood at a time, on the command line."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+import pytest
+
+from tests.journeys.command_support import Rows, Run, rows_of
+
+Db = pymongo.database.Database[dict[str, Any]]
+DAY = [dt.datetime(2026, 3, day, 12, tzinfo=dt.UTC) for day in range(1, 10)]
+
+
+@pytest.fixture
+def orders(database: Db, tmp_path: Path) -> tuple[str, tuple[str, str]]:
+    """Two orders over five days, written by two people; the third version of B is missing."""
+    rows = [
+        ("A", 1, 0, "ann", {"total": 1, "to": {"city": "Bonn", "zip": "5"}}),
+        ("A", 2, 1, "ben", {"total": 2, "to": {"city": "Bonn", "zip": "5"}}),
+        ("A", 3, 2, "ann", {"total": 2, "to": {"city": "Ulm", "zip": "5"}, "tags": [1]}),
+        ("A", 4, 4, "ben", {"total": 1, "to": {"city": "Bonn", "zip": "5"}}),
+        ("B", 1, 1, "ann", {"total": 7}),
+        ("B", 2, 2, "ann", {"total": 8}),
+        ("B", 4, 5, "ben", {"total": 9}),
+    ]
+    for id, v, day, who, content in rows:
+        database["orders"].insert_one({"docId": id, "v": v, "changedAt": DAY[day], "changedBy": who, **content})
+    file = tmp_path / "profile.toml"
+    file.write_text(
+        f'[[collection]]\nns = "{database.name}.orders"\nlayout = "versions"\nid = "docId"\n'
+        'at = "changedAt"\nauthor = "changedBy"\n'
+    )
+    return f"{database.name}.orders", ("--profile", str(file))
+
+
+def test_activity_tells_who_set_what(rows: Rows, server_uri: str, orders: tuple[str, tuple[str, str]]) -> None:
+    ns, profile = orders
+    status, found = rows("activity", server_uri, ns, *profile)
+    assert status == 0
+    assert list(found[0]) == ["at", "author", "reason", "ns", "id", "v", "kind", "paths"]
+    assert [(row["id"], row["v"], row["author"], row["kind"], row["paths"]) for row in found] == [
+        ("B", {"$numberInt": "4"}, "ben", "unknown", []),
+        ("A", {"$numberInt": "4"}, "ben", "restored", [["total"], ["to", "city"], ["tags"]]),
+        ("A", {"$numberInt": "3"}, "ann", "edited", [["to", "city"], ["tags"]]),
+        ("B", {"$numberInt": "2"}, "ann", "edited", [["total"]]),
+        ("A", {"$numberInt": "2"}, "ben", "edited", [["total"]]),
+        ("B", {"$numberInt": "1"}, "ann", "created", [["total"]]),
+        ("A", {"$numberInt": "1"}, "ann", "created", [["total"], ["to"]]),
+    ]
+    assert found[0]["at"] == {"$date": {"$numberLong": str(int(DAY[5].timestamp() * 1000))}}
+
+
+def test_activity_is_narrowed_and_says_what_it_supplied(
+    run: Run, rows: Rows, server_uri: str, orders: tuple[str, tuple[str, str]]
+) -> None:
+    ns, profile = orders
+    bounds = ("--since", "2026-03-02T12:00:00Z", "--until", "2026-03-03T13:00+01:00")
+    assert [row["id"] for row in rows("activity", server_uri, ns, *bounds, *profile)[1]] == ["A", "B", "A", "B"]
+    assert len(rows("activity", server_uri, ns, "--path", "to.city", *profile)[1]) == 3
+    assert {row["author"] for row in rows("activity", server_uri, ns, "--author", "ben", *profile)[1]} == {"ben"}
+    assert len(rows("activity", server_uri, ns, "--id", "B", *profile)[1]) == 3
+    status, out, err = run("activity", server_uri, ns, "--author", "be", "--since", "2026-03-01", *profile)
+    assert (status, out) == (1, "")
+    assert "Nothing was changed by be there" in err
+    assert "2026-03-01 has no zone and is taken as 2026-03-01 00:00:00 UTC." in err
+    assert "No index" in err
+    assert run("activity", server_uri, ns, "--since", "yesterday", *profile)[0] == 2
+    status, out, _ = run("activity", server_uri, ns, *profile)
+    assert "to.city, tags" in out
+
+
+def test_a_collection_without_versions_is_refused(run: Run, server_uri: str, database: Db) -> None:
+    database["things"].insert_many([{"a": 1}, {"a": 2}])
+    for command in (("activity",), ("asof",)):
+        times = ("2026-03-01",) if command == ("asof",) else ()
+        status, out, err = run(*command, server_uri, f"{database.name}.things", *times)
+        assert (status, out) == (2, "")
+        assert "keeps no earlier versions" in err
+
+
+def test_a_collection_stands_as_it_stood(
+    run: Run, rows: Rows, server_uri: str, orders: tuple[str, tuple[str, str]], tmp_path: Path
+) -> None:
+    ns, profile = orders
+    status, found = rows("asof", server_uri, ns, "2026-03-04T00:00Z", *profile)
+    assert status == 0
+    assert list(found[0]) == ["ns", "id", "v", "at", "proven"]
+    told = {row["id"]: (row["v"]["$numberInt"], row["proven"]) for row in found}
+    assert told == {"A": ("3", True), "B": ("2", False)}
+    _, matching = rows("asof", server_uri, ns, "2026-03-04T00:00Z", '{"to.city": "Ulm"}', "--content", *profile)
+    assert [(row["id"], row["content"]["tags"]) for row in matching] == [("A", [{"$numberInt": "1"}])]
+    file = tmp_path / "then.jsonl"
+    status, _, err = run("asof", server_uri, ns, "2026-03-04T00:00Z", "--export", str(file), *profile)
+    assert status == 0
+    assert [row["_id"] for row in rows_of(file.read_text())] == ["A"], "what cannot be proven is not written"
+    assert "1 of them cannot be proven" in err
+    assert rows("asof", server_uri, ns, "2026-02-01T00:00Z", *profile) == (0, [])
+
+
+def test_two_times_are_compared(rows: Rows, server_uri: str, orders: tuple[str, tuple[str, str]]) -> None:
+    ns, profile = orders
+    both = ("2026-03-01T13:00Z", "2026-03-03T11:00Z", "--compare")
+    status, found = rows("asof", server_uri, ns, *both, *profile)
+    assert status == 1
+    assert {(row["id"], row["change"]) for row in found} == {("A", "changed"), ("B", "added")}
+    assert rows("asof", server_uri, ns, "2026-03-02T13:00Z", "2026-03-02T14:00Z", "--compare", *profile) == (0, [])
+    (unproven,) = [
+        row
+        for row in rows("asof", server_uri, ns, "2026-03-02T13:00Z", "2026-03-04T00:00Z", "--compare", *profile)[1]
+        if row["id"] == "B"
+    ]
+    assert unproven["change"] == "unproven"
