@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QCursor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -313,6 +313,8 @@ class StateStack(QWidget):
         self._content = content
         self._state = StateView()
         self._busy, self._reading = BusyLine(), BusyLine(self)
+        self.foot: QWidget | None = None
+        """The part of the content with its buttons, which a line about reading does not cover."""
         self._busy.hide()
         self._reading.hide()
         pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
@@ -413,9 +415,14 @@ class StateStack(QWidget):
         self.kind = kind
 
     def _place_reading(self) -> None:
-        """Lay the line over the foot, or over the head where the mouse is at work at the foot."""
+        """Lay the line over the foot, or over the head where the mouse is at work at the foot.
+
+        Buttons at the foot of the content stay in sight: it lies above them.
+        """
         high = self._reading.sizeHint().height()
-        box = QRect(0, self.height() - high, self.width(), high)
+        foot = self.foot
+        end = self.height() if foot is None else foot.mapTo(self, QPoint()).y()
+        box = QRect(0, end - high, self.width(), high)
         if box.contains(self.mapFromGlobal(QCursor.pos())):
             box.moveTop(0)
         self._reading.setGeometry(box)

@@ -16,19 +16,24 @@ from gui.pages.history_pages import ChangeMapPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import MigratePage, PendingPage
+from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
+from gui.views.compare.restore_sheet import RestoreSheet
+from gui.views.edit.editor_parts import BOTH
 from gui.window.connect_dialog import ConnectDialog
+from gui.window.connection_watch import ConnectionWatch
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model import text
-from model.errors import Refused
-from model.records import Draft
+from model.errors import Refused, Unreachable
+from model.records import Draft, Outcome
 from model.session import Connections, SavedConnection, Session
 from model.values import canonical
 from model.values.canonical import Value
 
 NS, ID = "insurance.contracts", "K-204117"
 LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the change map, and where its crosshair is
+STATED = "K-204109"  # the document that is shown in each state
 BASE = "12"  # the version that the unsaved edit began from
 EDITS = {
     ("billing", "interval"): '"quarterly"',
@@ -123,7 +128,9 @@ class TourViews:
         settle(lambda: bool(window.sessions) and isinstance(window.workspace.tab_area.page, CollectionPage))
         yield "main", window
         yield from self._browsing()
+        yield from self._restoring()
         yield from self._editing()
+        yield from self._in_each_state()
         yield from self._following()
         yield from self._tools()
         window.commands.do_settings()
@@ -154,8 +161,8 @@ class TourViews:
         page.timeline.as_list.click()
         page.timeline.show_alone(2)
         yield "version", self._still()
-        chosen = page.timeline.model
-        page.timeline.set_ab(chosen.versions[1].v, chosen.versions[0].v)
+        session = self._session
+        page.timeline.set_ab(*(session.find_version(NS, session.find_id(NS, ID), v) for v in ("11", "14")))
         settle()
         page.diff.set_inline(True)
         page.diff.hide_path(("premium", "gross"))
@@ -225,6 +232,9 @@ class TourViews:
         page.editor.head.last_set.click()
         page.editor.show_json(True)
         yield "editor-json", self._still()
+        page.editor.show_view(BOTH)
+        page.editor.reveal(("holder", "phone"))
+        yield "editor-both", self._still()
         page.editor.show_json(False)
         window.workspace.open(session, PageRequest("drafts"))
         yield "drafts", self._still()
@@ -238,6 +248,62 @@ class TourViews:
         page.prompt.buttons["review"].click()
         settle(lambda: isinstance(window.workspace.tab_area.page, MergePage))
         yield "resolver", window
+
+    def _restoring(self) -> Iterator[tuple[str, QWidget]]:
+        session, page = self._session, self.window.workspace.tab_area.page
+        assert isinstance(page, CollectionPage)
+        id = session.find_id(NS, ID)
+        page.writes.restore(id, session.find_version(NS, id, "11"))
+        settle(lambda: bool(self.window.findChildren(RestoreSheet)))
+        yield "restore", self._still()
+        self._close_sheets()
+
+    def _in_each_state(self) -> Iterator[tuple[str, QWidget]]:
+        """The states of a page that a person seldom wants to bring about: no server is slow or out of reach here."""
+        session, window = self._session, self.window
+        id = session.find_id(NS, STATED)
+        page = window.workspace.open(session, PageRequest("document", NS, id))
+        assert isinstance(page, DocumentPage)
+        settle(lambda: page.editor.is_loaded)
+        window.commands.do_allow_writes()
+        yield "read-only", self._still()
+        session.read_only = False
+        page.writes_changed()
+        for line in list(window.messages.lines):
+            line.leave()
+        watch = ConnectionWatch(session, page)
+        watch.lost, watch.left = watch.seen, 8
+        settle()  # what is done until then would take the line away again
+        window.workspace.lost.put(watch)
+        window.title.show_session(session, True, answers=False)
+        QApplication.sendPostedEvents()
+        yield "offline", window
+        window.workspace.lost.put(None)
+        window.update_state()
+        notices = page.editor.notices
+        doubt = "86 of 91 documents have no v, which the profile states as their version."
+        notices.put("layout", "note", doubt, [("Write by it all the same", _nothing)])
+        yield "doubt", self._still()
+        notices.clear("layout")
+        lost = "The connection was lost after the write was sent. It may still arrive; saving is held until then."
+        notices.doubt("It is not known whether v7 was saved", Outcome("unknown", NS, id, lost, token="6b00"), _nothing)
+        yield "unknown", self._still()
+        notices.clear("doubt")
+        page.editor.states.show_failed(Unreachable("sample: did not answer within 5 s."), _nothing)
+        yield "failed", self._still()
+        page.editor.states.show_content()
+        page.editor.states.show_loading(f"Reading {STATED}", _nothing)
+        page.editor.states.progress(37, 60)
+        yield "loading", self._waiting()
+        page.editor.states.show_content()
+        window.workspace.tab_area.close_page(page)
+
+    def _waiting(self) -> QWidget:
+        """The window, once it says that it is waiting."""
+        loop = QEventLoop()
+        QTimer.singleShot(PATIENCE + QUIET, loop.quit)
+        loop.exec()
+        return self.window
 
     def _edit(self, id: Value, base: str) -> DocumentPage:
         """Open an unsaved edit that began from a version, the current one for ""."""
@@ -345,3 +411,7 @@ class TourViews:
         for sheet in self.window.findChildren(Sheet):
             sheet.reject()
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def _nothing() -> None:
+    pass

@@ -23,7 +23,7 @@ from model.values.canonical import Path
 
 FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
 WIDE = 1400  # with one column more, it folds in a narrower panel than this
-ICONS_BELOW = 820  # and the buttons above lose their words
+ICONS_BELOW = 1000  # and the buttons above lose their words
 SIDE = 368
 COLUMNS = "editor columns"
 
@@ -56,6 +56,7 @@ class EditorView(QWidget):
         column.addWidget(hair())
         column.addWidget(self.foot)
         self.states = StateStack(body)
+        self.states.foot = self.foot
         whole = boxes.column(self)
         whole.addWidget(self.head)
         whole.addWidget(hair())
