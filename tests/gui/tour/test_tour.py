@@ -14,7 +14,8 @@ from model.session import Connections
 VIEWS = {
     "welcome", "connect", "connect-login", "connect-test", "scan-consent",
     "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
-    "empty", "bad-filter", "restore", "editor-both", "read-only", "offline", "doubt", "unknown", "failed", "loading", "completion", "columns", "explain", "editor", "editor-json", "drafts",
+    "empty", "bad-filter", "restore", "editor-both", "read-only", "offline", "doubt", "unknown", "failed", "loading",
+    "completion", "columns", "explain", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
 }  # fmt: skip
 
