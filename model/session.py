@@ -755,7 +755,8 @@ class Session:
             raise Refused(f"{version_name(v)} cannot be restored: {old.detail or old.state}.")
         if old.deleted:
             raise Refused(f"{version_name(v)} says that {id_name(id)} is deleted; restore a version before it.")
-        return edit.restored(old.content, base.content or canonical.EMPTY, fields)
+        now = base.content or canonical.EMPTY
+        return edit.restored(self._catalogue.layout(ns).retyped(old.content, now), now, fields)
 
     def settle(self, outcome: Outcome) -> Outcome:
         """Look again for the write of an unknown outcome: applied, conflict (it is not there), or still unknown."""

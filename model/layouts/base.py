@@ -393,6 +393,10 @@ class Layout(ABC):
         """Clean up behind a swap; the outcome, with a word on any write that failed."""
         return outcome
 
+    def retyped(self, content: bytes, base: bytes) -> bytes:
+        """An earlier state as it is restored over a content: with types that the history has lost, as far as known."""
+        return self.rows.retyped(content, base) if self.rows is not None else content
+
     def settle(self, id: Value, base: bytes, stamp: Stamp, arrived: bool) -> str:
         """Finish a swap that was found to have arrived, or clean up behind one that was not, as far as that needs it.
 

@@ -8,12 +8,12 @@ value that is there is taken. The key ``*`` puts the fields of its value in its 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from model.errors import Refused
-from model.layouts.reserved_fields import date
+from model.layouts.reserved_fields import date, number_of, whole_number
 from model.layouts.row_paths import value_at
 from model.layouts.stamp import Stamp
 from model.values import canonical as c
@@ -28,12 +28,16 @@ WORDS = {
     "author": "who makes the edit",
     "content": "the state: without _id, and without what is ignored",
     "document": "the same with _id",
+    "patch": "a JSON Patch from the state before to the new one",
+    "tested": "a JSON Patch between the stored documents, with a test before all that it takes away; lock aside",
     "raised": "one more than it was, of a field around the rows",
     "hash": "the hash of the new document, and of the hash that it had, by hash_recipe",
 }
 PATHS = {
     "base": "a value of the stored document before the edit",
     "new": "a value of the stored document behind it",
+    "last": "a value of the newest row that is there",
+    "next": "one more than the highest number of the rows that are there",
 }
 
 
@@ -47,6 +51,8 @@ class RowValues:
     base: bytes  # the stored document before the edit
     new: bytes = c.EMPTY  # and behind it
     state: bytes = c.EMPTY  # the content that the row is about
+    rows: Sequence[bytes] = ()  # those that are there, the oldest first
+    patch: Callable[[bool], Value] | None = None  # with tests or without
 
     def made(self, template: Mapping[str, Any]) -> bytes:
         """The document that a template makes."""
@@ -72,8 +78,16 @@ class RowValues:
             return Value.of(said)
         word, dot, path = said[1:].partition(".")
         if word in PATHS and dot:
-            return value_at(getattr(self, word), path)
+            return self._at(word, path)
         return self._word(word)
+
+    def _at(self, word: str, path: str) -> Value | None:
+        if word == "last":
+            return value_at(self.rows[-1], path) if self.rows else None
+        if word != "next":
+            return value_at(self.base if word == "base" else self.new, path)
+        found = [number for raw in self.rows if (number := number_of(value_at(raw, path))) is not None]
+        return whole_number(max(found, default=-1) + 1)
 
     def _word(self, word: str) -> Value | None:
         if word == "id":
@@ -90,6 +104,8 @@ class RowValues:
             return Value.document(self.state)
         if word == "document":
             return Value.document(c.document([("_id", self.id), *c.fields(self.state)]))
+        if word in ("patch", "tested") and self.patch is not None:
+            return self.patch(word == "tested")
         raise Refused(f"A row cannot be made with ${word} here; check the template in the profile.")
 
 

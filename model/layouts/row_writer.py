@@ -16,6 +16,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bson import ObjectId
@@ -28,7 +29,7 @@ from model.layouts.outcomes import Outcomes
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.reserved_fields import number_of, whole_number
 from model.layouts.row_paths import value_at
-from model.layouts.row_shapes import strange
+from model.layouts.row_shapes import refilled, retyped, strange
 from model.layouts.row_template import RowValues
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
@@ -36,9 +37,10 @@ from model.layouts.update_operators import Whole
 from model.layouts.writers import title
 from model.layouts.written_history import WrittenHistory
 from model.layouts.written_rows import WrittenRow
-from model.layouts.written_states import states_of, stripped
+from model.layouts.written_states import ignored_deep, states_of, stripped
 from model.names import id_name, version_name
-from model.patches import DoesNotApply, tree_of
+from model.patches import DoesNotApply, rfc6902, tree_of
+from model.patches.tree import as_json, value_of
 from model.records import Outcome, Version
 from model.server import guards
 from model.server.retry import Port, Write, run
@@ -77,11 +79,6 @@ class RowWriter(ReadOnlyWriter):
             )
         if base.v is None:
             return f"{self._profile.archive} has no row of this document yet; save it once through {self._who}."
-        if base.raw is not None and base.content != self._current.content(base.raw):
-            return (
-                f"Its sub-documents have fields that {self._profile.archive} leaves out, so no row could say what "
-                f"becomes of them; edit it through {self._who}."
-            )
         return ""
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
@@ -97,23 +94,27 @@ class RowWriter(ReadOnlyWriter):
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> SwapSteps:
         """The swap of the document, and the row before or behind it."""
-        assert base.raw is not None
+        raw = base.raw
+        assert raw is not None
+        if deep := ignored_deep(self._profile):
+            stored = self._current.content(raw)
+            base, content = replace(base, content=stored), refilled(content, stored, deep)
         rows = self._rows.of(id) if self._profile.edit == "both" else []
-        at = _behind([*rows, WrittenRow(base.raw, self._profile)], stamp.at)
-        said = RowValues(id, stamp, at, base.raw)
-        fields = {name for name, _ in c.fields(base.raw)}
+        at = _behind([*rows, WrittenRow(raw, self._profile)], stamp.at)
+        said = RowValues(id, stamp, at, raw)
+        fields = {name for name, _ in c.fields(raw)}
         renewed = {name: each for name, each in self._profile.renewed.items() if name in fields}
         hashed = next((name for name, each in renewed.items() if each == HASH), "")
         values = {name: said.value(each) for name, each in renewed.items() if name != hashed}
         swap = self._documents.swap(base, content, values)
         if hashed:  # the hash that was there is a part of what the next one is made of
-            self._prove(base.raw, hashed, rows)
+            self._prove(raw, hashed, rows)
             swap = self._documents.swap(base, content, values | {hashed: self._recipe.value(swap.makes)})
         moves = self._profile.guard is not None and self._profile.guard.field in fields
         swap = replace(swap, repeatable=moves)  # else a base that comes back cannot be told from one that never left
         if self._profile.edit != "both":
             return swap
-        write = self._row(id, base.raw, swap.makes, stamp, at, rows)
+        write = self._row(id, raw, swap.makes, stamp, at, rows)
         return replace(swap, before=(write,)) if self._row_first else replace(swap, after=(write,))
 
     @property
@@ -137,7 +138,8 @@ class RowWriter(ReadOnlyWriter):
         """The write of the row that goes with the step from one stored document to the next."""
         p = self._profile
         state = stripped(base if self._row_first else new, p)
-        row = RowValues(id, stamp, at, base, new, state).made(p.row)
+        patch = partial(self._patch, base, new)
+        row = RowValues(id, stamp, at, base, new, state, [each.raw for each in rows], patch).made(p.row)
         if c.get(row, ("_id",)) is None:
             row = c.document([("_id", Value.of(stamp.token)), *c.fields(row)])
         if not p.elements:
@@ -159,6 +161,21 @@ class RowWriter(ReadOnlyWriter):
             body | ({"$inc": raised} if raised else {}),
             "its row in the history",
         )
+
+    def _patch(self, base: bytes, new: bytes, tested: bool) -> Value:
+        """What leads from one stored document to the next; ``tested``: with all that is no content but the lock."""
+        p = self._profile
+        lock = p.guard.field if p.guard is not None else ""
+        pair = (c.without(each, (lock,)) if tested else stripped(each, p) for each in (base, new))
+        try:
+            old, now = (as_json(tree_of(each)) for each in pair)
+        except DoesNotApply as error:
+            raise Refused(f"No patch can say this edit: {error}. Edit it through {self._who}.") from None
+        return value_of(rfc6902.compare(old, now, tested))
+
+    def retyped(self, content: bytes, base: bytes) -> bytes:
+        """An earlier state with the types that the document's fields have, where patches keep these as text."""
+        return retyped(content, base, self._current) if self._profile.patch else content
 
     def explain(self, base: Version) -> str:
         """The order of the two writes, and the guard."""
@@ -182,6 +199,9 @@ class RowWriter(ReadOnlyWriter):
                 return self._outcomes.conflict(id, base)
         except NotFound:
             return self._outcomes.conflict(id, base)
+        if self._is(content, base.content):
+            said = f"Nothing but the order of fields would change, of which {self._profile.archive} says nothing."
+            return self._outcomes.refused(id, said)
         rows = self._rows.of(id)
         reason = self._objection(rows, WrittenRow(_row_in(write), self._profile), base, steps.makes)
         if reason := reason or self._strange(rows, base, content):

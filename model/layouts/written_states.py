@@ -49,17 +49,23 @@ def states_of(rows: Sequence[WrittenRow], profile: CollectionProfile, now: bytes
 def stripped(raw: bytes, profile: CollectionProfile) -> bytes:
     """A state without what is no content of it; a name behind ``**.`` is none at any depth."""
     raw = c.without(raw, {"_id", *profile.ignored})
-    deep = {name.removeprefix("**.") for name in profile.ignored if name.startswith("**.")}
-    return _without_deep(Value.document(raw), deep).data if deep else raw
+    deep = ignored_deep(profile)
+    return without_deep(Value.document(raw), deep).data if deep else raw
 
 
-def _without_deep(value: Value, names: set[str]) -> Value:
+def ignored_deep(profile: CollectionProfile) -> set[str]:
+    """The names that are no content at any depth."""
+    return {name.removeprefix("**.") for name in profile.ignored if name.startswith("**.")}
+
+
+def without_deep(value: Value, names: set[str]) -> Value:
+    """A value without some names at any depth."""
     if value.type == c.ARRAY:
-        return c.array(_without_deep(each, names) for each in c.items(value))
+        return c.array(without_deep(each, names) for each in c.items(value))
     if value.type != c.OBJECT:
         return value
     return Value.document(
-        c.document((name, _without_deep(each, names)) for name, each in c.fields(value.data) if name not in names)
+        c.document((name, without_deep(each, names)) for name, each in c.fields(value.data) if name not in names)
     )
 
 

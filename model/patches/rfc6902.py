@@ -1,11 +1,14 @@
 """JSON Patch, RFC 6902: a list of operations on JSON Pointers, ``test`` included. There is no way back.
 
-Members that a program adds to an operation are not read.
+:func:`compare` makes one. Members that a program adds to an operation are not read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown, text
+from model.values.canonical import Value
 
 
 def apply(tree: Node, patch: Node) -> Node:
@@ -15,6 +18,42 @@ def apply(tree: Node, patch: Node) -> Node:
     for operation in patch:
         tree = _applied(tree, operation)
     return tree
+
+
+def compare(old: Node, new: Node, tested: bool = False) -> list[Node]:
+    """The operations that lead from one JSON value to another; ``tested``: each after a test of what it takes away.
+
+    Arrays are compared place by place, and what goes is taken from the end, as widely used packages for JavaScript
+    do it.
+    """
+    return list(_compared(old, new, "", tested))
+
+
+def _compared(old: Node, new: Node, at: str, tested: bool) -> Iterator[Node]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        was, now = old, new
+    elif isinstance(old, list) and isinstance(new, list):
+        was, now = ({str(place): each for place, each in enumerate(array)} for array in (old, new))
+    else:
+        if not alike(old, new):
+            yield from _operation("replace", at, old, new, tested)
+        return
+    for name in reversed(was):
+        path = f"{at}/{name.replace('~', '~0').replace('/', '~1')}"
+        if name in now:
+            yield from _compared(was[name], now[name], path, tested)
+        else:
+            yield from _operation("remove", path, was[name], None, tested)
+    for name in now:
+        if name not in was:
+            yield from _operation("add", f"{at}/{name.replace('~', '~0').replace('/', '~1')}", None, now[name], False)
+
+
+def _operation(name: str, at: str, old: Node | None, new: Node | None, tested: bool) -> Iterator[Node]:
+    said: dict[str, Node] = {"path": Value.of(at)}
+    if tested and old is not None:
+        yield {"op": Value.of("test"), **said, "value": old}
+    yield {"op": Value.of(name), **said, **({"value": new} if new is not None else {})}
 
 
 def _applied(tree: Node, operation: Node) -> Node:

@@ -85,6 +85,20 @@ def alike(a: Node, b: Node) -> bool:
     return False
 
 
+def as_json(node: Node) -> Node:
+    """The tree as JSON holds it; raises ``DoesNotApply`` for a value that JSON does not hold as it is."""
+    if isinstance(node, dict):
+        return {name: as_json(each) for name, each in node.items()}
+    if isinstance(node, list):
+        return [as_json(each) for each in node]
+    if node.type in (c.STRING, c.BOOLEAN, c.NULL, c.INT32) or (node.type == c.DOUBLE and math.isfinite(node.python())):
+        return node
+    written = written_as_text(node) if node.type in (c.DATE, c.OBJECT_ID) else None
+    if written is None:
+        raise DoesNotApply(f"a {node.kind} is no value of JSON")
+    return Value.of(written)
+
+
 def whole(node: Node | None) -> int | None:
     """The whole number that a leaf holds, whatever its type; None where it is none."""
     if isinstance(node, Value) and node.type in _NUMBERS:

@@ -45,8 +45,9 @@ class Edits:
 
 def edited(session: Session, id: Value, chance: random.Random) -> Iterator[Outcome]:
     """Writes to a document: some fields, an element, an earlier state, or a write and its way back."""
-    versions = [each for each in session.history(NS, id) if each.state == "present"]
     now = canonical.decode(session.version(NS, id).content or canonical.EMPTY)
+    versions = [session.version(NS, id, each.v) for each in session.history(NS, id)]
+    versions = [each for each in versions if canonical.decode(each.content or canonical.EMPTY) != now] or versions
     old = chance.choice(versions)
     lines = [*now["lines"]]
     chance.shuffle(lines)

@@ -9,7 +9,7 @@ const FIELDS = ["title", "price", "stock", "active", "due", "tags", "address", "
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 // plug(schema, mongoose, require) adds the library to the schema; options: before(document, scenario), remove, schema,
-// read(Item, document, mongoose), which gives all states from the oldest to the one that the document has.
+// read(Item, document, mongoose, require), which gives all states from the oldest to the one that the document has.
 module.exports = function run(folder, plug, options = {}) {
   const work = process.env.ROUND ? goOn : write;
   work(folder, plug, options).then(
@@ -59,20 +59,21 @@ async function connected(plug, options) {
     await save(document);
   };
   const print = (line) => console.log(EJSON.stringify(line, { relaxed: false }));
-  return { Item, mongoose, tell, print, scenario, before, save, change };
+  return { Item, mongoose, load, tell, print, scenario, before, save, change };
 }
 
 async function goOn(folder, plug, options) {
-  const { Item, mongoose, print, scenario, save, change } = await connected(plug, options);
+  const { Item, mongoose, load, print, scenario, save, change } = await connected(plug, options);
+  const bare = (state) => JSON.parse(JSON.stringify(state, (name, value) => (name === "_id" ? undefined : value)));
   const plain = (state) => JSON.parse(JSON.stringify(state));
   for (const { _id: id } of await Item.find({}, { _id: 1 }).sort({ _id: 1 })) {
     const document = await Item.findById(id);
-    const states = (await options.read(Item, document, mongoose)).map((state) =>
+    const states = (await options.read(Item, document, mongoose, load)).map((state) =>
       Object.fromEntries(FIELDS.map((name) => [name, plain(state)[name]])),
     );
     print({ ns: "shop.items", id, kind: "read", state: states });
     const old = states[scenario.int(states.length)];
-    FIELDS.filter((name) => !same(plain(document.toObject())[name], old[name])).forEach((name) =>
+    FIELDS.filter((name) => !same(bare(document.toObject())[name], bare(old)[name])).forEach((name) =>
       document.set(name, old[name]),
     );
     await save(document);

@@ -55,6 +55,10 @@ class Program:
         self.saves += 1
         return NOW - dt.timedelta(hours=1) + dt.timedelta(seconds=self.saves)
 
+    def later(self) -> dt.datetime:
+        """As :meth:`at`; behind all that an edit from here may have written, once the document is there."""
+        return self.at() + dt.timedelta(days=self.saves > 3)
+
     def save(self, **changes: Any) -> None:
         """Load the document, change some fields and save it."""
         raise NotImplementedError
@@ -66,8 +70,7 @@ class History(Program):
     def save(self, **changes: Any) -> None:
         found = self.things.find_one({"_id": ID})
         state = {name: each for name, each in ((found or {"_id": ID}) | changes).items() if name != "__v"}
-        later = dt.timedelta(days=1) if found and self.saves > 2 else dt.timedelta()  # behind all that is there
-        self.rows.insert_one({"t": self.at() + later, "o": "u" if found else "i", "d": state})
+        self.rows.insert_one({"t": self.later(), "o": "u" if found else "i", "d": state})
         if found is None:
             self.things.insert_one({**state, "__v": 0})
         else:
@@ -153,6 +156,47 @@ class Eve(Program):
         self.rows.insert_one({**row, "_id_document": ID, "_version": new["_version"]})
 
 
+class PatchHistory(Program):
+    """mongoose-patch-history: a JSON Patch, then the fields that changed, without a guard."""
+
+    def save(self, **changes: Any) -> None:
+        found = self.things.find_one({"_id": ID})
+        ops = [
+            {"op": "replace" if name in (found or {}) else "add", "path": f"/{name}", "value": value}
+            for name, value in changes.items()
+        ]
+        self.rows.insert_one({"ops": ops, "ref": ID, "date": self.later(), "__v": 0})
+        if found is None:
+            self.things.insert_one({"_id": ID, **changes, "__v": 0})
+        else:
+            self.things.update_one({"_id": ID}, {"$set": changes})
+
+
+class TsPatch(Program):
+    """ts-patch-mongoose: the first state, then JSON Patches with tests; each before the fields that changed."""
+
+    def save(self, **changes: Any) -> None:
+        found, at = self.things.find_one({"_id": ID}), self.later()
+        row: Stored = {"modelName": "Thing", "collectionName": "things", "collectionId": ID, "__v": 0}
+        row |= {"createdAt": at, "updatedAt": at, "version": self.rows.count_documents({}), "patch": []}
+        if found is None:
+            self.rows.insert_one(row | {"op": "create", "doc": {"_id": ID, **changes, "updatedAt": at}})
+            self.things.insert_one({"_id": ID, **changes, "updatedAt": at, "__v": 0})
+            return
+        for name, value in {"updatedAt": at, **changes}.items():
+            told = {"path": f"/{name}", "value": written(value)}
+            row["patch"] += [{"op": "test", **told, "value": written(found[name])}, {"op": "replace", **told}]
+        self.rows.insert_one(row | {"op": "update"})
+        self.things.update_one({"_id": ID}, {"$set": {"updatedAt": at, **changes}})
+
+
+def written(value: Any) -> Any:
+    """A value as JSON holds it."""
+    if not isinstance(value, dt.datetime):
+        return value
+    return f"{value:%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03d}Z"
+
+
 PROGRAMS: dict[str, type[Program]] = {
     "mongoose-history": History,
     "mongoose-version-collection": Versions,
@@ -160,6 +204,8 @@ PROGRAMS: dict[str, type[Program]] = {
     "vermongo": Vermongo,
     "mongoose-versioned": Versioned,
     "eve": Eve,
+    "mongoose-patch-history": PatchHistory,
+    "ts-patch-mongoose": TsPatch,
 }
 ROW_FIRST = ("vermongo", "mongoose-versioned")
 
@@ -220,7 +266,8 @@ def ground(
     program = PROGRAMS[name](db["things"], db["rows"])
     for changes in ({"tags": ["first"], "n": 1}, {"n": 2}, {"tags": ["first", "second"]}):
         program.save(**changes)
-    profile = replace(profile_of(name, f"{database}.things", f"{database}.rows"), **keys)
+    where = {"collectionName": "things"} if name == "ts-patch-mongoose" else {}
+    profile = replace(profile_of(name, f"{database}.things", f"{database}.rows", where), **keys)
     sound, faulty = bind(server, profile), FaultyServer(server, faults)
     here = Ground(program, sound, faulty, bind(faulty, profile))
     assert not here.wrong(), here.wrong()
