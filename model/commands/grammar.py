@@ -19,7 +19,7 @@ _WAYS = " ".join(
     f'"{way}{":db.collection" if way == "counter" else ""}" ({said.rstrip(".")}).' for way, said in WAYS.items()
 )
 PROFILE = f"a TOML file that states layouts, fields and numbering, the way in which versions get numbers: {_WAYS}"
-FORMATS = ("text", "json", "json-patch", "deepdiff")
+FORMATS = ("text", "json", "json-patch", "deepdiff", "delta", "words")
 WINDOW = (
     "Without a command, `palimpsest [SOURCE] [--profile FILE] [--read-only | --into-memory]` opens the window, and "
     "`palimpsest tour DIR` renders every view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a "

@@ -183,6 +183,10 @@ def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
         print(export.to_json_patch(changes, a, b))
     elif form == "deepdiff":
         print(export.to_deepdiff(a, b))
+    elif form == "delta":
+        print(export.to_delta(a, b), end="")
+    elif form == "words":
+        print(export.to_words(changes))
     elif changes:
         print(export.to_lines(changes))
     return 1 if changes else 0

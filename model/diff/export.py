@@ -1,4 +1,4 @@
-"""A diff for other eyes and programs: lines of text, JSON Patch, DeepDiff's own structure."""
+"""A diff for other eyes and programs: lines of text, sentences, JSON Patch, DeepDiff's own structure and its Delta."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import unicodedata
 from rapidfuzz.distance import Prefix
 
 from model.diff.json_patch import json_patch
-from model.diff.operations import Diff, Move, Operation, Reorder, TextEdit
+from model.diff.operations import Diff, Move, Operation, Reorder, Retype, TextEdit
 from model.errors import Refused
 from model.text import name_text, path_text, shown
 from model.text.display import plain
 from model.values.canonical import BINARY, CODE, STRING, SYMBOL, Value
 
-__all__ = ["to_deepdiff", "to_json_patch", "to_lines"]
+__all__ = ["to_deepdiff", "to_delta", "to_json_patch", "to_lines", "to_words"]
 
 _SIGNS = {"add": "+", "remove": "-", "replace": "~", "retype": "t", "move": ">", "reorder": "o", "text": "~"}
 
@@ -36,6 +36,67 @@ def to_deepdiff(a: bytes, b: bytes) -> str:
         return text_view(a, b)
     except RecursionError:
         raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None
+
+
+def to_delta(a: bytes, b: bytes, title: str = "") -> str:
+    """A Python program with a DeepDiff ``Delta`` that leads from ``a`` to ``b``, both as PyMongo decodes them.
+
+    It has been run before it is returned: the result is ``b``, byte for byte. ``title`` stands above it. Raises
+    ``Refused`` where a Delta cannot say the difference.
+    """
+    from model.diff.delta_program import program  # it brings DeepDiff
+
+    try:
+        return program(a, b, title)
+    except RecursionError:
+        raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None
+
+
+def to_words(changes: Diff, zone: str = "UTC") -> str:
+    """A sentence for each change, for people; one sentence where there is none."""
+    if not changes:
+        return "Nothing changed."
+    return "\n".join(_sentence(op, zone) for op in changes)
+
+
+def _sentence(op: Operation, zone: str) -> str:
+    name = plain(path_text(op.path)) or "the whole document"
+    start = name if op.path else "The whole document"
+    if isinstance(op, Reorder):
+        whose = f"The fields of {name}" if op.path else "The fields of the document"
+        return f"{whose} stand in another order: {plain(', '.join(map(name_text, op.names_new)))}."
+    if isinstance(op, Move):
+        return f"{start} moved to {plain(path_text(op.to_path))}; it is {shown(op.old, zone, 80)}."
+    if isinstance(op, TextEdit):
+        places = "1 place" if len(op.edits) == 1 else f"{len(op.edits):,} places"
+        return f"The text of {name} changed in {places}: {'; '.join(_edit_words(op, zone))}."
+    if op.old is None or op.new is None:
+        if op.new is not None:
+            return f"{start} was added: {shown(op.new, zone)}."
+        return f"{start} was removed; it was {shown(op.old, zone)}." if op.old is not None else ""
+    old, new = shown(op.old, zone), shown(op.new, zone)
+    if isinstance(op, Retype):
+        return f"{start} is {_a(op.new.kind)} now instead of {_a(op.old.kind)}; its value, {new}, is the same."
+    if op.old.type != op.new.type:
+        return f"{start} changed from {old}, {_a(op.old.kind)}, to {new}, {_a(op.new.kind)}."
+    alike = (
+        f", from byte {Prefix.similarity(_content(op.old), _content(op.new))} on" if _alike(old) == _alike(new) else ""
+    )
+    return f"{start} changed from {old} to {new}{alike}."
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind}"
+
+
+def _edit_words(op: TextEdit, zone: str) -> list[str]:
+    words = []
+    for _, removed, inserted in op.edits:
+        gone = shown(Value.of(removed), zone, 80) if removed else ""
+        come = shown(Value.of(inserted), zone, 80) if inserted else ""
+        both = f"{gone} became {come}" if gone and come else ""
+        words.append(both or (f"{gone} was removed" if gone else f"{come} was added"))
+    return words
 
 
 def to_lines(changes: Diff, zone: str = "UTC") -> str:

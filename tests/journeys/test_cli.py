@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import bson
 import pymongo.database
 import pytest
 from bson import Int64, ObjectId
@@ -137,6 +138,20 @@ def test_diff_exports_json_patch_and_deepdiff(run: Run, source: str, ns: str) ->
     assert "status" in out
 
 
+def test_diff_speaks_in_words_and_as_a_delta_that_python_applies(run: Run, source: str, ns: str) -> None:
+    status, out, _ = run("diff", source, ns, "K-1", "1", "2", "--format", "words")
+    assert status == 1
+    assert 'status changed from "draft" to "active".' in out
+    status, out, _ = run("diff", source, ns, "K-1", "1", "2", "--format", "delta")
+    assert status == 1
+    there: dict[str, Any] = {}
+    exec(out, there)
+    _, before, _ = run("show", source, ns, "K-1", "--version", "1", "--json")
+    _, after, _ = run("show", source, ns, "K-1", "--version", "2", "--json")
+    changed = there["apply"](bson.decode(text.from_text(before)))
+    assert bson.encode(changed) == text.from_text(after)
+
+
 # --- files
 
 
@@ -211,7 +226,8 @@ def test_elements_are_recognised_by_another_field_where_that_is_named(run: Run, 
     (dump / "lists.bson").write_bytes(b"".join(map(canonical.encode, versions)))
     blame = ("blame", str(dump.parent), "shop.lists", "A", "--layout", "versions")
     where = [["l", i, name] for i in (0, 1) for name in ("id", "q")]
-    for key, found in (([], [(["l"], 2)]), (["--key", "id"], list(zip(where, (1, 1, 1, 2), strict=True)))):
+    aligned = [(["l"], 2), *zip(where, (1, 1, 2, 2), strict=True)]
+    for key, found in (([], aligned), (["--key", "id"], list(zip(where, (1, 1, 1, 2), strict=True)))):
         assert [(row["path"], int(row["v"]["$numberInt"])) for row in rows(*blame, *key)[1]] == found
     assert [row["op"] for row in rows("diff", *blame[1:4], "1", "2", *blame[4:], "--key", "id")[1]] == [
         "move",

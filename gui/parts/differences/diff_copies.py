@@ -10,11 +10,13 @@ from gui import copying
 from gui.parts.differences.diff_model import FIELD, A, B
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
-from gui.style import preferences
+from gui.parts.versions_model import name_of
+from gui.style import preferences, wording
 from model import text
 from model.diff import Diff, Operation
-from model.diff.export import to_deepdiff, to_json_patch, to_lines
+from model.diff.export import to_deepdiff, to_delta, to_json_patch, to_lines, to_words
 from model.errors import Refused
+from model.records import Version
 from model.session import Comparison
 
 FORMS = (
@@ -22,6 +24,8 @@ FORMS = (
     ("rows", "Copy the diff as JSON rows"),
     ("patch", "Copy the diff as JSON Patch"),
     ("deepdiff", "Copy the diff as DeepDiff has it"),
+    ("delta", "Copy the diff as a DeepDiff Delta in Python"),
+    ("words", "Copy the diff in words"),
 )
 MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for one, and cannot be stopped
 
@@ -34,13 +38,30 @@ def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> st
         return "\n".join(found.row_texts())
     if form == "patch":
         return to_json_patch(comparison.diff, a, b)
-    if form == "deepdiff":
+    if form == "words":
+        return in_words(comparison, found)
+    if form in ("deepdiff", "delta"):
         if len(a) + len(b) > MOST_DEEPDIFF:
             raise Refused(
-                "DeepDiff would take too long for documents of this size; palimpsest diff --format deepdiff writes it."
+                f"DeepDiff would take too long for documents of this size; palimpsest diff --format {form} writes it."
             )
-        return to_deepdiff(a, b)
+        return to_deepdiff(a, b) if form == "deepdiff" else to_delta(a, b, _heading(comparison))
     return to_lines(found, preferences.zone())
+
+
+def in_words(comparison: Comparison, found: Diff) -> str:
+    """The comparison in sentences."""
+    return f"{_heading(comparison)}\n\n{to_words(found, preferences.zone())}"
+
+
+def _heading(comparison: Comparison) -> str:
+    """``From v11, 22 Aug 2025 09:12 by ab-117, to v14, current``."""
+    return f"From {_described(comparison.a)}, to {_described(comparison.b)}"
+
+
+def _described(version: Version) -> str:
+    by = f" by {version.author}" if version.author else ""
+    return ", ".join(part for part in (name_of(version), f"{wording.moment(version.at)}{by}".strip()) if part)
 
 
 class DiffCopies:

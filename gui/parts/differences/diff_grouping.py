@@ -84,6 +84,24 @@ class Plan:
     unchanged: int
     coarse: bool
     hidden: int = 0
+    marks: tuple[tuple[str, float], ...] = ()  # of each change: its kind, and how far down it stands, 0 to 1
+
+
+def _marks(root: Place, total: int) -> tuple[tuple[str, float], ...]:
+    """The kind of each numbered change, and how far down its document it stands."""
+    found = [("replace", 0.0)] * total
+    stack = [root]
+    while stack:
+        place = stack.pop()
+        stack += place.inside
+        if place.op is None or not place.count:
+            continue
+        slot = place.b or place.a
+        down = slot[2] / max(1, len(slot[0])) if slot is not None else 0.0
+        found[place.first] = place.op.op, down
+        if place.also is not None and place.first + 1 < total:
+            found[place.first + 1] = place.also.op, down
+    return tuple(found)
 
 
 class _Alignment:
@@ -140,7 +158,8 @@ def plan(
         unchanged = 0  # it is told as a whole
     hidden = len(diff.operations) - len(shown)
     counts = dict(Counter(op.op for op in shown))
-    return Plan(a, b, root, tuple(shown), counts, unchanged, diff.coarse, hidden)
+    marks = _marks(root, len(shown))
+    return Plan(a, b, root, tuple(shown), counts, unchanged, diff.coarse, hidden, marks)
 
 
 class _Places:

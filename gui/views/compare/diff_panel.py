@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -16,15 +16,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import tasks
-from gui.parts.differences.diff_copies import DiffCopies
+from gui import messages, tasks
+from gui.parts.differences.diff_copies import DiffCopies, written
 from gui.parts.differences.diff_grouping import Plan, plan
 from gui.parts.differences.diff_model import FIELD, DiffModel
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.differences.diff_table import DiffTable
+from gui.parts.differences.overview import Overview
 from gui.parts.field_ways import add_ways
 from gui.parts.values.pane_room import PaneRoom
-from gui.parts.values.value_pane import ValuePane
+from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
 from gui.style import boxes, preferences, states, symbols, wording
 from gui.views.compare import ignored_paths
@@ -94,12 +95,20 @@ class DiffPanel(QWidget):
         self.inline = tools.inline
         self.inline.toggled.connect(self.set_inline)
         tools.hidden.clicked.connect(self.show_hidden)
+        tools.copies.addAction("In words…").triggered.connect(lambda: self.read_in_words())
+        tools.copies.addSeparator()
         self.copies.fill(tools.copies)
         self.table = DiffTable(self.model)
+        self.overview = Overview()
+        self.overview.chosen.connect(self._go)
+        rows = QWidget()
+        beside = boxes.row(rows, 0, 0, 0)
+        beside.addWidget(self.table, 1)
+        beside.addWidget(self.overview)
         self.inline.setChecked(preferences.remembered("diff-inline", False) is True)
         self.value = ValuePane()
         self.value.hide()
-        self._split = boxes.split(self.table, self.value)
+        self._split = boxes.split(rows, self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
         PaneRoom(self._split, self.value)
@@ -117,6 +126,12 @@ class DiffPanel(QWidget):
         column.addWidget(self.tools)
         column.addWidget(self._hair)
         column.addWidget(self._stack, 1)
+        self._look = QTimer(self)
+        self._look.setSingleShot(True)
+        self._look.setInterval(0)  # rows that are being laid out must not be asked for
+        self._look.timeout.connect(self._say_seen)
+        self.table.verticalScrollBar().valueChanged.connect(self._look.start)
+        self.table.verticalScrollBar().rangeChanged.connect(self._look.start)
         self.table.value_asked.connect(self.toggle_value)
         self.table.next_asked.connect(self.next_change)
         self.table.previous_asked.connect(self.previous_change)
@@ -301,10 +316,26 @@ class DiffPanel(QWidget):
         elif not self.value.isHidden():
             self._show_value()
 
+    def _say_seen(self) -> None:
+        """Bracket the changes in sight in the overview."""
+        view = self.table.viewport().rect()
+        ends = []
+        for y, after in ((view.top() + 1, False), (view.bottom() - 1, True)):
+            index = self.table.indexAt(QPoint(1, y))
+            if not index.isValid() and after:
+                ends.append(self.model.count - 1)
+            else:
+                number = self.model.number_of(index)
+                ends.append(self.model.next_from(index) - (1 if after else 0) if number is None else number)
+        self.overview.see(*ends)
+
     def _say(self) -> None:
         ready = self._plan
         total = 0 if ready is None else len(ready.changes)
         self.counts.put({} if ready is None else ready.counts)
+        self.overview.put(ready)
+        self.overview.mark(self.model.current)
+        self._look.start()
         if ready is not None and ready.coarse:
             self.counts.setToolTip(f"{self.counts.toolTip()}\n{COARSE}")
         self.tools.say(self.model.current + 1, total)
@@ -481,6 +512,33 @@ class DiffPanel(QWidget):
         if self.comparison is None or self._plan is None:
             return None
         return self.comparison, self._plan.changes
+
+    def read_in_words(self) -> None:
+        """Show the comparison as sentences, in a window of its own."""
+        compared = self._copied()
+        if compared is None:
+            return
+        comparison, shown = compared
+
+        def work(_: tasks.Progress) -> str:
+            return written("words", comparison, shown)
+
+        tasks.run(
+            work,
+            done=self._read,
+            failed=self._not_read,
+            owner=self,
+            key="words",
+            title="Putting the changes into words",
+        )
+
+    def _read(self, words: str) -> None:
+        dialog = ValueDialog("The comparison in words", self.window())
+        dialog.pane.show_value("In words", Value.of(words))
+        dialog.open()
+
+    def _not_read(self, error: BaseException) -> None:
+        messages.fail(self, error)
 
     # --- what is hidden, and how it is drawn
 

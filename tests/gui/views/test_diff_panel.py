@@ -8,9 +8,10 @@ import threading
 from dataclasses import replace
 from typing import Any
 
+import bson
 import pytest
 from bson import Decimal128, ObjectId
-from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
@@ -18,6 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.parts.differences.diff_grouping import Plan
 from gui.parts.differences.diff_model import FIELD, SYMBOL, A, B
+from gui.parts.values.value_pane import ValueDialog
 from gui.style import preferences, theme
 from gui.style.cells import CELL, Cell
 from gui.tasks import tasks
@@ -710,3 +712,57 @@ def test_the_only_version_says_why_it_cannot_be_shown(qtbot: QtBot) -> None:
     said = shown.panel._stack.state
     assert said._title.text() == "This version could not be shown"
     assert said._help.text() == "v1 cannot be shown: its delta does not decode."
+
+
+def test_the_overview_shows_where_each_change_is_and_leads_there(shown: Shown) -> None:
+    panel = shown.panel
+    marks = panel.overview.marks
+    assert [op for op, _ in marks] == ["replace", "replace", "remove", "replace", "add"]
+    assert [down for _, down in marks] == sorted(down for _, down in marks)
+    assert panel.overview.isVisible()
+    place = QPoint(8, round(panel.overview.y_of(3)) + 1)
+    shown.qtbot.mouseClick(panel.overview, Qt.MouseButton.LeftButton, pos=place)
+    assert shown.bars() == ["t"]
+    assert panel.tools.position.text() == "Change 4 of 5"
+    shown.qtbot.waitUntil(lambda: panel.overview.seen == (0, 4))
+
+
+def test_the_overview_brackets_the_changes_in_sight(qtbot: QtBot) -> None:
+    long = {f"f{n:03}": n for n in range(200)}
+    shown = Shown(qtbot, long, {name: -value - 1 for name, value in long.items()})
+    shown.compare(1, 2)
+    overview = shown.panel.overview
+    qtbot.waitUntil(lambda: overview.seen[0] == 0 and 3 < overview.seen[1] < 40)
+    shown.panel._go(199)
+    qtbot.waitUntil(lambda: overview.seen[1] == 199)
+    assert overview.seen[0] > 100
+
+
+def test_equal_versions_have_no_overview(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1}, {"a": 1})
+    shown.compare(1, 2)
+    shown.panel.only.setChecked(False)
+    assert not shown.panel.overview.isVisible()
+
+
+def test_a_comparison_is_read_in_words(shown: Shown) -> None:
+    shown.panel.read_in_words()
+    shown.settle()
+    dialog = shown.panel.window().findChild(ValueDialog)
+    assert dialog is not None
+    shown.settle()
+    said = dialog.pane.left.text.toPlainText().splitlines()
+    assert said[0] == "From v1, 13 Mar 2024 09:00, to v2, 14 Mar 2024 09:00"
+    assert 't changed from "yes" to "no".' in said
+    assert len(said) == 2 + 5
+    dialog.reject()
+
+
+def test_a_delta_that_is_copied_leads_from_a_to_b(shown: Shown) -> None:
+    QGuiApplication.clipboard().setText("")
+    shown.panel.copies.whole("delta")
+    shown.qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() != "", timeout=20_000)
+    there: dict[str, Any] = {}
+    exec(QGuiApplication.clipboard().text(), there)
+    a, b = (shown.source.contents[number(n)] for n in (1, 2))
+    assert bson.encode(there["apply"](bson.decode(a))) == b

@@ -13,7 +13,7 @@ from hypothesis import given
 
 from model import text
 from model.diff import diff
-from model.diff.export import to_deepdiff, to_json_patch, to_lines
+from model.diff.export import to_deepdiff, to_delta, to_json_patch, to_lines, to_words
 from model.errors import Refused
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -194,3 +194,63 @@ def test_lines_hold_nothing_that_moves_the_cursor_and_no_name_is_lost_in_them() 
 def test_lines_say_where_texts_differ_in_what_is_not_seen() -> None:
     a, b = (c.document([("a", Value.of(word))]) for word in ("word", "wo\u200brd"))
     assert to_lines(diff(a, b)).splitlines()[1] == "    ~ at byte 2: 72 64 -> e2 80 8b 72 64"
+
+
+def applied_program(program: str, before: bytes) -> bytes:
+    """The document that somebody gets who runs the program over what PyMongo decodes."""
+    there: dict[str, Any] = {}
+    exec(compile(program, "delta", "exec"), there)
+    return bson.encode(there["apply"](bson.decode(before)))
+
+
+def test_a_delta_program_leads_from_the_one_document_to_the_other_byte_for_byte() -> None:
+    a = text.loose("{n: 1, o: ObjectId('65f0a1c29b1e8a0012c4d7aa'), l: [1, 2, {x: 1}], p: {a: 1, b: 2}, gone: null}")
+    b = text.loose(
+        "{n: NumberLong(1), p: {b: 2, a: NumberDecimal('1.00')}, o: ObjectId('65f0a1c29b1e8a0012c4d7ab'),"
+        " l: [2, {x: 1.0}, ISODate('2026-01-01')], d: UUID('01234567-89ab-cdef-0123-456789abcdef')}"
+    )
+    program = to_delta(a, b, "From v1 to v2")
+    assert applied_program(program, a) == b
+    assert program.startswith("# From v1 to v2\n# pip install deepdiff pymongo\n")
+    assert "ORDERS = [([], ['n', 'p', 'o', 'l', 'd'])" in program
+
+
+@given(related())
+@support.examples(60)
+def test_a_delta_program_is_exact_or_refused(both: tuple[bytes, bytes]) -> None:
+    a, b = both
+    try:
+        program = to_delta(a, b)
+    except Refused:
+        return
+    assert applied_program(program, a) == b
+
+
+def test_a_difference_that_a_delta_cannot_say_is_refused() -> None:
+    a, b = bson.encode({"a": {"$oid": "no id"}}), bson.encode({"a": {"$oid": "nor this"}})
+    with pytest.raises(Refused, match="cannot say this difference exactly"):
+        to_delta(a, b)
+
+
+def test_words_are_a_sentence_for_each_change() -> None:
+    a = text.loose("{s: 'draft', n: 1, p: {a: 1, b: 2}, gone: 5, l: [1, 2, 3], same: 'a\u00e9'}")
+    b = text.loose("{s: 'active', n: NumberLong(1), p: {b: 2, a: 1}, l: [2, 3, 1], new: true, same: 7}")
+    assert to_words(diff(a, b)).splitlines() == [
+        's changed from "draft" to "active".',
+        "n is an Int64 now instead of an Int32; its value, 1, is the same.",
+        "The fields of p stand in another order: b, a.",
+        "gone was removed; it was 5.",
+        "l[0] moved to l[2]; it is 1.",
+        "new was added: true.",
+        'same changed from "a\u00e9", a String, to 7, an Int32.',
+    ]
+    assert to_words(diff(a, a)) == "Nothing changed."
+
+
+@given(related())
+@support.examples(60)
+def test_every_change_has_its_sentence(both: tuple[bytes, bytes]) -> None:
+    changes = diff(*both)
+    sentences = to_words(changes).splitlines()
+    assert len(sentences) >= max(1, len(changes))
+    assert all(sentences)

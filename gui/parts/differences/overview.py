@@ -1,0 +1,93 @@
+"""The overview beside a comparison: where in the document each change is, and which of them are in sight."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from gui.parts.differences.diff_grouping import Plan
+from gui.style import symbols, theme, wording
+
+WIDE, TALL, SEEN = 16, 3, 3  # the strip, a mark's height, and the bracket beside it
+MOST = 4000  # marks that are drawn; of more, every so many
+
+
+class Overview(QWidget):
+    """The strip. ``chosen`` carries the number of the change nearest to a click.
+
+    It is for the mouse: the changes themselves are rows, which keys and screen readers reach.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._plan: Plan | None = None
+        self.marks: tuple[tuple[str, float], ...] = ()
+        self.seen = (0, -1)
+        self._current = -1
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.setMouseTracking(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName("Overview of the changes")
+        theme.signals.changed.connect(self.updateGeometry)
+
+    def put(self, plan: Plan | None) -> None:
+        """Show the changes of another comparison."""
+        if plan is self._plan:
+            return
+        self._plan, self.marks = plan, () if plan is None else plan.marks
+        self.setToolTip(f"{wording.many(len(self.marks), 'change')} in the document; a click goes to the nearest")
+        self.setVisible(bool(self.marks))
+        self.update()
+
+    def see(self, first: int, last: int) -> None:
+        """Bracket the changes in sight, by their numbers."""
+        if (first, last) != self.seen:
+            self.seen = (first, last)
+            self.update()
+
+    def mark(self, number: int) -> None:
+        """Mark the current change."""
+        if number != self._current:
+            self._current = number
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(WIDE), theme.px(80))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme.px(WIDE), theme.px(20))
+
+    def y_of(self, number: int) -> float:
+        """Where the mark of a change is."""
+        room = self.height() - theme.px(TALL) - 4
+        return 2 + self.marks[number][1] * room
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.marks:
+            y = event.position().y() - theme.px(TALL) / 2
+            self.chosen.emit(min(range(len(self.marks)), key=lambda number: abs(self.y_of(number) - y)))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme.colour("sunken"))
+        painter.fillRect(QRectF(0, 0, 1, self.height()), theme.colour("border"))
+        left, wide, tall = theme.px(SEEN) + 2.0, self.width() - theme.px(SEEN) - 4.0, theme.px(TALL)
+        first, last = max(0, self.seen[0]), min(len(self.marks) - 1, self.seen[1])
+        if first <= last:
+            ends = sorted((self.y_of(first), self.y_of(last)))
+            bracket = QRectF(1, ends[0] - 1, theme.px(SEEN) - 1, ends[1] - ends[0] + tall + 2)
+            painter.fillRect(bracket, theme.colour("ctl"))
+        for number in range(0, len(self.marks), max(1, len(self.marks) // MOST)):
+            op = self.marks[number][0]
+            # What was removed is of A, at the left; what was added is of B, at the right.
+            start = left + (wide / 2 if op == "add" else 0)
+            box = QRectF(start, self.y_of(number), wide / 2 if op in ("add", "remove") else wide, tall)
+            painter.fillRect(box, theme.colour(symbols.CHANGES[op][0]))
+        if 0 <= self._current < len(self.marks):
+            y = self.y_of(self._current)
+            painter.setPen(theme.colour("acc"))
+            painter.drawRect(QRectF(left - 1.5, y - 1.5, wide + 2, tall + 2))
+        painter.end()
