@@ -168,7 +168,7 @@ class DocumentPage(Page):
         return self.editor.is_dirty
 
     def facts(self) -> set[str]:
-        facts = {"page", "document", "find", "find-next", "undo", "redo"}
+        facts = {"page", "document", "find", "find-next", "replace", "undo", "redo"}
         if self.editor.is_loaded:
             facts.add("readable")
         if self.editor.is_dirty:
@@ -234,6 +234,9 @@ class DocumentPage(Page):
 
     def do_find(self) -> None:
         self.editor.focus_find()
+
+    def do_replace(self) -> None:
+        self.editor.focus_replace()
 
     def do_find_next(self) -> None:
         self.editor.find_next()

@@ -9,9 +9,12 @@ from gui import messages, tasks
 from gui.parts.fields.edit_changes import Change, EditChanges, path_text
 from gui.parts.fields.edit_steps import Edit, Spot
 from gui.parts.fields.field_nodes import FieldNode
+from gui.style.wording import many
 from gui.views.edit.editor_parts import JSON, TREE
 from gui.views.edit.editor_view import EditorView
+from gui.views.edit.field_finder import replaced
 from model.values import canonical
+from model.values.canonical import Path
 
 LARGE = 1024 * 1024  # bytes above which differences are looked for in a task
 
@@ -43,6 +46,8 @@ class DraftPanel(EditorView):
         self.side.revert_asked.connect(self.revert)
         self.side.change_opened.connect(self.show_change)
         self.foot.undo.clicked.connect(self.undo)
+        self.replacing.one_asked.connect(self.replace_one)
+        self.replacing.all_asked.connect(self.replace_all)
         self.keys(("Ctrl+Z", self.undo), ("Ctrl+Shift+Z", self.redo))
 
     @property
@@ -71,6 +76,8 @@ class DraftPanel(EditorView):
         self.tree.may_edit = may and not self.json.error
         self.json.set_editable(may)
         self.head.add.setEnabled(may)
+        self.replacing.one.setEnabled(may)
+        self.replacing.all.setEnabled(may)
 
     def begin(self, edit: Edit) -> None:
         """Show another edit from now on."""
@@ -211,6 +218,30 @@ class DraftPanel(EditorView):
         self.tree.give_up()
         if self.tree.may_edit and self._edit.apply(self._edit.base, "revert everything"):
             self._spot_edited(None)
+
+    def replace_one(self) -> None:
+        """Replace the words in the chosen field, and go to the next one that holds them."""
+        node = self.model.node(self.tree.currentIndex())
+        self._replace(self.model.path(node) if node is not None else ())
+        self.finder.next()
+
+    def replace_all(self) -> None:
+        """Replace the words in every value, as one step that can be undone."""
+        self._replace(None)
+
+    def _replace(self, only: Path | None) -> None:
+        said, by = self.head.finder.text(), self.replacing.field.text()
+        if not said:
+            self.replacing.say("Type above what to replace")
+            self.head.finder.setFocus()
+            return
+        self.json.flush(wait=True)
+        if not self.tree.may_edit or not self.tree.commit():
+            return
+        made, count = replaced(self._edit.content, said, by, self.zone, only)
+        if self._edit.apply(made, f"replace {said} by {by}"):
+            self._spot_edited(None)
+        self.replacing.say(f"Replaced in {many(count, 'field')}" if count else "Nothing to replace here")
 
     def add_field(self) -> None:
         """Add a field beside the chosen one, and type its name."""

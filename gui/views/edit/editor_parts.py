@@ -76,6 +76,45 @@ class FindField(QLineEdit):
             painter.drawText(self.rect().adjusted(0, 0, -theme.px(8), 0), int(side), self._count)
 
 
+class ReplaceRow(QWidget):
+    """The row for other words in place of those that are looked for; Enter replaces one, Esc closes it."""
+
+    one_asked = Signal()
+    all_asked = Signal()
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        boxes.ground(self, "toolrow")
+        row = boxes.row(self, 16, 5)
+        row.addStretch(1)
+        self.said = words("", "second")
+        row.addWidget(self.said)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Replace with")
+        self.field.setAccessibleName("Replace with")
+        self.field.setProperty("small", True)
+        self.field.setMinimumWidth(theme.px(180))
+        self.field.returnPressed.connect(self.one_asked)
+        row.addWidget(self.field)
+        self.one = button("Replace", self.one_asked.emit, "small")
+        self.all = button("Replace all", self.all_asked.emit, "small")
+        row.addWidget(self.one)
+        row.addWidget(self.all)
+        row.addWidget(tool("x", "Close (Esc)", self.left.emit, token="text3"))
+        self.hide()
+
+    def say(self, sentence: str) -> None:
+        """Say what was replaced."""
+        self.said.setText(sentence)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
 class EditorHead(QWidget):
     """The row above the fields: id, version, Tree | JSON | Both, find, and further views."""
 

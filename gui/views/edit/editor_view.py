@@ -14,7 +14,7 @@ from gui.parts.fields.field_tree import FieldTree
 from gui.parts.notices import Notices
 from gui.style import boxes, preferences, theme
 from gui.style.states import StateStack, hair
-from gui.views.edit.editor_parts import JSON, TREE, EditorFoot, EditorHead
+from gui.views.edit.editor_parts import JSON, TREE, EditorFoot, EditorHead, ReplaceRow
 from gui.views.edit.field_actions import FieldActions
 from gui.views.edit.field_finder import FieldFinder
 from gui.views.edit.json_view import JsonView
@@ -40,6 +40,7 @@ class EditorView(QWidget):
         self.menus = FieldActions(self.tree, edit)
         self.json = JsonView()
         self.head = EditorHead()
+        self.replacing = ReplaceRow()
         self.foot = EditorFoot()
         self.side = PreviewPane()
         self.notices = Notices()
@@ -59,12 +60,14 @@ class EditorView(QWidget):
         self.states.foot = self.foot
         whole = boxes.column(self)
         whole.addWidget(self.head)
+        whole.addWidget(self.replacing)
         whole.addWidget(hair())
         whole.addWidget(self.states, 1)
         self.setFocusProxy(self.tree)
         self._recall_columns()
         self.finder = FieldFinder(self.head.finder, lambda: (edit().content, self.zone), self.reveal, self)
         self.head.finder.left.connect(self.tree.setFocus)
+        self.replacing.left.connect(self._leave_replacing)
         self.head.unfold.clicked.connect(lambda: self.fold(False))
         self.side.fold_asked.connect(lambda: self.fold(True))
         self.head.last_set.toggled.connect(self._fit)
@@ -72,6 +75,7 @@ class EditorView(QWidget):
         self.json.text.moved.connect(self._json_moved)
         self.keys(
             ("Ctrl+F", self.focus_find),
+            ("Ctrl+H", self.focus_replace),
             ("F3", self.finder.next),
             ("Shift+F3", self.finder.previous),
             ("Ctrl+B", self.toggle_fold),
@@ -172,6 +176,18 @@ class EditorView(QWidget):
         """Go to the find field."""
         self.head.finder.setFocus()
         self.head.finder.selectAll()
+
+    def focus_replace(self) -> None:
+        """Go to the words that are to be replaced, or to those that come in their place."""
+        self.replacing.say("")
+        self.replacing.show()
+        field = self.replacing.field if self.head.finder.text() else self.head.finder
+        field.setFocus()
+        field.selectAll()
+
+    def _leave_replacing(self) -> None:
+        self.replacing.hide()
+        self.tree.setFocus()
 
     def find_next(self) -> None:
         """Go to the next field that holds the words."""

@@ -1,7 +1,8 @@
-"""Finding a field by its name or value, in the order in which the tree shows them."""
+"""Finding a field by its name or value, in the order in which the tree shows them, and replacing in values."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QObject
@@ -10,8 +11,9 @@ from gui import messages, tasks
 from gui.style.wording import count
 from gui.views.edit.editor_parts import FindField
 from model import text
+from model.errors import Refused
 from model.records import Checkpoint, no_checkpoint
-from model.values.canonical import ARRAY, EMPTY, OBJECT, STRING, Path, Value, fields
+from model.values.canonical import ARRAY, EMPTY, OBJECT, STRING, Path, Value, array, document, fields
 
 MOST = 10_000
 SMALL = 1024 * 1024  # bytes up to which hits are looked for at once, not in a task
@@ -32,6 +34,53 @@ def found(content: bytes, words: str, zone: str, checkpoint: Checkpoint = no_che
             if len(hits) == MOST:
                 break
     return hits
+
+
+def replaced(content: bytes, words: str, by: str, zone: str, only: Path | None = None) -> tuple[bytes, int]:
+    """The content with other words in its values, and in how many; ``only`` in the one at a path.
+
+    Inside a String any part is replaced, upper and lower case alike; of any other value the whole, where the new words
+    are a value of its type. Names stay as they are.
+    """
+    count = 0
+
+    def other(value: Value) -> Value | None:
+        if value.type == STRING:
+            try:
+                before = str(value.python())
+                after = re.sub(re.escape(words), lambda _: by, before, flags=re.IGNORECASE)
+                return Value.of(after) if after != before else None
+            except (Refused, UnicodeEncodeError):
+                return None
+        if _words(value, zone).casefold() != words.casefold():
+            return None
+        try:
+            made = text.parsed(by, value.kind, zone)
+        except Refused:
+            return None
+        return made if made != value else None
+
+    def walked(container: Value, path: Path) -> Value:
+        nonlocal count
+        is_array, changed = container.type == ARRAY, False
+        made = []
+        for at, (name, value) in enumerate(fields(container.data)):
+            here = (*path, at if is_array else name)
+            if only is not None and here != only[: len(here)]:
+                new = value
+            elif value.is_container:
+                new = walked(value, here)
+            else:
+                found = other(value) if only in (None, here) else None
+                count += found is not None
+                new = value if found is None else found
+            changed = changed or new is not value
+            made.append((name, new))
+        if not changed:
+            return container
+        return array(value for _, value in made) if is_array else Value(container.type, document(made))
+
+    return (walked(Value(OBJECT, content), ()).data, count) if words else (content, 0)
 
 
 def _words(value: Value, zone: str) -> str:
