@@ -3,17 +3,27 @@
 
 The texts of the code are English; a catalogue in ``resources/translations`` holds those of another language. The
 language is chosen once, before the modules with texts are loaded, so that texts in tables are right as well.
+
+The model knows no language and says its sentences with their values in them. :func:`translated` finds the text in the
+catalogue that such a sentence was made of, and says it with these values; a sentence without one stays as it is.
 """
 
 from __future__ import annotations
 
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from importlib import resources
+from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 """The languages there are, each by its own name."""
 CONTEXT = "palimpsest"
+MODEL = "model"  # the context of the model's sentences, whose values are numbered: {0}, {1}
 COUNTED = "count"  # sets a noun that stands with a number apart from the word by itself
 
 _code = "en"
@@ -21,6 +31,19 @@ _locale = QLocale("en_US")
 _translator: QTranslator | None = None
 _others: list[QTranslator] = []  # Qt keeps no reference
 _known: dict[str, str] = {}
+_sentences: dict[str, str] = {}
+MOST = 10_000  # sentences that are remembered
+_NUMBER = re.compile(r"\{(\d+)\}")
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """A sentence of the model that has values in it: how it is known again, and what is said for it."""
+
+    own: int  # how many characters are no value
+    chunk: str  # the longest stretch between two values, which is quickly looked for
+    pattern: re.Pattern[str]
+    said: str
 
 
 def choose(wanted: str) -> str:
@@ -30,11 +53,17 @@ def choose(wanted: str) -> str:
     _locale = QLocale("en_US" if _code == "en" else _code)
     _translator = None
     _known.clear()
+    _sentences.clear()
     if _code != "en":
         made = QTranslator()
-        if made.load(str(resources.files("resources").joinpath("translations", f"palimpsest_{_code}.qm"))):
+        if made.load(str(catalogue(_code).with_suffix(".qm"))):
             _translator = made
     return _code
+
+
+def catalogue(code: str) -> Path:
+    """The file with the texts of a language, as translators edit it; beside it stands its compiled form."""
+    return Path(str(resources.files("resources").joinpath("translations", f"palimpsest_{code}.ts")))
 
 
 def use(translator: QTranslator | None) -> None:
@@ -42,6 +71,7 @@ def use(translator: QTranslator | None) -> None:
     global _translator
     _translator = translator
     _known.clear()
+    _sentences.clear()
 
 
 def install() -> None:
@@ -77,3 +107,58 @@ def plural(number: int, one: str, more: str = "") -> str:
     """The noun for a number, without the number: ``field``, ``fields``."""
     said = _translator.translate(CONTEXT, one, COUNTED, min(abs(number), 2**31 - 1)) if _translator is not None else ""
     return said or (one if number == 1 else more or one + "s")
+
+
+def translated(sentence: str) -> str:
+    """One or more sentences of the model in the window's language."""
+    if _translator is None or not sentence:
+        return sentence
+    found = _sentences.get(sentence)
+    if found is None:
+        if len(_sentences) > MOST:
+            _sentences.clear()
+        parts = re.split(r"(?<=[.?!]) (?=\S)", sentence)
+        found = _sentences[sentence] = _whole(sentence) or " ".join(_whole(part) or part for part in parts)
+    return found
+
+
+def _whole(sentence: str) -> str:
+    if _translator is not None and (exact := _translator.translate(MODEL, sentence)):
+        return exact
+    for each in _with_values(_code):
+        # A sentence that is nearly all values is another one: "{0} is {1}" would be found in many.
+        if each.own * 6 > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
+            values = [_value(value, first=not found.start(at)) for at, value in enumerate(found.groups(), 1)]
+            return _NUMBER.sub(partial(_value_of, values), each.said)
+    return ""
+
+
+def _value(value: str, first: bool) -> str:
+    # Several words, or the word that begins the sentence, may be a part of it; any other word is data.
+    return ((" " in value or (first and value.istitle())) and _whole(value)) or value
+
+
+def _value_of(values: Sequence[str], number: re.Match[str]) -> str:
+    return values[int(number[1])]
+
+
+@cache
+def _with_values(code: str) -> tuple[_Sentence, ...]:
+    """The sentences with values, those with the most words of their own first."""
+    found = []
+    for source, said in _messages(code):
+        parts = _NUMBER.split(source)[::2]
+        if len(parts) > 1:
+            pattern = re.compile("(.*?)".join(map(re.escape, parts)), re.DOTALL)
+            found.append(_Sentence(len("".join(parts)), max(parts, key=len), pattern, said))
+    return tuple(sorted(found, key=lambda each: -each.own))
+
+
+def _messages(code: str) -> Iterator[tuple[str, str]]:
+    if not catalogue(code).exists():
+        return
+    for context in ET.parse(catalogue(code)).iter("context"):
+        if context.findtext("name") == MODEL:
+            for message in context.iter("message"):
+                if said := message.findtext("translation", ""):
+                    yield message.findtext("source", ""), said

@@ -12,7 +12,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from gui import language
-from gui.language import plural, tr
+from gui.language import plural, tr, translated
 from gui.style import preferences, wording
 from gui.window.settings_dialog import SettingsDialog
 from tests import support
@@ -90,3 +90,30 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
     asked.language.group.button(2).click()
     preferences.forget()
     assert preferences.get("language") == "de"
+
+
+@pytest.mark.usefixtures("german")
+@pytest.mark.parametrize(
+    ("english", "said"),
+    [
+        ("Saved as v5.", "Gespeichert als v5."),
+        ("A-1 changed since (v2 → v3); nothing was written.",
+         "A-1 hat sich seitdem geändert (v2 → v3); es wurde nichts geschrieben."),
+        ("the text ends too early", "der Text endet zu früh"),
+        ("Line 3, column 9: the text ends too early; expected a comma or }.",
+         "Zeile 3, Spalte 9: der Text endet zu früh; erwartet wird ein Komma oder }."),
+        ("v9 above current v8", "v9 über dem aktuellen v8"),
+        ("Every later edit of the document is refused. Soon no edit of it can be saved.",
+         "Jede spätere Bearbeitung des Dokuments wird abgelehnt. Bald lässt sich keine Bearbeitung mehr speichern."),
+        ("Nobody has translated this. Saved as v5.", "Nobody has translated this. Gespeichert als v5."),
+        ("edit changed since (delete → in the archive); nothing was written.",
+         "edit hat sich seitdem geändert (delete → im Archiv); es wurde nichts geschrieben."),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_sentence_of_the_model_is_said_with_its_values(english: str, said: str) -> None:
+    assert translated(english) == said
+
+
+def test_without_another_language_the_model_is_quoted() -> None:
+    assert translated("Saved as v5.") == "Saved as v5."

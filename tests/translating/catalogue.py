@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 import subprocess
 import xml.etree.ElementTree as ET
@@ -12,18 +13,18 @@ from pathlib import Path
 
 import PySide6
 
-from gui.language import CONTEXT, COUNTED
+from gui.language import CONTEXT, COUNTED, MODEL, catalogue
+from model.repair.damage_classes import REPAIRS
 from tests import support
-
-FOLDER = support.ROOT / "resources" / "translations"
 
 
 @dataclass(frozen=True, order=True)
 class Text:
-    """A text of the code; ``counted`` where it is a noun that stands with a number."""
+    """A text of the code; ``counted``: a noun that stands with a number; ``model``: a sentence of the model."""
 
     source: str
     counted: bool = False
+    model: bool = False
 
     @property
     def names(self) -> set[str]:
@@ -34,9 +35,9 @@ class Text:
 def names_in(said: str) -> set[str]:
     """The names in the braces of a text; none where the braces are no names, as in an example of JSON."""
     try:
-        return {name for _, name, _, _ in string.Formatter().parse(said) if name and name.isidentifier()}
+        return {name for _, name, _, _ in string.Formatter().parse(said) if name and re.fullmatch(r"\w+", name)}
     except ValueError:
-        return set()
+        return set(re.findall(r"\{(\d+)\}", said))
 
 
 def texts() -> dict[Text, str]:
@@ -46,7 +47,32 @@ def texts() -> dict[Text, str]:
         where = path.relative_to(support.ROOT).as_posix()
         for text in texts_of(path.read_text("utf-8")):
             found.setdefault(text, where)
+    return found | {Text(repair.noun, counted=True): "model/repair/damage_classes.py" for repair in REPAIRS.values()}
+
+
+def sentences() -> set[str]:
+    """Every text of the model, its values numbered; a catalogue holds those of them that the window shows."""
+    found: set[str] = set()
+    for path in sorted((support.ROOT / "model").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                found.add(numbered(node))
     return found
+
+
+def numbered(node: ast.JoinedStr) -> str:
+    """A text with values, which are numbered: ``{0} holds {1}``."""
+    parts, at = [], 0
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value))
+        else:
+            parts.append(f"{{{at}}}")
+            at += 1
+    return "".join(parts)
 
 
 def texts_of(code: str) -> Iterator[Text]:
@@ -63,50 +89,52 @@ def texts_of(code: str) -> Iterator[Text]:
             yield Text(one.value, called != "tr")
 
 
-def path_of(code: str) -> Path:
-    """The catalogue of a language."""
-    return FOLDER / f"palimpsest_{code}.ts"
-
-
 def read(code: str) -> dict[Text, tuple[str, ...]]:
     """A catalogue: one form for each text, two for a noun with its number; () where it is not translated yet."""
     found: dict[Text, tuple[str, ...]] = {}
-    if not path_of(code).exists():
+    if not catalogue(code).exists():
         return found
-    for message in ET.parse(path_of(code)).iter("message"):
-        text = Text(message.findtext("source", ""), message.get("numerus") == "yes")
-        said = message.find("translation")
-        assert said is not None
-        forms = tuple(each.text or "" for each in said.iter("numerusform")) if text.counted else (said.text or "",)
-        found[text] = forms if all(forms) and said.get("type") is None else ()
+    for context in ET.parse(catalogue(code)).iter("context"):
+        for message in context.iter("message"):
+            counted, model = message.get("numerus") == "yes", context.findtext("name") == MODEL
+            said = message.find("translation")
+            assert said is not None
+            forms = tuple(each.text or "" for each in said.iter("numerusform")) if counted else (said.text or "",)
+            text = Text(message.findtext("source", ""), counted, model)
+            found[text] = forms if all(forms) and said.get("type") is None else ()
     return found
 
 
 def write(code: str, translated: dict[Text, tuple[str, ...]]) -> None:
     """Write a catalogue, sorted, so that a change shows as what it is."""
     root = ET.Element("TS", version="2.1", language=code, sourcelanguage="en")
-    context = ET.SubElement(root, "context")
-    ET.SubElement(context, "name").text = CONTEXT
-    for text in sorted(translated):
-        forms = translated[text]
-        message = ET.SubElement(context, "message", {"numerus": "yes"} if text.counted else {})
-        ET.SubElement(message, "source").text = text.source
-        if text.counted:
-            ET.SubElement(message, "comment").text = COUNTED
-        said = ET.SubElement(message, "translation", {} if forms else {"type": "unfinished"})
-        if text.counted:
-            for form in forms or ("", ""):
-                ET.SubElement(said, "numerusform").text = form
-        elif forms:
-            said.text = forms[0]
+    for name in (CONTEXT, MODEL):
+        context = ET.SubElement(root, "context")
+        ET.SubElement(context, "name").text = name
+        for text in sorted(text for text in translated if text.model == (name == MODEL)):
+            _message(context, text, translated[text])
     ET.indent(root)
     written = ET.tostring(root, encoding="unicode")
-    path_of(code).write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{written}\n', "utf-8")
+    catalogue(code).write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{written}\n', "utf-8")
+
+
+def _message(context: ET.Element, text: Text, forms: tuple[str, ...]) -> None:
+    message = ET.SubElement(context, "message", {"numerus": "yes"} if text.counted else {})
+    ET.SubElement(message, "source").text = text.source
+    if text.counted:
+        ET.SubElement(message, "comment").text = COUNTED
+    said = ET.SubElement(message, "translation", {} if forms else {"type": "unfinished"})
+    if text.counted:
+        for form in forms or ("", ""):
+            ET.SubElement(said, "numerusform").text = form
+    elif forms:
+        said.text = forms[0]
 
 
 def update(code: str) -> tuple[list[Text], list[Text]]:
     """Bring a catalogue into step with the code; returns what is still to be translated, and what is gone."""
-    known, now = read(code), texts()
+    known, there = read(code), sentences()
+    now = dict.fromkeys(texts()) | {text: None for text in known if text.model and text.source in there}
     write(code, {text: known.get(text, ()) for text in now})
     return sorted(text for text in now if not known.get(text)), sorted(set(known) - set(now))
 
@@ -114,5 +142,4 @@ def update(code: str) -> tuple[list[Text], list[Text]]:
 def compile_(code: str) -> None:
     """Write the file that the window loads, by Qt's own tool."""
     tool = Path(PySide6.__file__).parent / "lrelease"
-    made = path_of(code).with_suffix(".qm")
-    subprocess.run([tool, "-silent", path_of(code), "-qm", made], check=True)
+    subprocess.run([tool, "-silent", catalogue(code), "-qm", catalogue(code).with_suffix(".qm")], check=True)
