@@ -45,10 +45,10 @@ def _run(words: list[str]) -> int:
     if trouble := why_no_window():
         return _say(trouble)
     _choose_language()
-    from gui.window import window
+    from gui.window import open_windows
 
     source = asked.words[0] if asked.words else None
-    return window.run(source, asked.read_only, asked.into_memory, asked.profile)
+    return open_windows.run(source, asked.read_only, asked.into_memory, asked.profile, asked.new_window)
 
 
 def is_command(words: Sequence[str]) -> bool:

@@ -113,6 +113,8 @@ TABLE: tuple[Item, ...] = (
     item("File", "disconnect", "Disconnect", "", "session"),
     line("File"),
     item("File", "settings", "Settings…", "Ctrl+,", icon="gear"),
+    item("File", "new-window", "New window", "Ctrl+Alt+N"),
+    item("File", "close-window", "Close window", "Ctrl+Shift+W"),
     item("File", "quit", "Quit", "Ctrl+Q"),
     item("Edit", "undo", "Undo", "Ctrl+Z", "undo"),
     item("Edit", "redo", "Redo", "Ctrl+Shift+Z", "redo"),

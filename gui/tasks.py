@@ -216,10 +216,19 @@ class Tasks(QObject):
             answers.cancelled()
 
     def stop_all(self, wait_ms: int = 5000) -> None:
-        """Ask everything to stop and wait for it; used when the window closes."""
+        """Ask everything to stop and wait for it; used when the last window closes."""
         for task in self.running:
             task.drop()
         self._pool.waitForDone(wait_ms)
+
+    def stop_of(self, owner: QObject) -> None:
+        """Ask the work of an owner and its parts to stop, without waiting; used when one of several windows closes."""
+        for task in self.running:
+            part: QObject | None = task.owner
+            while part is not None and part is not owner:
+                part = part.parent()
+            if part is owner:
+                task.drop()
 
 
 MANY = 50_000  # objects whose sweeping takes milliseconds

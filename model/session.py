@@ -77,6 +77,7 @@ from model.server.connection_steps import ConnectionStep
 from model.sources import address_trouble, try_source
 from model.text.paths import fitted
 from model.text.row_file import Written, write_rows
+from model.userdata import folders
 from model.userdata.connections import (
     Connections,
     SavedConnection,
@@ -122,6 +123,7 @@ __all__ = [
     "Session",
     "Thing",
     "address_trouble",
+    "home_folder",
     "in_turn",
     "label",
     "needs_password",
@@ -133,6 +135,11 @@ __all__ = [
 
 
 SURVEYED = 200  # documents that are looked at for the fields of a collection
+
+
+def home_folder() -> FilePath:
+    """The folder where journal, drafts and connections are kept."""
+    return folders.folder()
 
 
 def things() -> tuple[Thing, ...]:

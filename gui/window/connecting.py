@@ -268,11 +268,14 @@ class Connecting(QObject):
     def _not_closed(self, error: BaseException) -> None:
         messages.fail(self._workspace, error)
 
-    def close_all(self) -> None:
-        """The window closes: let go of every connection."""
+    def close_all(self, last: bool = True) -> None:
+        """The window closes: let go of every connection; ``last``: there is no other window whose work goes on."""
         for session in self._sessions.all:
             self._workspace.tab_area.keep(session)
-        tasks.tasks.stop_all()
+        if last:
+            tasks.tasks.stop_all()
+        else:
+            tasks.tasks.stop_of(self._workspace.window())
         close_each(self._sessions.all)
 
     def refresh_saved(self) -> None:

@@ -46,6 +46,7 @@ class TabArea(QWidget):
     def __init__(self, production: Callable[[Session], bool], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._production = production
+        self.number = 1  # of the window
         self.pages: list[Page] = []
         self.closed: list[ClosedTab] = []
         """The tabs that a person closed and that can come back, the last one at the end."""
@@ -222,11 +223,15 @@ class TabArea(QWidget):
 
     def keep(self, session: Session) -> None:
         """Remember a connection's tabs for the next run."""
-        preferences.remember(f"tabs/{session.source}", self.memory(session))
+        preferences.remember(self._kept_as(session), self.memory(session))
 
     def bring_back(self, session: Session) -> int:
         """Open the tabs that a connection had in an earlier run; returns how many."""
-        return self.restore(session, preferences.remembered(f"tabs/{session.source}", []))
+        return self.restore(session, preferences.remembered(self._kept_as(session), []))
+
+    def _kept_as(self, session: Session) -> str:
+        """The name under which the tabs are kept; each window has its own."""
+        return f"tabs/{session.source}" if self.number == 1 else f"tabs-{self.number}/{session.source}"
 
     def memory(self, session: Session) -> list[dict[str, str]]:
         """The requests that bring a connection's tabs back."""

@@ -5,15 +5,13 @@ It wires parts and decides nothing about documents: the tab area opens what a pa
 
 from __future__ import annotations
 
-import os
-import signal
 import weakref
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QMetaMethod, QPoint, QSize, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from gui import app, messages, subscriptions, tasks
+from gui import messages, subscriptions, tasks
 from gui.actions import Actions, Item
 from gui.messages import MessageArea
 from gui.pages.page_registry import ACTIONS
@@ -39,8 +37,14 @@ FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only a
 class Window(QMainWindow):
     """The main window: its parts, and how they are joined."""
 
-    def __init__(self) -> None:
+    another_asked = Signal()
+    quit_asked = Signal()
+    closed = Signal()
+
+    def __init__(self, number: int = 1) -> None:
+        """``number`` tells windows apart that are open at once: each has a place and tabs of its own."""
         super().__init__()
+        self.number = number
         self.setObjectName("page")
         self.setWindowTitle("Palimpsest")
         self.setWindowIcon(logo.icon())
@@ -54,6 +58,7 @@ class Window(QMainWindow):
         self.title.fit_menus()
         self.setMenuWidget(self.title)
         self.workspace = Workspace(self._sessions)
+        self.workspace.tab_area.number = number
         self.status = StatusLine()
         centre = QWidget()
         column = boxes.column(centre)
@@ -77,6 +82,8 @@ class Window(QMainWindow):
     def _wire(self) -> None:
         commands, connecting, workspace = self.commands, self.connecting, self.workspace
         self.actions_.asked.connect(self._act)
+        commands.another_asked.connect(self.another_asked)
+        commands.quit_asked.connect(self._quit)
         self.title.writes_asked.connect(commands.do_allow_writes)
         self.title.memory_asked.connect(connecting.reopen_into_memory)
         self.title.palette_asked.connect(commands.do_palette)
@@ -113,8 +120,14 @@ class Window(QMainWindow):
     def _fit_size(self) -> None:
         room = QApplication.primaryScreen().availableGeometry().size() - FRAME
         self.resize(min(theme.px(1440), room.width()), min(theme.px(900), room.height()))
-        if (kept := preferences.shape("window")) is not None:
+        if (kept := preferences.shape(self._shape)) is not None:
             self.restoreGeometry(kept)
+        elif self.number > 1:
+            self.move(self.pos() + QPoint(1, 1) * theme.px(32) * (self.number - 1))
+
+    @property
+    def _shape(self) -> str:
+        return "window" if self.number == 1 else f"window-{self.number}"
 
     # --- what is in front
 
@@ -199,6 +212,12 @@ class Window(QMainWindow):
 
     # --- the end
 
+    def _quit(self) -> None:
+        if self.isSignalConnected(QMetaMethod.fromSignal(self.quit_asked)):
+            self.quit_asked.emit()
+        else:
+            self.close()
+
     def show_error(self, error: BaseException) -> None:
         """Show an error that nobody caught."""
         messages.fail(self, error)
@@ -218,10 +237,13 @@ class Window(QMainWindow):
             )
             return
         self.workspace.tab_area.leave()
-        preferences.keep_shape("window", self.saveGeometry())
-        self.connecting.close_all()
+        preferences.keep_shape(self._shape, self.saveGeometry())
+        tops = QApplication.topLevelWidgets()
+        others = any(isinstance(top, Window) and top is not self and top.isVisible() for top in tops)
+        self.connecting.close_all(last=not others)
         self.commands.close_help()
         super().closeEvent(event)
+        self.closed.emit()
 
     def _close_anyway(self) -> None:
         self.close_quietly()
@@ -230,21 +252,3 @@ class Window(QMainWindow):
         """Close without asking; drafts are kept all the same."""
         self._closing = True
         self.close()
-
-
-def run(
-    source: str | None = None, read_only: bool = False, into_memory: bool = False, profile: str | None = None
-) -> int:
-    """Open the window, and a source in it; returns the exit status once it is closed."""
-    application = app.application()
-    if os.name == "posix":
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # drafts are on disk with every change
-    window = Window()
-    app.catch(window.show_error)
-    window.show()
-    if source is not None:
-        window.connecting.open_source(source, read_only, into_memory, os.path.abspath(profile) if profile else "")
-    return application.exec()
-
-
-__all__ = ["Window", "run"]

@@ -31,6 +31,8 @@ class WindowCommands(QObject):
     """``do_…`` methods, by the names in the table of actions; ``changed`` follows a change by one of them."""
 
     changed = Signal()
+    another_asked = Signal()
+    quit_asked = Signal()
 
     def __init__(self, workspace: Workspace, sessions: OpenSessions, connecting: Connecting, actions: Actions) -> None:
         super().__init__(workspace)
@@ -162,8 +164,15 @@ class WindowCommands(QObject):
     def do_settings(self) -> None:
         SettingsDialog(self._workspace).open()
 
-    def do_quit(self) -> None:
+    def do_new_window(self) -> None:
+        """Open a further window, with connections and tabs of its own."""
+        self.another_asked.emit()
+
+    def do_close_window(self) -> None:
         self._workspace.window().close()
+
+    def do_quit(self) -> None:
+        self.quit_asked.emit()
 
     # --- edit and view
 

@@ -21,11 +21,12 @@ _WAYS = " ".join(
 PROFILE = f"a TOML file that states layouts, fields and numbering, the way in which versions get numbers: {_WAYS}"
 FORMATS = ("text", "json", "json-patch", "deepdiff", "delta", "words")
 WINDOW = (
-    "Without a command, `palimpsest [SOURCE] [--profile FILE] [--read-only | --into-memory]` opens the window, and "
+    "Without a command, `palimpsest [SOURCE] [--profile FILE] [--read-only | --into-memory] [--new-window]` opens the "
+    "window, and "
     "`palimpsest tour DIR` renders every view over the sample data. SOURCE is a mongodb:// URI, a dump (a folder, a "
     ".bson file, a file of Extended JSON lines) or sample:"
 )
-WINDOW_OPTIONS = ("--profile", "--read-only", "--into-memory")
+WINDOW_OPTIONS = ("--profile", "--read-only", "--into-memory", "--new-window")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -268,6 +269,7 @@ def window() -> Parser:
     made.add_argument("--profile", metavar="FILE")
     made.add_argument("--read-only", action="store_true")
     made.add_argument("--into-memory", action="store_true")
+    made.add_argument("--new-window", action="store_true")
     return made
 
 

@@ -1,0 +1,134 @@
+"""The windows of the program: opened, brought back as many as there were, asked by later starts, closed together."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt
+
+from gui import app
+from gui.style import preferences
+from gui.window.running_instance import RunningInstance, hand_over
+from gui.window.window import Window
+
+MOST = 8  # windows that are brought back
+_KEPT = "windows"
+
+
+class OpenWindows(QObject):
+    """All windows of this process, in the order in which they were opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[Window] = []
+        self._leaving = False
+
+    def open(self) -> Window:
+        """Open a further window; it has the lowest number that is free, and with it the place and tabs of that."""
+        taken = {window.number for window in self.all}
+        number = next(n for n in range(1, len(taken) + 2) if n not in taken)
+        window = Window(number)
+        self.all.append(window)
+        window.another_asked.connect(self.open)
+        window.quit_asked.connect(self.quit)
+        window.closed.connect(partial(self._closed, window))
+        window.show()
+        return window
+
+    def restore(self) -> Window:
+        """Open as many windows as there were when the program was left; returns the first."""
+        number = preferences.remembered(_KEPT, 1)
+        first = self.open()
+        for _ in range(1, min(number, MOST) if isinstance(number, int) else 1):
+            self.open()
+        first.raise_()
+        first.activateWindow()
+        return first
+
+    @property
+    def in_front(self) -> Window:
+        """The window that is used, else the one opened last."""
+        return next((window for window in self.all if window.isActiveWindow()), self.all[-1])
+
+    def serve(self, request: Mapping[str, Any]) -> None:
+        """Open what a later start asks for, in the window in front."""
+        window = self.in_front if self.all else self.open()
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        if source := str(request.get("source") or ""):
+            window.connecting.open_source(
+                source,
+                bool(request.get("read_only")),
+                bool(request.get("into_memory")),
+                str(request.get("profile") or ""),
+            )
+
+    def quit(self) -> None:
+        """Close all windows, unless one of them has a question."""
+        preferences.remember(_KEPT, len(self.all))
+        self._leaving = True
+        for window in list(self.all):
+            if not window.close():
+                break
+        self._leaving = False
+
+    def show_error(self, error: BaseException) -> None:
+        """Show an error that nobody caught."""
+        if self.all:
+            self.in_front.show_error(error)
+
+    def _closed(self, window: Window) -> None:
+        if window in self.all:
+            self.all.remove(window)
+            if not self._leaving:
+                preferences.remember(_KEPT, max(1, len(self.all)))
+            window.deleteLater()
+
+
+def run(
+    source: str | None = None,
+    read_only: bool = False,
+    into_memory: bool = False,
+    profile: str | None = None,
+    apart: bool = False,
+) -> int:
+    """Open a source in the running program or, where there is none, in a window; returns the exit status.
+
+    ``apart`` asks for a program of its own.
+    """
+    application = app.application()
+    request = {
+        "source": None if source is None else _from_anywhere(source),
+        "read_only": read_only,
+        "into_memory": into_memory,
+        "profile": os.path.abspath(profile) if profile else "",
+    }
+    if not apart and hand_over(request):
+        print("It is in the window that is open already; --new-window opens another one.")
+        return 0
+    if os.name == "posix":
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # drafts are on disk with every change
+    windows = OpenWindows()
+    app.catch(windows.show_error)
+    instance = RunningInstance()
+    instance.asked.connect(windows.serve)
+    if not apart:
+        instance.listen()
+    windows.restore()
+    if source is not None:
+        windows.serve(request)
+    status = application.exec()
+    instance.close()
+    return status
+
+
+def _from_anywhere(source: str) -> str:
+    """A source as another process finds it: a path is made whole."""
+    path = os.path.expanduser(source)
+    return os.path.abspath(path) if "://" not in source and os.path.exists(path) else source

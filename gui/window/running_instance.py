@@ -1,0 +1,102 @@
+"""The door through which a later start of the program reaches the windows that are open already.
+
+A local socket that only this user may use, named after the data folder and the display: a start with another of these
+is a program of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from model.session import home_folder
+
+_PATIENCE = 3000  # milliseconds
+_MOST = 100_000  # bytes of a request
+_LONGEST = 100  # a socket's path: macOS takes 103 bytes, Linux 107
+_DONE = b"done\n"
+
+
+def door() -> str:
+    """The name of the socket, or its path where the system has a folder for such things."""
+    display = [os.environ.get(name, "") for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")]
+    name = f"palimpsest-{hashlib.sha256(repr([str(home_folder()), display]).encode()).hexdigest()[:16]}"
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    path = os.path.join(folder, name)
+    return path if os.path.isdir(folder) and len(os.fsencode(path)) <= _LONGEST else name
+
+
+class RunningInstance(QObject):
+    """Listens for later starts. ``asked`` carries what one wants to be opened."""
+
+    asked = Signal(object)  # a dict
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._server.newConnection.connect(self._come)
+
+    def listen(self) -> bool:
+        """Be the one that later starts reach; False where there is no socket to be had."""
+        name = door()
+        if self._server.listen(name):
+            return True
+        # Left behind by a process that was killed: whoever still listened would have taken the request.
+        QLocalServer.removeServer(name)
+        return self._server.listen(name)
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._server.close()
+
+    def _come(self) -> None:
+        while (socket := self._server.nextPendingConnection()) is not None:
+            socket.setParent(self)
+            socket.readyRead.connect(self._read)
+            socket.disconnected.connect(socket.deleteLater)
+
+    def _read(self) -> None:
+        socket = self.sender()
+        if not isinstance(socket, QLocalSocket):
+            return
+        if not socket.canReadLine():
+            if socket.bytesAvailable() > _MOST:
+                socket.abort()
+            return
+        said = bytes(socket.readLine().data())
+        with contextlib.suppress(ValueError):
+            request = json.loads(said)
+            if isinstance(request, dict):
+                socket.write(_DONE)
+                socket.flush()
+                self.asked.emit(request)
+        socket.disconnectFromServer()
+
+
+def hand_over(request: Mapping[str, Any]) -> bool:
+    """Let a running instance open something; False where there is none, or none that is this user's."""
+    socket = QLocalSocket()
+    socket.connectToServer(door())
+    if not socket.waitForConnected(_PATIENCE):
+        return False
+    if os.name == "posix":
+        try:
+            if Path(socket.fullServerName()).stat().st_uid != os.getuid():
+                return False  # somebody else has put a socket there, to be told addresses
+        except OSError:
+            return False
+    socket.write(json.dumps(dict(request)).encode() + b"\n")
+    socket.flush()
+    answer = b""
+    while not answer.endswith(b"\n") and socket.waitForReadyRead(_PATIENCE):
+        answer += bytes(socket.readAll().data())
+    return answer == _DONE

@@ -1,0 +1,142 @@
+"""Several windows in one program: a later start opens its source in the running one, and each comes back as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtNetwork import QLocalSocket
+from pytestqt.qtbot import QtBot
+
+from gui.pages.page_request import PageRequest
+from gui.style import preferences
+from gui.window import running_instance
+from gui.window.open_windows import OpenWindows
+from gui.window.opening import Opening
+from gui.window.running_instance import RunningInstance
+from tests import support
+from tests.gui.window.windows import PATIENCE, open_source, wait_idle
+
+START = "import sys; from gui.window import open_windows; sys.exit(open_windows.run(sys.argv[1] or None))"
+
+
+@pytest.fixture
+def windows(qtbot: QtBot) -> Iterator[OpenWindows]:
+    made = OpenWindows()
+    yield made
+    for window in list(made.all):
+        window.close_quietly()
+
+
+@pytest.fixture
+def instance(windows: OpenWindows) -> Iterator[RunningInstance]:
+    made = RunningInstance()
+    made.asked.connect(windows.serve)
+    assert made.listen()
+    yield made
+    made.close()
+
+
+def dump(tmp_path: Path, name: str) -> Path:
+    (file := tmp_path / f"{name}.json").write_text(json.dumps({"_id": 1, "name": name}) + "\n")
+    return file
+
+
+def later_start(source: str, cwd: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", START, source]
+    inherited = {**os.environ, "PYTHONPATH": str(support.ROOT)}
+    return subprocess.Popen(command, cwd=cwd, env=inherited, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_later_start_opens_its_source_in_the_window_that_is_open(
+    qtbot: QtBot, windows: OpenWindows, instance: RunningInstance, tmp_path: Path
+) -> None:
+    window = windows.open()
+    dump(tmp_path, "people")
+    process = later_start("people.json", tmp_path)
+    qtbot.waitUntil(lambda: process.poll() is not None and bool(window.sessions), timeout=60_000)
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    assert out == "It is in the window that is open already; --new-window opens another one.\n"
+    assert [session.source for session in window.sessions] == [str(tmp_path / "people.json")]
+    process = later_start("", tmp_path)
+    qtbot.waitUntil(lambda: process.poll() is not None, timeout=60_000)
+    process.communicate()
+    assert process.returncode == 0
+    assert len(windows.all) == 1, "a start without a source brings the window to the front"
+    wait_idle(qtbot)
+
+
+def test_a_request_that_is_none_is_not_served(qtbot: QtBot, windows: OpenWindows, instance: RunningInstance) -> None:
+    window = windows.open()
+    for said in (b"no request\n", b"[1]\n"):
+        socket = QLocalSocket()
+        socket.connectToServer(running_instance.door())
+        assert socket.waitForConnected(PATIENCE)
+        socket.write(said)
+        qtbot.waitUntil(lambda socket=socket: socket.state() == QLocalSocket.LocalSocketState.UnconnectedState)
+        assert not socket.readAll().data()
+    assert not window.sessions
+
+
+def test_without_a_running_program_nothing_is_handed_over_and_a_dead_door_is_opened_again(windows: OpenWindows) -> None:
+    assert not running_instance.hand_over({"source": "sample:"})
+    first, second = RunningInstance(), RunningInstance()
+    assert first.listen()
+    if os.name == "posix":
+        assert Path(first._server.fullServerName()).stat().st_mode & 0o077 == 0, "for this user alone"
+    assert second.listen(), "as after a process that was killed"
+    second.close()
+    first.close()
+
+
+def test_each_window_has_a_place_and_tabs_of_its_own_and_all_come_back(
+    qtbot: QtBot, windows: OpenWindows, tmp_path: Path
+) -> None:
+    source, other = dump(tmp_path, "people"), dump(tmp_path, "things")
+    first, second = windows.open(), windows.open()
+    assert (first.number, second.number) == (1, 2)
+    assert first.pos() != second.pos()
+    for window, files in ((first, [source]), (second, [source, other])):
+        for file in files:
+            session = open_source(qtbot, window, Opening(str(file)))
+            qtbot.waitUntil(lambda w=window, s=session: bool(w.workspace.sidebar.ns_known(s)), timeout=PATIENCE)
+    (ns,) = [info.ns for info in first.workspace.sidebar.ns_known(first.sessions[0])]
+    second.workspace.open(second.sessions[0], PageRequest("collection", ns))
+    wait_idle(qtbot)
+    second.resize(760, 600)
+    windows.quit()
+    assert not windows.all
+    assert preferences.remembered("windows") == 2
+    again = OpenWindows()
+    again.restore()
+    try:
+        one, two = again.all
+        assert two.size().width() == 760
+        for window in (one, two):
+            open_source(qtbot, window, Opening(str(source)))
+            wait_idle(qtbot)
+        assert [page.ns for page in two.workspace.tab_area.pages] == [ns]
+        assert one.workspace.tab_area.pages == []
+        two.close_quietly()
+        assert [window.number for window in again.all] == [1]
+        assert one.sessions[0].databases(), "the other one goes on"
+    finally:
+        for window in list(again.all):
+            window.close_quietly()
+
+
+def test_the_commands_open_another_window_and_close_one_or_all(qtbot: QtBot, windows: OpenWindows) -> None:
+    window = windows.open()
+    window.actions_.trigger("new-window")
+    assert len(windows.all) == 2
+    windows.all[1].actions_.trigger("close-window")
+    assert windows.all == [window]
+    window.actions_.trigger("new-window")
+    window.actions_.trigger("quit")
+    assert not windows.all
