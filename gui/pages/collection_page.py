@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
 from gui.pages.base import Page
+from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
 from gui.style import boxes, preferences, theme, wording
@@ -17,6 +18,7 @@ from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.list_export import ListExport
+from gui.views.browse.pair_sheet import PairSheet
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
@@ -45,6 +47,7 @@ class CollectionPage(Page):
         self.diff = DiffPanel(session, ns)
         self.writes = DocumentWrites(session, ns, self, production)
         self.exporter = ListExport(session, ns, self)
+        self.batches = BatchWrites(session, ns, self, production)
         self.split = boxes.split()
         self.split.setHandleWidth(1)
         for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
@@ -67,6 +70,9 @@ class CollectionPage(Page):
         self.browser.layout_asked.connect(self.layout_asked)
         self.browser.loaded.connect(self._loaded)
         self.browser.menu_asked.connect(self._fill_menu)
+        self.browser.many_asked.connect(self._fill_menu_of_many)
+        self.browser.picked_changed.connect(self.changed)
+        self.writes.several_asked.connect(self._insert_several)
         self.timeline.loaded.connect(self._history_read)
         self.timeline.compared.connect(self._compare)
         self.timeline.cleared.connect(self.diff.clear)
@@ -154,7 +160,14 @@ class CollectionPage(Page):
             main = info.belongs_to.partition(".")[2]
             menu.addSeparator()
             menu.addAction(wording.item(f"Show {_version_named(row)} in {main}"), partial(self._show_in_history, row))
-        if not row.readable or "writable" not in self.facts():
+        if not row.readable:
+            return
+        menu.addAction("Export…", partial(self.exporter.ask_rows, [row]))
+        if info is not None and info.keeps_history:
+            menu.addSeparator()
+            for label, kind in (("Change map", "map"), ("Blame", "blame"), ("Look for damage", "repair")):
+                menu.addAction(label, partial(self.asked.emit, PageRequest(kind, self.ns, row.id)))
+        if "writable" not in self.facts():
             return
         menu.addSeparator()
         for fact, label, call in (
@@ -184,6 +197,17 @@ class CollectionPage(Page):
         info = self.browser.info
         if info is not None and info.belongs_to is not None and row.of is not None:
             self.asked.emit(PageRequest("collection", info.belongs_to, row.of, CollectionStart(a=row.version)))
+
+    def _fill_menu_of_many(self, menu: QMenu, rows: Sequence[Row]) -> None:
+        menu.addAction(f"Export {wording.many(len(rows), 'document')}…", self.do_export_picked)
+        if len(rows) == 2:
+            menu.addAction("Compare the two", self.do_compare_picked)
+        if "writable" in self.facts():
+            menu.addSeparator()
+            menu.addAction(f"Delete {wording.many(len(rows), 'document')}…", self.do_delete_picked)
+
+    def _insert_several(self, documents: Sequence[bytes]) -> None:
+        self.batches.insert(lambda: documents, f"{wording.many(len(documents), 'document')} as they were typed")
 
     def _give_room(self, listed: bool) -> None:
         """A list of versions wants more height than the strip: the comparison gives it, and gets it back."""
@@ -226,6 +250,11 @@ class CollectionPage(Page):
             facts.add("document")
             if row.readable:
                 facts.add("readable")
+        picked = self.browser.picked
+        if len(picked) > 1:
+            facts.add("several")
+        if len(picked) == 2 and all(each.readable for each in picked):
+            facts.add("two-picked")
         info = self.browser.info
         if not self.session.read_only and (info is None or info.belongs_to is None):
             facts.add("writable")
@@ -320,6 +349,19 @@ class CollectionPage(Page):
 
     def do_export(self) -> None:
         self.exporter.ask(self.browser.ran)
+
+    def do_export_picked(self) -> None:
+        self.exporter.ask_rows(self.browser.picked)
+
+    def do_import(self) -> None:
+        self.batches.pick_file()
+
+    def do_delete_picked(self) -> None:
+        self.batches.delete([row.id for row in self.browser.picked])
+
+    def do_compare_picked(self) -> None:
+        a, b = self.browser.picked
+        PairSheet(self, self.session, self.ns, a, b).open()
 
     def do_open_document(self) -> None:
         if self._chosen_row is not None:

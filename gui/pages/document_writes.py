@@ -42,6 +42,7 @@ class DocumentWrites(QObject):
     """The writes of one page. What they changed reaches every page as news; here only their ends are said."""
 
     merge_asked = Signal(object, object)  # id, Conflict
+    several_asked = Signal(object)  # the documents that were typed in place of one
 
     def __init__(self, session: Session, ns: str, page: QWidget, production: bool = False) -> None:
         super().__init__(page)
@@ -172,6 +173,7 @@ class DocumentWrites(QObject):
         """Ask for a new document, beginning from some content."""
         asked = NewDocument(self._page, self._ns, content)
         asked.agreed.connect(partial(self._do_create, asked))
+        asked.several.connect(self.several_asked)
         asked.open()
 
     def _do_create(self, asked: NewDocument, id: Value | None, content: bytes) -> None:

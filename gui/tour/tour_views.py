@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QEvent, QEventLoop, QTimer
+from PySide6.QtCore import QEvent, QEventLoop, QItemSelectionModel, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import tasks
@@ -18,6 +18,7 @@ from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
+from gui.views.browse.pair_sheet import PairSheet
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
 from gui.window.connect_dialog import ConnectDialog
@@ -221,6 +222,25 @@ class TourViews:
         self._close_sheets()
         page.browser.clear_filter()
         settle()
+        yield from self._batches(page)
+
+    def _batches(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
+        flags = QItemSelectionModel.SelectionFlag
+        for at in (1, 4):
+            page.browser.list.selectionModel().select(page.browser.model.index(at, 0), flags.Select | flags.Rows)
+        page.do_delete_picked()
+        yield "delete-picked", self._still()
+        self._close_sheets()
+        a, b = page.browser.picked[-2:]
+        PairSheet(page, page.session, page.ns, a, b).open()
+        yield "compare-picked", self._still()
+        self._close_sheets()
+        row = page.browser.picked[0]
+        new = canonical.document([("_id", Value.of("K-900001")), *canonical.fields(row.raw)[1:]])
+        page.batches.insert(lambda: [new, row.raw], "contracts.jsonl")
+        yield "import", self._still()
+        self._close_sheets()
+        page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
 
     def _editing(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window

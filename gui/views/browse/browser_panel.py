@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
 from gui.paging import Pager, refill
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import CellTree
-from gui.style.states import StateStack, tool
+from gui.style.states import StateStack, tool, words
 from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
 from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.query import Query, field_names, sort_pairs
@@ -34,7 +35,9 @@ class BrowserPanel(QWidget):
     export_asked = Signal()
     layout_asked = Signal()
     loaded = Signal(object)  # Page
+    picked_changed = Signal()
     menu_asked = Signal(object, object)  # QMenu, Row: others add what can be done with a document
+    many_asked = Signal(object, object)  # QMenu, Rows: and with several
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +57,7 @@ class BrowserPanel(QWidget):
         self.model = DocumentsModel()
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, f"Documents of {ns}")
+        self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.setMinimumHeight(theme.px(84))
         self.list.activated.connect(self._activated)
@@ -75,9 +79,12 @@ class BrowserPanel(QWidget):
         self.pager = Pager("document", int(preferences.get("page_size")))
         self.pager.page_asked.connect(self.show_page)
         self.pager.size_chosen.connect(self._size_chosen)
+        self._picked_words = words("", "second")
+        self.list.selectionModel().selectionChanged.connect(self._say_picked)
         self._as_json = tool("file-text", "Show as JSON", None)
         self._as_json.setCheckable(True)
         self._as_json.toggled.connect(self.show_json)
+        self.pager.add_tool(self._picked_words)
         self.pager.add_tool(self._as_json)
         self.pager.add_tool(tool("info", "What this collection is taken for, and why", self.layout_asked.emit))
         self.pager.add_tool(tool("export", "Export the list…", self.export_asked.emit))
@@ -109,6 +116,12 @@ class BrowserPanel(QWidget):
     @property
     def _chosen_id(self) -> Value | None:
         return self.row.id if self.row is not None else None
+
+    @property
+    def picked(self) -> list[Row]:
+        """The selected documents, in the order of the list."""
+        found = (self.model.at(index) for index in sorted(self.list.selectionModel().selectedRows()))
+        return [row for row in found if row is not None]
 
     @property
     def page(self) -> Page | None:
@@ -238,8 +251,9 @@ class BrowserPanel(QWidget):
         self.bar.clear_error()
         self.model.set_columns(self._info, field_names(query.fields), query.any_version and bool(query.filter))
         self._mark_order(query)
-        before = self.row
+        before, picked = self.row, {row.id for row in self.picked}
         refill(self.list, self.model, page.rows)
+        self._pick_again(picked)
         if self._as_json.isChecked():
             self._fill_json()
         self.pager.show_page(skip, len(page.rows), page.total, page.total_note, page.more, page.milliseconds)
@@ -473,6 +487,18 @@ class BrowserPanel(QWidget):
         if row is not None:
             self.chosen.emit(row)
 
+    def _pick_again(self, ids: set[Value]) -> None:
+        """Select the documents that were picked before a refresh and are listed still."""
+        selection, flags = self.list.selectionModel(), QItemSelectionModel.SelectionFlag
+        for at, row in enumerate(self.model.rows if len(ids) > 1 else []):
+            if row.id in ids:
+                selection.select(self.model.index(at, 0), flags.Select | flags.Rows)
+
+    def _say_picked(self) -> None:
+        several = len(self.list.selectionModel().selectedRows())
+        self._picked_words.setText(f"{wording.count(several)} picked" if several > 1 else "")
+        self.picked_changed.emit()
+
     def _activated(self, index: QModelIndex) -> None:
         row = self.model.at(index)
         if row is not None:
@@ -482,7 +508,8 @@ class BrowserPanel(QWidget):
         row = self.model.at(self.list.indexAt(at))
         if row is None:
             return
-        menu = self.menu_for(row)
+        picked = self.picked
+        menu = self.menu_for_many(picked) if len(picked) > 1 and row in picked else self.menu_for(row)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.list.viewport().mapToGlobal(at))
 
@@ -496,6 +523,20 @@ class BrowserPanel(QWidget):
             menu.addAction("Copy as Extended JSON", partial(self._copy, row))
         self.menu_asked.emit(menu, row)
         return menu
+
+    def menu_for_many(self, rows: Sequence[Row]) -> QMenu:
+        """The menu of several documents."""
+        menu = QMenu(self)
+        menu.addAction("Copy the ids", partial(copying.put, "\n".join(wording.copied(row.id) for row in rows)))
+        size = sum(row.bytes for row in rows)
+        named = f"Copy {wording.many(len(rows), 'document')} as Extended JSON"
+        menu.addAction(named, partial(copying.copy, self, size, partial(self._as_lines, rows)))
+        self.many_asked.emit(menu, rows)
+        return menu
+
+    def _as_lines(self, rows: Sequence[Row]) -> str:
+        session, ns = self._session, self.ns
+        return "\n".join(text.to_text(session.stored(ns, row.raw)) for row in rows if row.readable)
 
     def _copy(self, row: Row) -> None:
         copying.copy(self, len(row.raw), lambda: text.to_text(self._session.stored(self.ns, row.raw), 2))

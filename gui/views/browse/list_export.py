@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject
@@ -10,10 +11,15 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gui import copying, messages, tasks
 from gui.style import wording
 from gui.views.browse.query import Query
+from model.records import Row
 from model.session import Session
 from model.text.row_file import ENDINGS, Written
 
-KINDS = ("Lines of Extended JSON (*.jsonl)", "BSON, as mongodump writes it (*.bson)")
+KINDS = (
+    "Lines of Extended JSON (*.jsonl)",
+    "CSV with the type of each column (*.csv)",
+    "BSON, as mongodump writes it (*.bson)",
+)
 
 
 class ListExport(QObject):
@@ -26,36 +32,56 @@ class ListExport(QObject):
 
     def ask(self, query: Query) -> None:
         """Ask for a file, then write the documents that a query lists to it."""
+        if path := self._path("Export the listed documents"):
+            self.write(query, path)
+
+    def ask_rows(self, rows: Sequence[Row]) -> None:
+        """Ask for a file, then write some documents of the list to it."""
+        if path := self._path(f"Export {wording.many(len(rows), 'document')}"):
+            self.write_rows(rows, path)
+
+    def _path(self, title: str) -> str:
         name = f"{self._ns.partition('.')[2]}.jsonl".replace("/", "-")
-        path, kind = QFileDialog.getSaveFileName(self._page, "Export the listed documents", name, ";;".join(KINDS))
-        if path:
-            self.write(query, _ending(path, kind))
+        path, kind = QFileDialog.getSaveFileName(self._page, title, name, ";;".join(KINDS))
+        return _ending(path, kind) if path else ""
 
     def write(self, query: Query, path: str) -> None:
         """Write the documents that a query lists to a file."""
+        session, ns, q = self._session, self._ns, query
+        self._start(
+            lambda progress: session.export(ns, path, q.filter, q.sort, q.any_version, progress, q.skip, q.limit), path
+        )
+
+    def write_rows(self, rows: Sequence[Row], path: str) -> None:
+        """Write some documents of the list to a file, whole."""
         session, ns = self._session, self._ns
+        self._start(lambda progress: session.export_rows(ns, path, rows, progress), path)
 
-        def work(progress: tasks.Progress) -> Written:
-            return session.export(ns, path, query.filter, query.sort, query.any_version, progress)
-
+    def _start(self, work: Callable[[tasks.Progress], Written], path: str) -> None:
         self.task = task = tasks.run(
             work,
             done=self._done,
             failed=self._failed,
             cancelled=self._stopped,
             owner=self,
-            title=f"Exporting {ns}",
+            title=f"Exporting {self._ns}",
         )
-        line = messages.note(self._page, f"Exporting {ns} to {path}", [("Stop", task.cancel)])
+        line = messages.note(self._page, f"Exporting {self._ns} to {path}", [("Stop", task.cancel)])
         task.finished.connect(line.leave)
 
     def _done(self, written: Written) -> None:
         said = (
             f"{wording.many(written.documents, 'document')}, {wording.size(written.bytes)}, written to {written.path}"
         )
+        losses = []
+        if written.rearranged:
+            which = wording.many(written.rearranged, "document has", "documents have")
+            losses.append(f"{which} another order of fields than the table")
         if written.left_out:
-            left = wording.many(written.left_out, "document does", "documents do")
-            messages.note(self._page, f"{said}; {left} not decode and were left out.")
+            which = wording.many(written.left_out, "document was", "documents were")
+            losses.append(f"{which} left out, as this form cannot hold them or they are gone")
+        if losses:
+            messages.note(self._page, f"{said}; {' and '.join(losses)}.")
             return
         copy = partial(copying.put, str(written.path))
         messages.tell(self._page, said, None, [("Copy the path", copy)])
@@ -71,4 +97,4 @@ def _ending(path: str, kind: str) -> str:
     """The path with the ending of the kind that was chosen, where it has none."""
     if path.lower().endswith((*ENDINGS, ".json", ".ndjson")):
         return path
-    return path + (".bson" if kind == KINDS[1] else ".jsonl")
+    return path + {KINDS[1]: ".csv", KINDS[2]: ".bson"}.get(kind, ".jsonl")

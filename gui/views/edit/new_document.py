@@ -11,6 +11,7 @@ from gui.style.sheet import Sheet
 from gui.style.states import button, words
 from model import text
 from model.errors import Refused
+from model.text.file_documents import documents_in
 from model.values import canonical
 from model.values.canonical import Value
 
@@ -29,6 +30,7 @@ class NewDocument(Sheet):
     """Asks for a document; ``agreed`` carries id (or None) and content. It stays open until the write is done."""
 
     agreed = Signal(object, object)
+    several = Signal(object)  # documents, each with its id inside
 
     def __init__(self, parent: QWidget, ns: str, content: bytes | None = None, numbered: bool = False) -> None:
         super().__init__(parent, 640)
@@ -84,16 +86,25 @@ class NewDocument(Sheet):
 
     def _agree(self) -> None:
         try:
-            content = text.loose(self.editor.toPlainText())
+            found = documents_in(self.editor.toPlainText()) or [canonical.EMPTY]
+            if len(found) > 1 and (self._numbered or self.id.text().strip()):
+                raise Refused("One id cannot be that of several documents; leave its line empty, or insert one.")
+            content, id = found[0], typed_id(self.id.text())
             inside = canonical.get(content, ("_id",))
-            if inside is not None:
-                raise Refused("Write the id into its own line above and take _id out of the content.")
+            if inside is not None and len(found) == 1:
+                if self._numbered or id not in (None, inside):
+                    raise Refused("Its _id is not the one in the line above; empty that line, or take _id out.")
+                content, id = canonical.without(content, ["_id"]), inside
         except Refused as error:
             self.refuse(error)
             return
         self.trouble.setText("")
+        if len(found) > 1:
+            self.accept()
+            self.several.emit(found)
+            return
         self.insert.setEnabled(False)
-        self.agreed.emit(typed_id(self.id.text()), content)
+        self.agreed.emit(id, content)
 
     def refuse(self, error: BaseException) -> None:
         """Say why nothing was inserted."""

@@ -15,7 +15,8 @@ VIEWS = {
     "welcome", "connect", "connect-login", "connect-test", "scan-consent",
     "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
     "empty", "bad-filter", "restore", "editor-both", "read-only", "offline", "doubt", "unknown", "failed", "loading",
-    "completion", "columns", "explain", "editor", "editor-json", "drafts",
+    "completion", "columns", "explain",
+    "delete-picked", "compare-picked", "import", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
 }  # fmt: skip
 

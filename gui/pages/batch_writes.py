@@ -1,0 +1,166 @@
+"""Several documents deleted or inserted from one page: a plan that is shown, the run of it, and the way back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from gui import messages, tasks
+from gui.style import wording
+from gui.views.browse.delete_sheet import DeleteSheet
+from gui.views.browse.insert_sheet import InsertSheet
+from model.batches import Documents, Run
+from model.records import Kind, Outcome
+from model.session import DeletionPlan, InsertionPlan, Session
+from model.text.file_documents import documents_of
+from model.values.canonical import Value
+
+FILES = "Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)"
+_STAYED: dict[Kind, str] = {"conflict": "changed meanwhile and stayed", "refused": "refused", "skipped": "skipped"}
+
+
+class BatchWrites(QObject):
+    """The batches of one page."""
+
+    def __init__(self, session: Session, ns: str, page: QWidget, production: bool = False) -> None:
+        super().__init__(page)
+        self._session, self._ns, self._page = session, ns, page
+        self._production = production
+
+    # --- delete
+
+    def delete(self, ids: Sequence[Value]) -> DeleteSheet:
+        """Show what deleting some documents would do, and do it once that is agreed to."""
+        session, ns = self._session, self._ns
+        sheet = DeleteSheet(self._page, ns, len(ids), self._production)
+        sheet.agreed.connect(self._delete)
+        task = tasks.run(
+            lambda progress: session.batches.deletion(ns, ids, progress),
+            done=sheet.show_plan,
+            failed=sheet.show_failed,
+            owner=sheet,
+            title=f"Reading {wording.many(len(ids), 'document')}",
+        )
+        task.progressed.connect(sheet.states.progress)
+        sheet.finished.connect(task.cancel)
+        sheet.open()
+        return sheet
+
+    def _delete(self, plan: DeletionPlan) -> None:
+        session = self._session
+        self._carry_out(
+            lambda progress: session.batches.delete(plan, progress, confirmed=True),
+            "deleted",
+            f"Deleting {wording.many(len(plan.going), 'document')} of {self._ns}",
+        )
+
+    # --- insert
+
+    def pick_file(self) -> None:
+        """Ask for a file, then import it."""
+        path, _ = QFileDialog.getOpenFileName(self._page, f"Import into {self._ns}", "", FILES)
+        if path:
+            self.read_file(path)
+
+    def read_file(self, path: str) -> InsertSheet:
+        """Show what importing a file would do, and do it once that is agreed to."""
+        return self.insert(lambda: documents_of(Path(path)), path)
+
+    def insert(self, documents: Documents, source: str) -> InsertSheet:
+        """Show what inserting some documents would do, and do it once that is agreed to."""
+        session, ns = self._session, self._ns
+        sheet = InsertSheet(self._page, ns, source, self._production)
+        sheet.agreed.connect(partial(self._insert, documents))
+        task = tasks.run(
+            lambda progress: session.batches.insertion(ns, documents, progress),
+            done=sheet.show_plan,
+            failed=sheet.show_failed,
+            owner=sheet,
+            title=f"Reading {source}",
+        )
+        task.progressed.connect(sheet.states.progress)
+        sheet.finished.connect(task.cancel)
+        sheet.open()
+        return sheet
+
+    def _insert(self, documents: Documents, plan: InsertionPlan) -> None:
+        session, ns = self._session, self._ns
+        self._carry_out(
+            lambda progress: session.batches.insert(ns, documents, progress, confirmed=True, total=plan.documents),
+            "inserted",
+            f"Inserting {wording.many(plan.would, 'document')} into {ns}",
+        )
+
+    # --- the run
+
+    def _carry_out(self, begin: Callable[[tasks.Progress], Run], done: str, title: str) -> None:
+        held: list[Run] = []
+
+        def work(progress: tasks.Progress) -> None:
+            held.append(begin(progress))
+            for _ in held[0]:
+                pass
+
+        task = tasks.run(
+            work,
+            done=partial(self._ended, held, done, ""),
+            failed=partial(self._failed, held, done),
+            cancelled=partial(self._ended, held, done, "Stopped: ", None),
+            owner=self,
+            title=title,
+        )
+        line = messages.note(self._page, title, [("Stop", task.cancel)])
+        task.finished.connect(line.leave)
+
+    def _failed(self, held: list[Run], done: str, error: BaseException) -> None:
+        messages.fail(self._page, error)
+        if held and held[0].done:
+            self._ended(held, done, "Before that ", None)
+
+    def _ended(self, held: list[Run], done: str, before: str, _: object) -> None:
+        run = held[0] if held else None
+        outcomes = run.done if run is not None else []
+        said = f"{before}{report(outcomes, done)}"
+        undo = partial(self._undo, run.id) if run is not None and any(o.kind == "applied" for o in outcomes) else None
+        if all(outcome.kind == "applied" for outcome in outcomes):
+            messages.tell(self._page, said, undo)
+            return
+        messages.note(self._page, said, [("Undo", undo)] if undo is not None else [])
+
+    def _undo(self, run: str) -> None:
+        session = self._session
+        task = tasks.run(
+            lambda progress: list(session.batches.undo(run, progress)),
+            done=self._undone,
+            failed=self._not_undone,
+            owner=self,
+            title="Undoing",
+        )
+        line = messages.note(self._page, "Undoing", [("Stop", task.cancel)])
+        task.finished.connect(line.leave)
+
+    def _undone(self, outcomes: list[Outcome]) -> None:
+        said = f"Undone: {report(outcomes, 'as before')}"
+        if all(outcome.kind == "applied" for outcome in outcomes):
+            messages.tell(self._page, said)
+        else:
+            messages.note(self._page, said)
+
+    def _not_undone(self, error: BaseException) -> None:
+        messages.fail(self._page, error)
+
+
+def report(outcomes: Sequence[Outcome], done: str) -> str:
+    """The outcomes of a run in a sentence: how many of each, with the first reason."""
+    counts = Counter(outcome.kind for outcome in outcomes)
+    parts = [f"{wording.many(counts['applied'], 'document')} {done}"]
+    parts += [f"{wording.count(counts[kind])} {said}" for kind, said in _STAYED.items() if counts[kind]]
+    if counts["unknown"]:
+        parts.append(f"of {wording.count(counts['unknown'])} it is not known, the journal can look again")
+    first = next((outcome.detail for outcome in outcomes if outcome.kind not in ("applied", "unknown")), "")
+    return ", ".join(parts) + (f". {first}" if first else "")

@@ -1,0 +1,142 @@
+"""The question before several documents are inserted: their fields and types as they were read, and what stays out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from gui.paging import RowsModel
+from gui.style import boxes, theme, wording
+from gui.style.cells import Cell, CellTree, Index, plain, value
+from gui.style.sheet import Sheet
+from gui.style.states import StateStack, button, words
+from model.session import FieldUse, InsertionPlan
+
+
+class ReadFields(RowsModel[FieldUse]):
+    """The fields of the documents that were read."""
+
+    headers = ("Field", "Types", "In")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.own: frozenset[str] = frozenset()
+
+    def key(self, row: FieldUse) -> Hashable:
+        return row.path
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        left = row.path.partition(".")[0] in self.own
+        if index.column() == 0:
+            return value(row.path, "text3" if left else "text", indent=8)
+        if index.column() == 1:
+            return plain("left out: the layout's own" if left else row.kinds, "text3" if left else "text2")
+        return plain(wording.many(row.documents, "document"), "text2")
+
+
+class StayOut(RowsModel[tuple[str, str]]):
+    """The documents that would not be inserted, with the reasons."""
+
+    headers = ("Document", "Why it stays out")
+
+    def key(self, row: tuple[str, str]) -> Hashable:
+        return row
+
+    def cell(self, index: Index) -> Cell:
+        name, why = self.rows[index.row()]
+        return value(name, middle=True, indent=8) if index.column() == 0 else plain(why, "warn")
+
+
+class InsertSheet(Sheet):
+    """Shows the plan once all documents were read; ``agreed`` carries it."""
+
+    agreed = Signal(object)  # InsertionPlan
+
+    def __init__(self, parent: QWidget, ns: str, source: str, production: bool) -> None:
+        super().__init__(parent, 720)
+        self._name, self._asks = ns.partition(".")[2], production
+        self._plan: InsertionPlan | None = None
+        self.setAccessibleName(f"Import into {ns}")
+        self.fields, self.staying = ReadFields(), StayOut()
+        self.list, self.reasons = CellTree(row_height=24), CellTree(row_height=24)
+        self.list.as_list(self.fields, "Fields that were read", (290, 230))
+        self.reasons.as_list(self.staying, "Documents that stay out", (220,))
+        self.reasons.setMinimumHeight(theme.px(28 + 24 * 3))
+        content = QWidget()
+        inside = boxes.column(content)
+        inside.addWidget(self.list, 2)
+        inside.addSpacing(theme.px(8))
+        inside.addWidget(self.reasons, 1)
+        self.states = StateStack(content)
+        self.states.setMinimumHeight(theme.px(28 + 24 * 11))
+        self.report = words("", "second", wrap=True)
+        self.field = QLineEdit()
+        self.ask = QLabel(f"Type {self._name} to go on")
+        self.field.setAccessibleName(self.ask.text())
+        self.ask.setBuddy(self.field)
+        self.field.textChanged.connect(self._fit)
+        self.insert = button("Insert", self._agree, "main")
+        self.insert.setEnabled(False)
+        self.cancel = button("Cancel", self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        column.addWidget(words(f"Import into {ns}", "title", wrap=True))
+        column.addWidget(words(source, "second", wrap=True))
+        column.addWidget(self.states, 1)
+        column.addWidget(self.report)
+        if self._asks:
+            column.addWidget(self.ask)
+            column.addWidget(self.field)
+        foot = QHBoxLayout()
+        foot.setSpacing(theme.px(8))
+        foot.addWidget(words("Nothing has been written yet.", "hint"))
+        foot.addStretch(1)
+        foot.addWidget(self.cancel)
+        foot.addWidget(self.insert)
+        column.addSpacing(theme.px(8))
+        column.addLayout(foot)
+        self.states.show_loading("Reading the documents", self.reject)
+
+    def first(self) -> QWidget | None:
+        return self.cancel
+
+    def show_plan(self, plan: InsertionPlan) -> None:
+        """Show what would become of the documents."""
+        self._plan = plan
+        self.fields.own = frozenset(plan.own)
+        self.fields.fill(plan.fields.fields)
+        self.staying.fill(plan.reasons)
+        self.reasons.setVisible(bool(plan.reasons))
+        said = [f"{wording.many(plan.would, 'document')} of {wording.count(plan.documents)} would be inserted."]
+        if plan.taken:
+            had = wording.many(plan.taken, "document has", "documents have")
+            said.append(f"{had} an id that is taken: what is there stays as it is.")
+        if plan.unfit:
+            said.append(f"{wording.many(plan.unfit, 'document')} cannot be stored here.")
+        said += [plan.begins, "Each is one guarded write; undo takes all of them back."]
+        self.report.setText(" ".join(filter(None, said)))
+        self.insert.setText(f"Insert {wording.many(plan.would, 'document')}")
+        if plan.documents:
+            self.states.show_content()
+        else:
+            self.states.show_empty("There is no document in it", "Choose another file.")
+        self._fit()
+        self.insert.setFocus()
+
+    def show_failed(self, error: BaseException) -> None:
+        """Say why there is no plan."""
+        self.states.show_failed(error, None, "Nothing can be imported")
+
+    def _fit(self) -> None:
+        typed = not self._asks or self.field.text().strip() == self._name
+        self.insert.setEnabled(self._plan is not None and self._plan.would > 0 and typed)
+
+    def _agree(self) -> None:
+        plan = self._plan
+        if plan is not None and self.insert.isEnabled():
+            self.accept()
+            self.agreed.emit(plan)

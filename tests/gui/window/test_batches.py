@@ -1,0 +1,291 @@
+"""Several documents of a list at once: picked, exported, compared, deleted, imported and pasted, and taken back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QMenu
+from pytestqt.qtbot import QtBot
+
+from gui.messages import MessageLine
+from gui.pages.collection_page import CollectionPage
+from gui.pages.page_request import PageRequest
+from gui.views.browse.delete_sheet import DeleteSheet
+from gui.views.browse.insert_sheet import InsertSheet
+from gui.views.browse.pair_sheet import PairSheet
+from gui.views.edit.new_document import NewDocument
+from gui.window.window import Window
+from model.text.file_documents import documents_of
+from model.values import canonical
+from model.values.canonical import Value
+from tests.gui.window.windows import NS, PATIENCE, collection, new_window, open_sample, sheet, told, wait_idle
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    made = new_window(qtbot)
+    open_sample(qtbot, made)
+    return made
+
+
+def pick(window: Window, qtbot: QtBot, count: int) -> CollectionPage:
+    """Pick the first documents of the list with the keyboard."""
+    page = collection(window)
+    page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
+    page.browser.list.setFocus()
+    for _ in range(count - 1):
+        qtbot.keyClick(page.browser.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    wait_idle(qtbot)
+    assert len(page.browser.picked) == count
+    return page
+
+
+def message(window: Window, begins: str, qtbot: QtBot) -> MessageLine:
+    """The message that begins so, once it is there."""
+
+    def there() -> list[MessageLine]:
+        return [line for line in window.messages.lines if line.text.startswith(begins)]
+
+    qtbot.waitUntil(lambda: bool(there()), timeout=PATIENCE)
+    wait_idle(qtbot)
+    return there()[0]
+
+
+def undo(line: MessageLine) -> None:
+    next(made for made in line.buttons if made.text() == "Undo").click()
+
+
+def entries(menu: QMenu) -> dict[str, object]:
+    return {action.text(): action for action in menu.actions() if not action.isSeparator()}
+
+
+# --- picking
+
+
+def test_several_documents_are_picked_with_shift_and_the_menu_speaks_of_all_of_them(
+    window: Window, qtbot: QtBot
+) -> None:
+    page = pick(window, qtbot, 3)
+    assert page.browser._picked_words.text() == "3 picked"
+    menu = page.browser.menu_for_many(page.browser.picked)
+    assert list(entries(menu)) == [
+        "Copy the ids",
+        "Copy 3 documents as Extended JSON",
+        "Export 3 documents…",
+        "Delete 3 documents…",
+    ]
+    menu.actions()[0].trigger()
+    assert QGuiApplication.clipboard().text().splitlines() == [row.id.python() for row in page.browser.picked]
+    assert window.actions_.by_id["delete-picked"].isEnabled()
+    assert not window.actions_.by_id["compare-picked"].isEnabled()
+
+
+def test_picked_documents_stay_picked_through_a_refresh(window: Window, qtbot: QtBot) -> None:
+    page = pick(window, qtbot, 3)
+    before = [row.id for row in page.browser.picked]
+    session = window.sessions[0]
+    session.create(NS, canonical.encode({"status": "new"}), Value.of("A-0"))  # now the first of the list
+    page.browser.refresh()
+    wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-0")) == 0)
+    assert [row.id for row in page.browser.picked] == before
+
+
+def test_with_one_document_the_menu_leads_to_its_history_and_writes(window: Window) -> None:
+    page = collection(window)
+    offered = entries(page.browser.menu_for(page.browser.model.rows[2]))
+    assert {"Open", "Export…", "Change map", "Blame", "Look for damage", "Duplicate…", "Delete…"} <= set(offered)
+
+
+def test_two_picked_documents_are_compared(window: Window, qtbot: QtBot) -> None:
+    page = pick(window, qtbot, 2)
+    window.actions_.trigger("compare-picked")
+    shown = sheet(window)
+    assert isinstance(shown, PairSheet)
+    wait_idle(qtbot, lambda: bool(shown.said.text()))
+    first = page.browser.picked[0].id.python()
+    assert shown.accessibleName().startswith(f"Comparison of {first} v")
+    assert shown.changes.count > 0
+
+
+# --- export
+
+
+def test_picked_documents_are_exported_as_they_are_stored(
+    window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = pick(window, qtbot, 3)
+    asked = (str(tmp_path / "three"), "CSV with the type of each column (*.csv)")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: asked)
+    window.actions_.trigger("export-picked")
+    message(window, "3 documents, ", qtbot)
+    back = list(documents_of(tmp_path / "three.csv"))
+    assert [canonical.get(raw, ("_id",)) for raw in back] == [row.id for row in page.browser.picked]
+
+
+# --- delete
+
+
+def test_picked_documents_are_deleted_by_a_plan_and_come_back_with_undo(window: Window, qtbot: QtBot) -> None:
+    page = pick(window, qtbot, 3)
+    session, gone = window.sessions[0], [row.id for row in page.browser.picked]
+    before = {id: session.version(NS, id).raw for id in gone}
+    window.actions_.trigger("delete-picked")
+    asked = sheet(window)
+    assert isinstance(asked, DeleteSheet)
+    assert asked.focusWidget() is asked.cancel
+    wait_idle(qtbot, lambda: len(asked.model.rows) == 3)
+    assert asked.delete.text() == "Delete 3 documents"
+    asked.delete.click()
+    line = message(window, "3 documents deleted", qtbot)
+    wait_idle(qtbot, lambda: not set(gone) & {row.id for row in page.browser.model.rows})
+    undo(line)
+    message(window, "Undone: 3 documents as before", qtbot)
+    assert {id: session.version(NS, id).raw for id in gone} == before
+    wait_idle(qtbot, lambda: set(gone) <= {row.id for row in page.browser.model.rows})
+
+
+def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Window, qtbot: QtBot) -> None:
+    page = pick(window, qtbot, 2)
+    session, moved = window.sessions[0], page.browser.picked[0].id
+    window.actions_.trigger("delete-picked")
+    asked = sheet(window)
+    assert isinstance(asked, DeleteSheet)
+    wait_idle(qtbot, lambda: len(asked.model.rows) == 2)
+    assert session.colleague(NS, moved).kind == "applied"
+    asked.delete.click()
+    line = message(window, "1 document deleted, 1 changed meanwhile and stayed", qtbot)
+    assert session.version(NS, moved).content
+    assert [made.text() for made in line.buttons] == ["Undo"]
+
+
+def test_many_documents_ask_for_the_name_of_the_collection(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.browser.list.setFocus()
+    page.browser.list.selectAll()
+    window.actions_.trigger("delete-picked")
+    asked = sheet(window)
+    assert isinstance(asked, DeleteSheet)
+    wait_idle(qtbot, lambda: len(asked.model.rows) == 50)
+    assert not asked.delete.isEnabled()
+    qtbot.keyClicks(asked.field, "contracts")
+    assert asked.delete.isEnabled()
+    asked.cancel.click()
+    assert window.sessions[0].count(NS)[0] == 2483
+
+
+def test_read_only_nothing_is_offered_that_writes(window: Window, qtbot: QtBot) -> None:
+    window.sessions[0].read_only = True
+    page = pick(window, qtbot, 2)
+    window.update_state()
+    assert not window.actions_.by_id["delete-picked"].isEnabled()
+    assert not window.actions_.by_id["import"].isEnabled()
+    assert "Delete 2 documents…" not in entries(page.browser.menu_for_many(page.browser.picked))
+
+
+# --- import
+
+
+def file(tmp_path: Path, *documents: dict[str, object]) -> Path:
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(json.dumps(each) for each in documents), "utf-8")
+    return path
+
+
+def test_a_file_is_imported_by_a_plan_as_first_versions_and_taken_back(
+    window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = window.sessions[0]
+    price = {"gross": {"$numberDecimal": "12.50"}}
+    path = file(tmp_path, {"_id": "A-1", "v": 9, "premium": price}, {"_id": "A-2"}, {"_id": "K-204117", "status": "x"})
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    window.actions_.trigger("import")
+    asked = sheet(window)
+    assert isinstance(asked, InsertSheet)
+    wait_idle(qtbot, lambda: asked.insert.isEnabled())
+    assert asked.insert.text() == "Insert 2 documents"
+    assert asked.staying.rows == [("K-204117", "A document with this id is there.")]
+    assert "version 1" in asked.report.text()
+    types = {use.path: asked.fields.cell(asked.fields.index(at, 1)).text for at, use in enumerate(asked.fields.rows)}
+    assert types["premium.gross"] == "Decimal128"
+    assert types["v"] == "left out: the layout's own"
+    asked.insert.click()
+    line = message(window, "2 documents inserted, 1 refused", qtbot)
+    found = session.version(NS, Value.of("A-1"))
+    assert found.v == Value.of(1)
+    assert canonical.get(found.content or b"", ("premium", "gross")).kind == "Decimal128"  # type: ignore[union-attr]
+    page = collection(window)
+    wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-1")) >= 0)
+    undo(line)
+    message(window, "Undone: 2 documents as before", qtbot)
+    wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-1")) < 0)
+
+
+def test_a_file_that_cannot_be_read_says_where_and_nothing_can_be_inserted(
+    window: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"_id": 1}\n{"_id": }\n')
+    asked = collection(window).batches.read_file(str(path))
+    wait_idle(qtbot, lambda: asked.states.kind == "failed")
+    assert "Line 2" in asked.states.state.help
+    assert not asked.insert.isEnabled()
+
+
+def test_a_stopped_import_says_what_it_did_and_can_be_taken_back(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
+    session = window.sessions[0]
+    path = file(tmp_path, *({"_id": f"A-{n}"} for n in range(400)))
+    asked = collection(window).batches.read_file(str(path))
+    wait_idle(qtbot, lambda: asked.insert.isEnabled())
+    asked.insert.click()
+    qtbot.waitUntil(lambda: any("Inserting" in said for said in told(window)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.journal.entries(5) != [], timeout=PATIENCE)
+    running = next(line for line in window.messages.lines if "Inserting" in line.text)
+    next(made for made in running.buttons if made.text() == "Stop").click()
+    line = message(window, "Stopped: ", qtbot)
+    left = session.count(NS, '{ "_id": { "$regex": "^A-" } }')[0]
+    assert left is not None
+    assert 0 < left < 400
+    undo(line)
+    message(window, "Undone: ", qtbot)
+    assert session.count(NS, '{ "_id": { "$regex": "^A-" } }')[0] == 0
+
+
+# --- pasting
+
+
+def test_several_documents_pasted_as_json_go_through_the_same_plan(window: Window, qtbot: QtBot) -> None:
+    window.workspace.open(window.sessions[0], PageRequest("collection", "insurance.agents"))
+    wait_idle(qtbot)
+    window.actions_.trigger("new-document")
+    asked = sheet(window)
+    assert isinstance(asked, NewDocument)
+    asked.editor.setPlainText("[{ _id: 'Z-1', n: NumberLong(7) }, { _id: 'Z-2' }]")
+    asked.insert.click()
+    qtbot.waitUntil(lambda: isinstance(sheet(window), InsertSheet), timeout=PATIENCE)
+    plan = sheet(window)
+    assert isinstance(plan, InsertSheet)
+    wait_idle(qtbot, lambda: plan.insert.isEnabled())
+    plan.insert.click()
+    message(window, "2 documents inserted", qtbot)
+    found = window.sessions[0].version("insurance.agents", Value.of("Z-1"))
+    assert canonical.get(found.content or b"", ("n",)).kind == "Int64"  # type: ignore[union-attr]
+
+
+def test_one_document_pasted_with_its_id_keeps_it(window: Window, qtbot: QtBot) -> None:
+    window.actions_.trigger("new-document")
+    asked = sheet(window)
+    assert isinstance(asked, NewDocument)
+    asked.editor.setPlainText('{ "_id": "A-7", "status": "new" }')
+    asked.id.setText("A-8")
+    asked.insert.click()
+    assert asked.trouble.text().startswith("Its _id is not the one in the line above")
+    asked.id.clear()
+    asked.insert.click()
+    wait_idle(qtbot, lambda: bool(told(window)))
+    made = window.sessions[0].version(NS, Value.of("A-7"))
+    assert made.v == Value.of(1)
+    assert canonical.get(made.content or b"", ("status",)) == Value.of("new")
