@@ -472,15 +472,21 @@ class Session:
         return key_at(content, path, self._keys(ns, None))
 
     def blame(
-        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, keys: Sequence[str] | None = None
+        self,
+        ns: str,
+        id: Value,
+        checkpoint: Checkpoint = no_checkpoint,
+        keys: Sequence[str] | None = None,
+        inside: bool = False,
     ) -> tuple[Blame, ...]:
         """Each field of the current version with the version that last set it.
 
-        Reading stops as soon as all of these are known. Raises ``NotFound``, and ``Unreadable`` where the
-        current version has no fields that could be followed.
+        An array whose elements have no keys is one field; with ``inside`` its elements are followed as well. Reading
+        stops as soon as all of these are known. Raises ``NotFound``, and ``Unreadable`` where the current version has
+        no fields that could be followed.
         """
         steps = following.RepeatedCheckpoint(checkpoint)
-        return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again)
+        return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again, inside)
 
     def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
         """The versions at which a condition turns: a filter as typed, judged on the content of each version.

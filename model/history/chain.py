@@ -295,11 +295,12 @@ class Follower:
     """Takes the versions of one document, newest first; gives the chain as known so far at any time.
 
     ``keys`` name the fields by which elements of arrays are recognised; of several, the first that an element has.
-    ``pause`` is called ten times a second while versions are taken apart; an error from it ends that.
+    ``pause`` is called ten times a second while versions are taken apart; an error from it ends that. With ``inside``
+    the elements of arrays without keys are followed as well.
     """
 
-    def __init__(self, keys: Sequence[str] = ("_id",), pause: Pause = lambda: None) -> None:
-        self._keys = tuple(keys)
+    def __init__(self, keys: Sequence[str] = ("_id",), pause: Pause = lambda: None, inside: bool = True) -> None:
+        self._keys, self._inside = tuple(keys), inside
         self._pause, self._due = pause, time.monotonic() + PAUSE
         self._versions: list[Version] = []
         self._begin(0)
@@ -350,7 +351,11 @@ class Follower:
             self._paused()
             self._courses[key] = made = _Course(_seen(leaf))
             made.path = path
-            if leaf[0] == ARRAY and (array := followed(Value(leaf[0], leaf[1][leaf[2] : leaf[3]]), self._keys)):
+            if (
+                self._inside
+                and leaf[0] == ARRAY
+                and (array := followed(Value(leaf[0], leaf[1][leaf[2] : leaf[3]]), self._keys))
+            ):
                 self._arrays[key] = array
 
     def _apply(self, events: Iterable[FieldEvent], age: int, gap: int) -> None:

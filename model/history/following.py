@@ -40,12 +40,14 @@ def follow(
     keys: Sequence[str],
     pause: Pause = lambda: None,
     just_blame: bool = False,
+    inside: bool = True,
 ) -> Chain:
     """The chain of some versions, newest first; ``just_blame`` stops where older ones can add nothing to it.
 
-    ``pause`` is called while a version is taken apart; an error from it ends that.
+    ``pause`` is called while a version is taken apart; an error from it ends that. With ``inside`` the elements of
+    arrays without keys are followed as well.
     """
-    follower = Follower(keys, pause)
+    follower = Follower(keys, pause, inside)
     due = time.monotonic() + _PARTIAL
     for version in versions:
         follower.take(version)
@@ -57,12 +59,14 @@ def follow(
     return follower.chain()
 
 
-def blamed(versions: Iterable[Version], keys: Sequence[str], pause: Pause = lambda: None) -> tuple[Blame, ...]:
+def blamed(
+    versions: Iterable[Version], keys: Sequence[str], pause: Pause = lambda: None, inside: bool = True
+) -> tuple[Blame, ...]:
     """Each field of the current version with the version that last set it.
 
     Raises ``Unreadable`` where that version cannot be taken apart: an earlier one would be no answer.
     """
-    chain = follow(versions, None, keys, pause, just_blame=True)
+    chain = follow(versions, None, keys, pause, just_blame=True, inside=inside)
     if (current := chain.unread) is not None:
         raise Unreadable(
             f"The current version, {version_name(current.v)}, has no fields that can be followed "

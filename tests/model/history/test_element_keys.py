@@ -51,7 +51,7 @@ def test_a_comparison_and_the_count_of_what_changed(session: Session, keys: list
 
 def test_the_chain_and_blame(session: Session, keys: list[str]) -> None:
     chain = session.chain(NS, ID)
-    told = {one.path: one.version.v for one in session.blame(NS, ID)}
+    told = {one.path: one.version.v for one in session.blame(NS, ID, inside=True)}
     assert told[("lines", 1, "sku")] == Value.of(1)  # by its key, or as the diff aligns them
     assert (("lines",) in told) is not bool(keys)
     assert {one.path: one.version.v for one in chain.blame()} == told
