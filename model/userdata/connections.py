@@ -90,7 +90,11 @@ class Connections:
     """The saved connections of one person on one computer; any part may make one whenever it needs it."""
 
     def __init__(self, home: Path | None = None) -> None:
-        self._file = homes.folder(home) / "connections.json"
+        self._home = home
+
+    @property
+    def _file(self) -> Path:
+        return homes.folder(self._home) / "connections.json"
 
     def all(self) -> list[SavedConnection]:
         """Every connection, the last used one first; raises ``Refused`` where the file cannot be understood."""

@@ -17,6 +17,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
 from gui.pages.page_registry import ACTIONS, PAGES
 from gui.pages.page_request import CollectionStart, PageRequest
+from gui.views.compare.restore_sheet import RestoreSheet
 from gui.window.tab_area import TabArea
 from model.errors import NotFound
 from model.session import Session
@@ -202,9 +203,9 @@ def test_a_delete_says_what_stays_and_a_restore_brings_the_document_back(session
             session.version(ns, id)
         page.writes.restore(id, Value.of(v))
         wait_idle(qtbot)
-        question = sheet(area)
-        assert isinstance(question, Question)
-        question.verb.click()
+        restoring = sheet(area)
+        assert isinstance(restoring, RestoreSheet)
+        restoring.verb.click()
         wait_idle(qtbot)
         assert n_of(session, ns, id) == Value.of(v)
 
