@@ -232,6 +232,14 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>difference</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Unterschied</numerusform>
+        <numerusform>Unterschiede</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>document</source>
       <comment>count</comment>
       <translation>
@@ -240,11 +248,11 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>document does</source>
+      <source>document has</source>
       <comment>count</comment>
       <translation>
-        <numerusform>Dokument lässt</numerusform>
-        <numerusform>Dokumente lassen</numerusform>
+        <numerusform>Dokument hat</numerusform>
+        <numerusform>Dokumente haben</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -253,6 +261,14 @@
       <translation>
         <numerusform>Dokument ist</numerusform>
         <numerusform>Dokumente sind</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>document stays</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Dokument bleibt</numerusform>
+        <numerusform>Dokumente bleiben</numerusform>
       </translation>
     </message>
     <message numerus="yes">
