@@ -226,7 +226,7 @@ class RowWriter(ReadOnlyWriter):
         if before is None or not self._is(before.content, base.content):
             return f"The newest row in {archive} is not what this document is; save it once through {self._who}."
         following = [*rows, row] if p.elements else self._rows.in_order([*rows, row])
-        if following[-1] is not row:
+        if following[-1].raw != row.raw:
             return f"{archive} got another row at this very moment; try again."
         content = stripped(new, p)
         after = next(states_of(following, p, content))

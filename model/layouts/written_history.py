@@ -17,10 +17,10 @@ from model.layouts.current_documents import CurrentDocuments
 from model.layouts.filter_rewriting import renamed
 from model.layouts.gaps import marks_of, outlined, with_gaps
 from model.layouts.page_query import PageQuery
-from model.layouts.reserved_fields import Own, same_version
+from model.layouts.reserved_fields import Own, number_of, same_version
 from model.layouts.row_paths import value_at
 from model.layouts.written_rows import WrittenRow, WrittenRows, moment
-from model.layouts.written_states import WrittenState, states_of, stripped
+from model.layouts.written_states import KeptStates, WrittenState, state_at, states_of, stripped
 from model.mql.filters import predicate
 from model.names import id_name, version_name
 from model.patches import tree_of
@@ -41,6 +41,7 @@ class WrittenHistory:
 
     def __init__(self, current: CurrentDocuments, rows: WrittenRows) -> None:
         self.current, self.rows, self.profile = current, rows, rows.profile
+        self._kept = KeptStates()
 
     # --- one document
 
@@ -63,6 +64,8 @@ class WrittenHistory:
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """One version; without ``v`` the current one, or the newest where the document is gone."""
+        if v is not None and self.profile.patch and (found := self._earlier(id, v)) is not None:
+            return found
         newest: Version | None = None
         for version in self.history(id, contents=True):
             newest = newest or version
@@ -71,6 +74,23 @@ class WrittenHistory:
         if v is None and newest is not None:
             return newest
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.current.ns}.")
+
+    def _earlier(self, id: Value, v: Value) -> Version | None:
+        """A version by its number that rows of patches tell, if it is not among the newest of them; None for others."""
+        rows = self.rows.of(id)
+        before = 1 if self.profile.direction == "backward" else 0
+        number = number_of(v)
+        if self.profile.version:
+            at = next((at for at in range(len(rows) - 1, -1, -1) if same_version(v, rows[at].v)), -1)
+        else:
+            at = -1 if number is None else number - before - 1
+        if not 0 <= at < len(rows) - 1:
+            return None
+        try:
+            now = self._document(id).content
+        except NotFound:
+            now = None
+        return self._made(state_at(at, rows, self.profile, now, id, self._kept), at + before + 1)
 
     def _versions(self, id: Value) -> Iterator[Version]:
         """What the rows and the document stand for, the newest first."""
@@ -88,7 +108,7 @@ class WrittenHistory:
         place = len(rows) + before
         if content is None and self.profile.parts:  # all documents of a kind have the same fields
             content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
-        for state in states_of(rows, self.profile, content):
+        for state in states_of(rows, self.profile, content, id, self._kept):
             version = self._made(state, place)
             if not taken and document is not None and (state.row is None or not state.row.aside):
                 version, taken = self._joined(document, version), True

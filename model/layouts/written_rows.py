@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from operator import lt
+from struct import iter_unpack
+from typing import Any, overload
 
 from model.collection_profile import CollectionProfile
 from model.layouts.object_parts import assembled
 from model.layouts.reserved_fields import place_of, time_of, words
 from model.layouts.row_paths import value_at
+from model.patches import DoesNotApply, Node, tree_of
+from model.patches.tree import node_of
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
+
+_NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
+_FORMS = {c.DOUBLE: "<d", c.INT32: "<i", c.INT64: "<q", c.DATE: "<q", c.OBJECT_ID: "12s"}
+"""How the bytes of a value are compared with those of another of its type."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,20 @@ class WrittenRow:
         operation = self.profile.operation
         return operation is not None and words(value_at(self.raw, operation.field)) in operation.remove
 
+    @cached_property
+    def change(self) -> Node:
+        """Its patch; raises ``DoesNotApply`` where it has none."""
+        found = value_at(self.raw, self.profile.changes)
+        if found is None:
+            raise DoesNotApply(f"the row has no {self.profile.changes}")
+        return node_of(found)
+
+    @cached_property
+    def snapshot(self) -> dict[str, Node] | None:
+        """The whole state that a row of patches may hold as well."""
+        found = value_at(self.raw, self.profile.content) if self.profile.content else None
+        return tree_of(found.data) if found is not None and found.type == c.OBJECT else None
+
     @property
     def aside(self) -> str:
         """What keeps it from being the current state, in its own word; "" where nothing does."""
@@ -74,7 +96,7 @@ def order_of(raw: bytes, profile: CollectionProfile) -> float:
     found = value_at(raw, path) if path else None
     if found is None:
         return 0.0
-    if found.type in (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128):
+    if found.type in _NUMBERS:
         return float(str(found.python()))
     at = moment(found)
     return at.timestamp() if at is not None else float(place_of(found) or 0)
@@ -97,6 +119,27 @@ def _projected(path: str) -> str:
     return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
 
 
+class RowsInOrder(Sequence[WrittenRow]):
+    """Rows from the oldest to the newest, each made of its bytes when it is asked for."""
+
+    def __init__(self, raws: Sequence[bytes], profile: CollectionProfile) -> None:
+        self.raws, self.profile = raws, profile
+
+    def __len__(self) -> int:
+        return len(self.raws)
+
+    @overload
+    def __getitem__(self, at: int) -> WrittenRow: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> RowsInOrder: ...
+
+    def __getitem__(self, at: int | slice) -> WrittenRow | RowsInOrder:
+        if isinstance(at, slice):
+            return RowsInOrder(self.raws[at], self.profile)
+        return WrittenRow(self.raws[at], self.profile)
+
+
 class WrittenRows:
     """The rows about the documents of one collection."""
 
@@ -116,22 +159,38 @@ class WrittenRows:
         """Whether there is a row about this document."""
         return next(self._stored(id), None) is not None
 
-    def of(self, id: Value) -> list[WrittenRow]:
+    def of(self, id: Value) -> RowsInOrder:
         """The rows of a document from the oldest to the newest."""
         p = self.profile
         if p.elements:
-            return [WrittenRow(element, p) for raw in self._stored(id) for element in self._elements(raw)]
-        if p.parts:
-            return [WrittenRow(raw, p) for raw in assembled(self._parts(id), p)]
-        return self.in_order([WrittenRow(raw, p) for raw in self._stored(id)])
+            raws = [element for raw in self._stored(id) for element in self._elements(raw)]
+        elif p.parts:
+            raws = list(assembled(self._parts(id), p))
+        else:
+            raws = self._in_order(list(self._stored(id)))
+        return RowsInOrder(raws, p)
 
-    def in_order(self, rows: Sequence[WrittenRow]) -> list[WrittenRow]:
+    def in_order(self, rows: Iterable[WrittenRow]) -> RowsInOrder:
         """Rows that are stored documents, from the oldest to the newest."""
-        return sorted(rows, key=lambda row: self._place(row.raw))
+        return RowsInOrder(self._in_order([row.raw for row in rows]), self.profile)
 
     def holder(self, id: Value) -> bytes | None:
         """The stored document that holds the rows about a document in an array."""
         return next(self._stored(id), None)
+
+    def _in_order(self, raws: list[bytes]) -> list[bytes]:
+        """Stored rows from the oldest to the newest; those that stand in order already are only looked at."""
+        path = self.profile.order or self.profile.version or "_id"
+        if "." not in path:
+            found = c.column(raws, path)
+            if found is not None and len(found) == len(raws):
+                kind = value_at(raws[0], path)
+                assert kind is not None
+                if form := _FORMS.get(kind.type):
+                    places = [place for (place,) in iter_unpack(form, b"".join(found))]
+                    if all(map(lt, places, places[1:])):
+                        return raws
+        return sorted(raws, key=self._place)
 
     def outlined(self, ids: Sequence[Value]) -> Mapping[Value, Sequence[WrittenRow]]:
         """The rows of each document from the oldest to the newest, with no more than tells versions apart."""
@@ -156,8 +215,10 @@ class WrittenRows:
 
     def _stored(self, id: Value) -> Iterator[bytes]:
         """The stored documents about exactly this document, as the server gives them."""
+        path = self.profile.archive_id
+        there = bytes([id.type]) + path.rpartition(".")[2].encode() + b"\x00" + id.data
         for raw in self.server.find(self.ns, self.where(id)):
-            if value_at(raw, self.profile.archive_id) == id:
+            if there in raw or value_at(raw, path) == id:
                 yield raw
 
     def _elements(self, raw: bytes) -> Iterator[bytes]:

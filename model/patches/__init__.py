@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 from model.patches import field_lists, json0, jsondiffpatch, rfc6902
 from model.patches.tree import DoesNotApply, Node, document_of, tree_of
@@ -24,14 +25,28 @@ class PatchForm:
     apply: Callable[[Node, Node], Node]
     unapply: Callable[[Node, Node], Node] | None
     """The way back; None where a patch does not hold what it replaced."""
+    names: Callable[[Node], list[str]]
+    """The fields at the top that a patch is about; raises ``DoesNotApply`` where that is the whole document."""
+    about: Callable[[Node, str], tuple[bool, Node]]
+    """What a patch does to one of these fields, and whether it does not matter what was there before."""
+    mark: Callable[[str], bytes]
+    """The bytes that a row has whose patch is about one of these fields; others may have them too."""
+    may_remove: Callable[[bytes], bool]
+    """Whether a patch in a row's bytes may take out a field."""
+    removal_mark: bytes
+    """Bytes that such a row has; others may have them too."""
+
+
+def _form(name: str, of: ModuleType, unapply: Callable[[Node, Node], Node] | None) -> PatchForm:
+    return PatchForm(name, of.apply, unapply, of.names, of.about, of.mark, of.may_remove, of.REMOVAL_MARK)
 
 
 FORMS = {
     each.name: each
     for each in (
-        PatchForm("rfc6902", rfc6902.apply, None),
-        PatchForm("jsondiffpatch", jsondiffpatch.apply, jsondiffpatch.unapply),
-        PatchForm("json0", json0.apply, json0.unapply),
-        PatchForm("fields", field_lists.apply, field_lists.unapply),
+        _form("rfc6902", rfc6902, None),
+        _form("jsondiffpatch", jsondiffpatch, jsondiffpatch.unapply),
+        _form("json0", json0, json0.unapply),
+        _form("fields", field_lists, field_lists.unapply),
     )
 }

@@ -6,6 +6,8 @@ others. Source: the trackers of Mongoid::History.
 
 from __future__ import annotations
 
+import bson
+
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown
 
 
@@ -18,6 +20,35 @@ def unapply(tree: Node, patch: Node) -> Node:
     """The state before a change, from the one behind it."""
     before, after = _sides(patch)
     return _exchanged(tree, after, before)
+
+
+def names(patch: Node) -> list[str]:
+    """The fields at the top that a change is about."""
+    return [path.partition(".")[0] for side in _sides(patch) for path in side]
+
+
+def about(patch: Node, name: str) -> tuple[bool, Node]:
+    """What a change does to one field at the top, and whether it does not matter what was there before."""
+    before, after = ({k: v for k, v in side.items() if k.partition(".")[0] == name} for side in _sides(patch))
+    if name in before or name in after:
+        return True, {"original": {}, "modified": {k: v for k, v in after.items() if k == name}}
+    return False, {"original": before, "modified": after} if before or after else {}
+
+
+def mark(name: str) -> bytes:
+    """The bytes that are in each change of a field at the top."""
+    return name.encode()
+
+
+def may_remove(row: bytes) -> bool:
+    """Whether a change in these bytes may take out a field."""
+    found = bson.decode(row)
+    before, after = found.get("original"), found.get("modified")
+    return not isinstance(before, dict) or not isinstance(after, dict) or not before.keys() <= after.keys()
+
+
+REMOVAL_MARK = b""
+"""None: each change has both lists."""
 
 
 def _sides(patch: Node) -> tuple[dict[str, Node], dict[str, Node]]:

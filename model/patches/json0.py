@@ -35,6 +35,41 @@ def unapply(tree: Node, operation: Node) -> Node:
     return top.get(_ROOT, {})
 
 
+def names(operation: Node) -> list[str]:
+    """The fields at the top that an operation is about; raises ``DoesNotApply`` for one on the whole document."""
+    return [_first(each) for each in _components(operation)]
+
+
+def about(operation: Node, name: str) -> tuple[bool, Node]:
+    """What an operation does to one field at the top, and whether it does not matter what was there before."""
+    mine = [each for each in _components(operation) if _first(each) == name]
+    for at in range(len(mine) - 1, -1, -1):
+        if len(_path(mine[at])) == 1 and {"oi", "od"} & mine[at].keys():
+            first: list[Node] = [{key: mine[at][key] for key in ("p", "oi")}] if "oi" in mine[at] else []
+            return True, [*first, *mine[at + 1 :]]
+    return False, list(mine)
+
+
+def mark(name: str) -> bytes:
+    """The bytes that are in each operation about a field at the top."""
+    return name.encode() + b"\x00"
+
+
+def may_remove(row: bytes) -> bool:
+    """Whether an operation in these bytes may take out a field."""
+    return b"od\x00" in row and b"oi\x00" not in row
+
+
+REMOVAL_MARK = b"od\x00"
+
+
+def _first(component: dict[str, Node]) -> str:
+    path = _path(component)
+    if not path or (first := text(path[0])) is None:
+        raise DoesNotApply("the operation is about the whole document")
+    return first
+
+
 def _components(operation: Node) -> list[dict[str, Node]]:
     found = [each for each in operation if isinstance(each, dict)] if isinstance(operation, list) else []
     if not isinstance(operation, list) or len(found) != len(operation):

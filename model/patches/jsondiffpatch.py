@@ -37,6 +37,40 @@ def unapply(tree: Node, delta: Node) -> Node:
     return _backwards(tree, delta, ())
 
 
+def names(delta: Node) -> list[str]:
+    """The fields at the top that a delta is about; raises ``DoesNotApply`` for one of the whole document."""
+    return list(_fields(delta))
+
+
+def about(delta: Node, name: str) -> tuple[bool, Node]:
+    """What a delta does to one field at the top, and whether it does not matter what was there before."""
+    change = _fields(delta).get(name)
+    if not isinstance(change, list) or _text_change(change) is not None:
+        return False, {} if change is None else {name: change}
+    _, new = _sides(change, (name,))
+    return True, {} if new is _GONE else {name: [new]}
+
+
+def mark(name: str) -> bytes:
+    """The bytes that are in each delta about a field at the top."""
+    return name.encode() + b"\x00"
+
+
+def may_remove(row: bytes) -> bool:
+    """Whether a delta in these bytes may take out a field: its second and third element are 0."""
+    return b"\x102\x00\x00\x00\x00\x00" in row or b"\x012\x00\x00\x00\x00\x00\x00\x00\x00\x00" in row
+
+
+REMOVAL_MARK = b"2\x00\x00\x00\x00\x00"
+"""The third element of an array, if it is 0."""
+
+
+def _fields(delta: Node) -> dict[str, Node]:
+    if not isinstance(delta, dict) or _is_array(delta):
+        raise DoesNotApply("the delta is about the whole document")
+    return delta
+
+
 def _forwards(node: Node, delta: Node, at: tuple[str, ...]) -> Node:
     if isinstance(delta, list):
         if (pair := _text_change(delta)) is not None:

@@ -85,6 +85,56 @@ def _applied(tree: Node, operation: Node) -> Node:
     raise DoesNotApply(f"there is no operation {name}")
 
 
+def names(patch: Node) -> list[str]:
+    """The fields at the top that a patch is about; raises ``DoesNotApply`` for one about the whole document."""
+    return [first for operation in _operations(patch) for first in sorted(_firsts(operation))]
+
+
+def about(patch: Node, name: str) -> tuple[bool, Node]:
+    """What a patch does to one field at the top, and whether it does not matter what was there before."""
+    mine = [each for each in _operations(patch) if name in (firsts := _firsts(each)) and _alone(firsts)]
+    pointer = "/" + name.replace("~", "~0").replace("/", "~1")
+    for at in range(len(mine) - 1, -1, -1):
+        if text(mine[at].get("path")) == pointer and (done := text(mine[at].get("op"))) in ("add", "replace", "remove"):
+            first: list[Node] = [] if done == "remove" else [{**mine[at], "op": Value.of("add")}]
+            return True, [*first, *mine[at + 1 :]]
+    return False, list(mine)
+
+
+def mark(name: str) -> bytes:
+    """The bytes that are in each patch about a field at the top."""
+    return b"/" + name.replace("~", "~0").replace("/", "~1").encode()
+
+
+def may_remove(row: bytes) -> bool:
+    """Whether a patch in these bytes may take out a field."""
+    return REMOVAL_MARK in row
+
+
+REMOVAL_MARK = b"move\x00"
+"""The end of remove and of move."""
+
+
+def _operations(patch: Node) -> list[dict[str, Node]]:
+    if not isinstance(patch, list):
+        raise DoesNotApply("the patch is no list of operations")
+    return [each for each in patch if isinstance(each, dict)]
+
+
+def _firsts(operation: dict[str, Node]) -> set[str]:
+    """The fields at the top that an operation is about."""
+    pointers = [steps(said) for key in ("path", "from") if (said := text(operation.get(key))) is not None]
+    if not all(pointers):
+        raise DoesNotApply("the patch is about the whole document")
+    return {each[0] for each in pointers}
+
+
+def _alone(names: set[str]) -> bool:
+    if len(names) > 1:
+        raise DoesNotApply("the patch moves a value from one field to another")
+    return True
+
+
 def steps(pointer: str) -> list[str]:
     """The names in a JSON Pointer, RFC 6901; raises ``DoesNotApply`` for a text that is none."""
     if not pointer:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -238,6 +238,32 @@ def get(raw: bytes, path: Path) -> Value | None:
             return None
         here = _child(here.data, step)
     return here
+
+
+def column(raws: Sequence[bytes], name: str) -> list[bytes] | None:
+    """The payloads of a field at the top of many documents; None where not all have it, of one type of fixed length.
+
+    Documents of one kind have it at one distance from their beginning or from their end, where it is looked for.
+    """
+    element = _element(raws[0], name) if raws else None
+    if element is None or (size := _FIXED.get(element[0])) is None:
+        return None
+    kind, start = element
+    head = bytes((kind,)) + name_bytes(name) + b"\x00"
+    length = len(head) + size
+    start -= len(head)
+    for first in (start, start - len(raws[0])):
+        cut = slice(first, first + length or None)
+        parts = [raw[cut] for raw in raws]
+        if all(part.startswith(head) for part in parts):
+            return [part[len(head) :] for part in parts]
+    return [raw[at[1] : at[1] + size] for raw in raws if (at := _element(raw, name)) is not None and at[0] == kind]
+
+
+def _element(raw: bytes, name: str) -> tuple[int, int] | None:
+    """The type of a field at the top, and where its payload begins."""
+    wanted = name_bytes(name)
+    return next(((kind, start) for found, kind, start, _ in elements(raw) if found == wanted), None)
 
 
 def _child(raw: bytes, step: str | int) -> Value | None:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pymongo.database
 import pytest
 from bson import ObjectId
 
+from model.errors import NotFound
+from model.findings import Finding
+from model.layouts import written_states
+from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
 from model.layouts.recognise import recognise
 from model.layouts.registry import bind
 from model.layouts.row_keys import fields_of_keys, profile_of
+from model.layouts.writers import presets
+from model.patches import FORMS, rfc6902
 from model.server.retry import Server
 from model.session import Session
 from model.values import canonical
@@ -230,3 +238,98 @@ def test_few_histories_are_counted_to_recognise_a_program(server: Server, databa
     found = {info.ns: info.writer for info, _ in recognise(counted, database.name)}  # type: ignore[arg-type]
     assert found[f"{database.name}.items"] == "Mongoid::History"
     assert counted.asked.count("count") <= 6 + 2  # of histories, and of the two collections
+
+
+# --- long histories
+
+PATCHED = sorted(name for name, known in presets().items() if known.keys["layout"] == "patches" and name in NAMES)
+
+
+@pytest.mark.parametrize("name", PATCHED)
+def test_the_last_changes_of_fields_lead_to_what_all_changes_lead_to(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session.open(str(HERE / name)) as session:
+        info = next(each for each in session.collections() if each.layout == "patches" and each.belongs_to is None)
+        layout = session._catalogue.layout(info.ns)
+        ids = [row.id for row in layout.page(PageQuery(limit=50))]
+        whole = [[(v.v, v.state, v.content) for v in layout.history(id, contents=True)] for id in ids]
+        assert sum(map(len, whole)) > 50
+        monkeypatch.setattr(written_states, "LONG", 3)
+        for page in (1, 2, 5):
+            monkeypatch.setattr(written_states, "PAGE", page)
+            quick = [[(v.v, v.state, v.content) for v in layout.history(id, contents=True)] for id in ids]
+            assert quick == whole
+
+
+def changed_patches(database: Db, count: int) -> Value:
+    """An item with so many JSON Patches, each of which says nothing of what it replaces."""
+    id = ObjectId()
+    state: dict[str, Any] = {"name": "a", "n": 0, "note": "first"}
+    rows = [[{"op": "add", "path": f"/{name}", "value": value} for name, value in state.items()]]
+    rows += [[{"op": "replace", "path": "/n", "value": n}] for n in range(1, count)]
+    database["items_patches"].insert_many({"ref": id, "ops": ops, "date": hour(n)} for n, ops in enumerate(rows))
+    database["items"].insert_one({"_id": id, **state, "n": count - 1})
+    return Value.of(id)
+
+
+def patched(server: Server, database: Db) -> Layout:
+    profile = profile_of("mongoose-patch-history", f"{database.name}.items", f"{database.name}.items_patches")
+    return bind(server, profile)
+
+
+def test_the_newest_states_of_a_long_history_read_few_of_its_patches(
+    server: Server, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = changed_patches(database, 700)
+    applied: list[Any] = []
+    real = rfc6902.apply
+    monkeypatch.setitem(FORMS, "rfc6902", replace(FORMS["rfc6902"], apply=lambda *a: applied.append(a) or real(*a)))
+    newest = list(islice(patched(server, database).history(id, contents=True), 100))
+    assert [each.content for each in newest] == [doc(name="a", n=n, note="first") for n in range(699, 599, -1)]
+    assert newest[0].current
+    assert not newest[0].detail
+    assert len(applied) < 120
+
+
+def test_a_document_that_somebody_changed_beside_a_long_history_is_told(server: Server, database: Db) -> None:
+    id = changed_patches(database, 700)
+    database["items"].update_one({}, {"$set": {"note": "changed in a shell"}})
+    versions = list(patched(server, database).history(id, contents=True))
+    assert versions[0].detail == "differs from its newest row"
+    assert versions[1].content == doc(name="a", n=698, note="first")
+
+
+def test_a_row_out_of_order_stands_where_its_time_says(server: Server, database: Db) -> None:
+    id = changed_patches(database, 700)
+    early = database["items_patches"].find_one_and_delete({"date": hour(650)})
+    database["items_patches"].insert_one(early)
+    versions = list(patched(server, database).history(id, contents=True))
+    assert [each.content for each in versions] == [doc(name="a", n=n, note="first") for n in range(699, -1, -1)]
+
+
+def test_a_field_that_was_taken_out_by_hand_is_noticed_behind_the_newest_states(server: Server, database: Db) -> None:
+    id = changed_patches(database, 700)
+    rows = database["items_patches"]
+    rows.update_one({"date": hour(300)}, {"$set": {"ops": [{"op": "add", "path": "/late", "value": 1}]}})
+    versions = list(patched(server, database).history(id, contents=True))
+    assert {each.state for each in versions} == {"present", "unproven"}
+    assert {each.code for each in patched(server, database).findings() if isinstance(each, Finding)} == {"D1"}
+
+
+def test_a_state_in_the_middle_is_found_from_the_nearest_that_is_kept(
+    server: Server, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = changed_patches(database, 700)
+    layout = patched(server, database)
+    assert layout.version(id, Value.of(300)).content == doc(name="a", n=299, note="first")
+    applied: list[Any] = []
+    real = rfc6902.apply
+    monkeypatch.setitem(FORMS, "rfc6902", replace(FORMS["rfc6902"], apply=lambda *a: applied.append(a) or real(*a)))
+    assert layout.version(id, Value.of(301)).content == doc(name="a", n=300, note="first")
+    assert len(applied) <= 64
+    rows = database["items_patches"]
+    rows.update_one({"date": hour(100)}, {"$set": {"ops": [{"op": "replace", "path": "/note", "value": "other"}]}})
+    assert layout.version(id, Value.of(301)).content == doc(name="a", n=300, note="other")
+    with pytest.raises(NotFound):
+        layout.version(id, Value.of(701))
