@@ -40,6 +40,8 @@ class CollectionPage(Page):
         self._chosen_row: Row | None = None
         self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
         self._missing_index = ""
+        self._written: set[Value] = set()  # documents that were written and are not read yet
+        self._all_written = False
         self._with_strip: list[int] = []
         self._chain_buttons: list[QPushButton] = []
         self.browser = BrowserPanel(session, ns)
@@ -305,8 +307,20 @@ class CollectionPage(Page):
         return [part for part in parts if part is not self.timeline or not part.isHidden()]
 
     def shows(self, item: News) -> bool:
-        info = self.browser.info
-        return item.moved and item.outcome.ns in (self.ns, info.belongs_to if info is not None else "")
+        info, id = self.browser.info, item.outcome.id
+        here = item.moved and item.outcome.ns in (self.ns, info.belongs_to if info is not None else "")
+        if here and id is not None and item.outcome.ns == self.ns:
+            self._written.add(id)
+        elif here:
+            self._all_written = True
+        return here
+
+    def follow(self) -> None:
+        written, self._written, everything, self._all_written = self._written, set(), self._all_written, False
+        if everything:
+            self.browser.refresh()
+        else:
+            self.browser.follow(written)
 
     def layout_changed(self) -> None:
         self.browser.reread_info()

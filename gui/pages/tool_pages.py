@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
-from gui import messages
+from gui import messages, tasks
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
 from gui.subscriptions import DraftNews
@@ -54,13 +54,34 @@ class PendingPage(_ToolPage):
 
     def __init__(self, session: Session, ns: str = "", production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
+        self._written: set[str] = set()  # collections that were written and are not read yet
         self.panel = PendingPanel(session, ns or None)
         self.panel.set_production(production)
         self._put(self.panel)
         self.panel.closed.connect(self.closed)
 
     def shows(self, item: News) -> bool:
-        return item.moved and not self.panel.busy and self.ns in ("", item.outcome.ns)
+        here = item.moved and not self.panel.busy and self.ns in ("", item.outcome.ns)
+        if here:
+            self._written.add(item.outcome.ns)
+        return here
+
+    def follow(self) -> None:
+        """Look for tokens again where a collection of counters was written; that reads all such collections."""
+        session, written, self._written = self.session, self._written, set()
+        tasks.run(
+            lambda _: any(session.info(ns).layout == "pending" for ns in written),
+            done=self._know,
+            failed=self._not_known,
+            owner=self,
+        )
+
+    def _know(self, counters: bool) -> None:
+        if counters:
+            self.panel.refresh()
+
+    def _not_known(self, error: BaseException) -> None:
+        self.panel.refresh()  # it says why nothing can be read
 
     def writes_changed(self) -> None:
         self.panel.say_writable()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -45,6 +45,8 @@ class BrowserPanel(QWidget):
         self._info: CollectionInfo | None = None
         self._skip = 0
         self._ran = Query()
+        self._due: set[Value] = set()  # documents whose histories in miniature are still to be read
+        self._all_due = True
         self._reading = (self._ran, 0)  # the query under way and its first row
         self._wanted: Value | None = None
         self._reading_fields = False
@@ -137,6 +139,13 @@ class BrowserPanel(QWidget):
         """Read the page again, or the one that is being read; selection and place stay."""
         self._run(*(self._reading if self._running() else (self._ran, self._skip)))
 
+    def follow(self, written: Collection[Value]) -> None:
+        """Read the page again, but of the histories only those of some documents, which were written."""
+        all_due = self._all_due
+        self.refresh()
+        self._all_due = all_due
+        self._due.update(written)
+
     def reread_info(self) -> None:
         """Read the facts about the collection again, whose layout is another one now."""
         self._begin()
@@ -216,7 +225,7 @@ class BrowserPanel(QWidget):
 
     def _run(self, query: Query, skip: int) -> None:
         session, ns, limit = self._session, self.ns, self.pager.size
-        self._reading = (query, skip)
+        self._reading, self._all_due = (query, skip), True
 
         def work(progress: tasks.Progress) -> Page:
             most = min(limit, query.limit - skip) if query.limit else limit
@@ -252,6 +261,7 @@ class BrowserPanel(QWidget):
         self.model.set_columns(self._info, field_names(query.fields), query.any_version and bool(query.filter))
         self._mark_order(query)
         before, picked = self.row, {row.id for row in self.picked}
+        self._note_due(page.rows)
         refill(self.list, self.model, page.rows)
         self._pick_again(picked)
         if self._as_json.isChecked():
@@ -259,7 +269,7 @@ class BrowserPanel(QWidget):
         self.pager.show_page(skip, len(page.rows), page.total, page.total_note, page.more, page.milliseconds)
         if page.rows:
             self.states.show_content()
-            self._read_outlines([row.id for row in page.rows if row.readable])
+            self._read_outlines([row.id for row in page.rows if row.readable and row.id in self._due])
             self._read_matches(query, [row.id for row in page.rows if row.readable])
             if page.total is None:
                 self._count_longer(query)
@@ -375,6 +385,14 @@ class BrowserPanel(QWidget):
         else:
             self.states.show_empty("Stopped", "Nothing was read.", [("Read again", self._again)])
 
+    def _note_due(self, rows: Sequence[Row]) -> None:
+        """Note the documents whose histories are to be read: all, or those that are others than before."""
+        before = {row.id: row.raw for row in self.model.rows}
+        changed = {row.id for row in rows if before.get(row.id) != row.raw or row.id not in self.model.outlines}
+        there = {row.id for row in rows}
+        self._due = there if self._all_due else (self._due | changed) & there
+        self._all_due = False
+
     def _read_outlines(self, ids: list[Value]) -> None:
         session, ns = self._session, self.ns
         if not ids:
@@ -422,6 +440,7 @@ class BrowserPanel(QWidget):
         self.bar.show_note(f"Which versions were found is not known. {tasks.describe(error)[0]}")
 
     def _outline_known(self, outline: Outline) -> None:
+        self._due.discard(outline.id)
         self.model.put_outline(outline)
 
     def _outlines_done(self, _: None) -> None:

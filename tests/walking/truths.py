@@ -1,0 +1,173 @@
+"""What each kind of page shows, compared with the database at this moment: a sentence for each stale field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gui.pages.base import Page
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage, MergePage
+from gui.pages.history_pages import BlamePage, ChangeMapPage
+from gui.pages.repair_pages import RepairPage
+from gui.pages.tool_pages import DraftsPage, JournalPage, PendingPage
+from gui.style import wording
+from model.errors import NotFound
+from model.findings import Finding
+from model.records import Version
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+
+
+def stale(page: Page) -> list[str]:
+    """What a page shows and is not so, or not any more."""
+    for kind, look in _LOOKS.items():
+        if isinstance(page, kind):
+            return [f"{page.kind}: {wrong}" for wrong in look(page)]
+    return []
+
+
+def now(session: Session, ns: str, id: Value) -> Version | None:
+    """The current version; None for a document that is not there."""
+    try:
+        return session.version(ns, id)
+    except NotFound:
+        return None
+
+
+def _collection(page: CollectionPage) -> Iterator[str]:
+    browser, session, ns = page.browser, page.session, page.ns
+    query = browser.ran
+    fresh = session.documents(ns, query.filter, query.sort, query.fields, browser._skip, browser.pager.size).rows
+    shown = [(row.id, row.version, row.raw) for row in browser.model.rows]
+    if shown != [(row.id, row.version, row.raw) for row in fresh]:
+        yield "the list"
+    row = browser.row
+    if row is None or not row.readable or row.id not in {each.id for each in fresh}:
+        return
+    told = browser.model.outlines.get(row.id)
+    if told is not None and told != next(session.outlines(ns, [row.id])):
+        yield f"the history in miniature of {wording.plain(row.id)}"
+    versions = list(session.history(ns, row.id))
+    if page.timeline.shown_id != row.id or page.timeline.model.versions != versions:
+        yield f"the versions of {wording.plain(row.id)}"
+        return
+    a, b = page.timeline.chosen()
+    shown_b = page.diff.comparison.b if page.diff.comparison is not None and not page.diff.is_alone else None
+    if b is None or shown_b is None:
+        return
+    if (shown_b.v, shown_b.current) != (b.v, b.current) or shown_b.content != session.version(ns, row.id, b.v).content:
+        yield "B of the comparison"
+    assert page.diff.comparison is not None
+    if a is not None and page.diff.comparison.a.content != session.version(ns, row.id, a.v).content:
+        yield "A of the comparison"
+
+
+def _document(page: DocumentPage) -> Iterator[str]:
+    editor, there = page.editor, now(page.session, page.ns, page.editor.id)
+    base, said = editor.base, editor.head.now.said
+    if there is None:
+        if editor.is_dirty and said != "deleted in the database":
+            yield f"an edit of a deleted document says {said!r}"
+        if not editor.is_dirty and editor.states.kind != "failed":
+            yield "the editor of a deleted document"
+        return
+    if editor.states.kind != "content" or base is None:
+        yield "the editor of a document that is there"
+        return
+    behind = (base.v, base.content) != (there.v, there.content)
+    name = wording.version(there.v)
+    wanted = (f"{name} in the database" if name else "changed in the database") if behind else ""
+    if said != wanted:
+        yield f"the badge says {said!r} and not {wanted!r}"
+    if not editor.is_dirty and behind:
+        yield f"the clean editor stands on {wording.version(base.v)} and not on {name}"
+    if not editor.is_dirty and editor.content != there.content:
+        yield "the fields"
+    if not behind and _locked(page) != dict([*editor.model.before, *editor.model.behind]):
+        yield "the locked fields"
+    if editor.head.base.said != (f"from {wording.version(base.v)}" if base.v is not None else ""):
+        yield f"the header says {editor.head.base.said!r}"
+
+
+def _locked(page: DocumentPage) -> dict[str, Value]:
+    opened = page.session.open_document(page.ns, page.editor.id)
+    return {name: value for name, value in canonical.fields(opened.document) if name in opened.locked}
+
+
+def _merge(page: MergePage) -> Iterator[str]:
+    there, theirs = now(page.session, page.ns, page._id), page.resolver.resolution.conflict.theirs
+    told = page.resolver.notices.lines.get("moved")
+    said = told.text if told is not None else ""
+    if there is None and "deleted" not in said:
+        yield "the merge of a document that is gone"
+    merged = theirs is not None and there is not None and (theirs.v, theirs.content) == (there.v, there.content)
+    if there is not None and not merged and "already" not in said:
+        yield "the database's side of the merge"
+
+
+def _map(page: ChangeMapPage) -> Iterator[str]:
+    if now(page.session, page.ns, page._id) is None:
+        return
+    fresh = page.session.chain(page.ns, page._id)
+    if page.panel.model.chain.versions != fresh.versions:
+        yield "the versions of the map"
+    elif page.panel.model.chain.blame() != fresh.blame():
+        yield "the fields of the map"
+
+
+def _blame(page: BlamePage) -> Iterator[str]:
+    if now(page.session, page.ns, page._id) is None:
+        return
+    chain = page.session.chain(page.ns, page._id)
+    identities = {track.key for track in chain.tracks if track.identity}
+    if tuple(page.panel.model.rows) != tuple(row for row in chain.blame() if row.key not in identities):
+        yield "the blame"
+
+
+def _journal(page: JournalPage) -> Iterator[str]:
+    fresh = page.session.journal.entries(len(page.panel.model.rows) + 1, page.session.source)
+    if page.panel.model.rows != fresh[: len(page.panel.model.rows)] or (not page.panel.model.rows and fresh):
+        yield "the entries"
+
+
+def _drafts(page: DraftsPage) -> Iterator[str]:
+    fresh = [(draft.ns, draft.id, draft.content) for draft in page.session.drafts.all()]
+    if [(row.ns, row.id, row.content) for row, _ in page.panel.model.rows] != fresh:
+        yield "the drafts"
+
+
+def _repair(page: RepairPage) -> Iterator[str]:
+    panel = page.panel
+    if panel.plan is None:
+        return
+    scan = page.session.scan([page.ns] if page.ns else [], None if page.id is None else [page.id])
+    fresh = {(each.code, each.ns, each.id, each.versions) for each in scan if isinstance(each, Finding)}
+    findings = [(item, item.finding) for item in panel.plan.items]
+    left = {item.no for item, each in findings if (each.code, each.ns, each.id, each.versions) in fresh}
+    shown = {item.no for item, _ in findings if not panel._is_over(item)}
+    if shown != left:
+        yield f"the findings: {len(shown)} are said to be left, {len(left)} are"
+    if panel.pane.total != len(shown):
+        yield f"the count of findings: {panel.pane.total} for {len(shown)}"
+
+
+def _pending(page: PendingPage) -> Iterator[str]:
+    if not page.panel.model.ends:
+        fresh = [(token.id, token.token) for token in page.session.pending(page.ns or None)]
+        if sorted(map(str, fresh)) != sorted(str((token.id, token.token)) for token in page.panel.tokens):
+            yield "the tokens"
+
+
+_LOOKS: dict[type[Page], Callable[[Any], Iterator[str]]] = {
+    CollectionPage: _collection,
+    DocumentPage: _document,
+    MergePage: _merge,
+    ChangeMapPage: _map,
+    BlamePage: _blame,
+    JournalPage: _journal,
+    DraftsPage: _drafts,
+    RepairPage: _repair,
+    PendingPage: _pending,
+}
