@@ -761,6 +761,11 @@ class Session:
             return self._writer.create(ns, self.restored(ns, id, v, None, base), id, "restore")
         return self._writer.save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
 
+    @staticmethod
+    def taken_over(other: bytes, content: bytes, paths: Sequence[Path] | None) -> bytes:
+        """A content with some fields as they are in another one, with all of them where ``paths`` is None."""
+        return edit.restored(other, content, paths)
+
     def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
         """The content that :meth:`restore` would save over ``base``; for a preview."""
         old = self.version(ns, id, v)

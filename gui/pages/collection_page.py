@@ -12,7 +12,7 @@ from gui import copying, messages, tasks
 from gui.pages.base import Page
 from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
+from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart
 from gui.style import boxes, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
@@ -85,6 +85,7 @@ class CollectionPage(Page):
         self.diff.open_asked.connect(self._open)
         self.diff.field_asked.connect(self._show_field)
         self.diff.find_asked.connect(self._find_when)
+        self.diff.take_asked.connect(self._take)
         self.diff.showing.connect(self.changed)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
@@ -185,6 +186,10 @@ class CollectionPage(Page):
         if self.session.is_sample:
             menu.addSeparator()
             menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
+
+    def _take(self, source: bytes, path: Path, name: str) -> None:
+        if self.diff.id is not None:
+            self.asked.emit(PageRequest("document", self.ns, self.diff.id, TakenStart(source, path, name)))
 
     def _show_field(self, path: Path, v: Value | None) -> None:
         if self.id is not None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from gui import copying, messages, tasks
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
+from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
@@ -86,6 +86,10 @@ class DocumentPage(Page):
         tasks.run(lambda _: session.info(ns), done=self._info_known, failed=self._info_unknown, owner=self)
 
     # --- between panels
+
+    def answer(self, request: PageRequest, again: bool) -> None:
+        if isinstance(request.start, TakenStart):
+            self.editor.take_over(request.start.source, request.start.path, request.start.name)
 
     def _info_known(self, info: CollectionInfo) -> None:
         self.layout_words = layout_sentence(info).partition(":")[0]

@@ -36,6 +36,15 @@ class ConditionStart:
 
 
 @dataclass(frozen=True)
+class TakenStart:
+    """A field that the draft of the document takes over: from which content, where, and whose it is, in words."""
+
+    source: bytes
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True)
 class PageRequest:
     """A request for a page: its kind in the registry, its place, and its start.
 
@@ -46,7 +55,7 @@ class PageRequest:
     kind: str
     ns: str = ""
     id: Value | None = None
-    start: CollectionStart | FieldStart | ConditionStart | Conflict | Draft | None = None
+    start: CollectionStart | FieldStart | ConditionStart | TakenStart | Conflict | Draft | None = None
     way: Literal["show", "beside", "instead"] = "show"
 
     @property

@@ -41,7 +41,13 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
         "In a list with ticks",
         (("Tick, untick", "Space"), ("Choose several", "Shift+Up, Shift+Down")),
     ),
-    ("In a comparison", (("The whole value", "Space"), ("Copy the value, or the path", "Ctrl+C"))),
+    (
+        "In a comparison",
+        (
+            ("The whole value", "Space"), ("Copy the value, or the path", "Ctrl+C"),
+            ("Take A's value into the draft", "Alt+Right"), ("Take B's value into the draft", "Alt+Left"),
+        ),
+    ),
     (
         "In a merge",
         (

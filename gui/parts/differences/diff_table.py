@@ -59,7 +59,7 @@ class DiffTable(CellTree):
     def __init__(self, model: DiffModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setItemDelegate(SidesDelegate(self))
-        self._rows = model
+        self.rows = model
         self._laying = False
         self._to_open: list[QPersistentModelIndex] = []
         self._opening = False
@@ -114,7 +114,7 @@ class DiffTable(CellTree):
         if not hasattr(self, "_shares"):
             return
         symbol, *widths = self.widths(self.viewport().width())
-        inline = self._rows.inline
+        inline = self.rows.inline
         self._laying = True
         self.header().setSectionHidden(B, inline)
         self.header().resizeSection(SYMBOL, symbol)
@@ -125,11 +125,11 @@ class DiffTable(CellTree):
                 self.header().resizeSection(column, width)
         self._laying = False
         letter = QFontMetricsF(theme.mono(12)).horizontalAdvance("0")
-        self._rows.set_room(int((widths[1] - theme.px(16 + GAP)) / letter))
+        self.rows.set_room(int((widths[1] - theme.px(16 + GAP)) / letter))
 
     def set_inline(self, on: bool) -> None:
         """Show both values in one column, or side by side."""
-        self._rows.set_inline(on)
+        self.rows.set_inline(on)
         self._share()
 
     def _resized_by_hand(self, column: int, old: int, new: int) -> None:
@@ -137,7 +137,7 @@ class DiffTable(CellTree):
         if self._laying:
             return
         header = self.header()
-        inline = self._rows.inline
+        inline = self.rows.inline
         if column < TYPE:
             self._laying = True
             least, beside = theme.px(60), TYPE if inline and column == A else column + 1
@@ -160,8 +160,8 @@ class DiffTable(CellTree):
         while self._to_open:
             here = QModelIndex(self._to_open.pop(0))  # type: ignore[call-overload]
             if here.isValid():
-                if self._rows.rowCount(here) == 0:
-                    self._rows.fetchMore(here)
+                if self.rows.rowCount(here) == 0:
+                    self.rows.fetchMore(here)
                 self.expand(here)
         self._opening = False
 
@@ -170,7 +170,7 @@ class DiffTable(CellTree):
 
     def _fetch_seen(self) -> None:
         """Fetch further rows of every container whose last row is in sight; Qt does so for the outermost only."""
-        model, height = self._rows, self.viewport().height()
+        model, height = self.rows, self.viewport().height()
         index = self.indexAt(self.viewport().rect().topLeft())
         wanted: list[QModelIndex] = []
         while index.isValid() and self.visualRect(index).top() <= height + theme.px(240):
@@ -197,9 +197,9 @@ class DiffTable(CellTree):
         elif event.key() == Qt.Key.Key_Up and control:
             self.previous_asked.emit()
         elif event.matches(QKeySequence.StandardKey.Copy):
-            node = self._rows.node(self.currentIndex())  # Qt would copy the drawn text, which is cut to the column
+            node = self.rows.node(self.currentIndex())  # Qt would copy the drawn text, which is cut to the column
             if node is not None and node.kind not in ("fold", "broken"):
-                diff_copies.copy_cell(self, node, self.currentIndex().column(), self._rows.inline)
+                diff_copies.copy_cell(self, node, self.currentIndex().column(), self.rows.inline)
         elif event.key() == Qt.Key.Key_Space:
             self.value_asked.emit()
         elif event.key() == Qt.Key.Key_Escape:
@@ -225,6 +225,6 @@ class DiffTable(CellTree):
             guide = QRect(left + level * step + theme.px(12), rect.top(), 1, rect.height())
             painter.fillRect(guide, theme.colour("border"))
         first = QModelIndex(index).siblingAtColumn(0)  # type: ignore[arg-type]
-        if self._rows.hasChildren(first):
+        if self.rows.hasChildren(first):
             middle = QPointF(left + depth * step + theme.px(12) + 0.5, rect.top() + rect.height() / 2)
             symbols.chevron(painter, middle, self.isExpanded(first))

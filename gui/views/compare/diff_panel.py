@@ -6,6 +6,7 @@ The comparison is made and grouped in a task; the rows are fetched as they are l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -33,6 +34,7 @@ from gui.views.compare.diff_tools import DiffTools
 from gui.views.compare.document_view import DocumentView
 from gui.views.compare.hidden_sheet import HiddenSheet
 from gui.views.compare.ignored_paths import IgnoredPaths, Pattern
+from gui.views.compare.take_arrows import TakeArrows
 from gui.views.compare.version_box import VersionChoices
 from model import text
 from model.diff import Add, Move, Operation, Remove
@@ -59,6 +61,7 @@ class DiffPanel(QWidget):
     open_asked = Signal(object)
     field_asked = Signal(object, object)  # path, and the number of the version that it is in
     find_asked = Signal(str)  # a filter
+    take_asked = Signal(object, object, str)  # a content, the path of the field that a draft takes from it, its name
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -99,6 +102,8 @@ class DiffPanel(QWidget):
         tools.copies.addSeparator()
         self.copies.fill(tools.copies)
         self.table = DiffTable(self.model)
+        self.arrows = TakeArrows(self.table)
+        self.arrows.taken.connect(self.take)
         self.overview = Overview()
         self.overview.chosen.connect(self._go)
         rows = QWidget()
@@ -343,6 +348,7 @@ class DiffPanel(QWidget):
         self.tools.copy.setEnabled(self.comparison is not None)
         self.tools.say_hidden(len(self.ignored.patterns), ready.hidden if ready is not None else 0)
         self.swap.setEnabled(self.comparison is not None)
+        self.arrows.offer(*(not self.why_not_take(side) for side in ("a", "b")))
         why = self.why_not_restore()
         self.restore.setEnabled(not why)
         self.restore.setToolTip(why or "Make A, or some of its fields, the content of a new version")
@@ -500,9 +506,35 @@ class DiffPanel(QWidget):
             menu.addSeparator()
             path = restorable(node, self.comparison is None or self.comparison.b.current)
             name = text.path_text(path) if path else "everything"
+            for side in ("a", "b"):
+                why = self.why_not_take(side)
+                words = f"Take {side.upper()}'s {name} into the draft"
+                add(words, partial(self.take, side), not why, why)
             why = self.why_not_restore()
             add(f"Restore {name} from A…", lambda: self._restore(path), not why, why)
         return menu
+
+    # --- one difference into a draft
+
+    def why_not_take(self, side: str) -> str:
+        """Why the draft of the document takes nothing from A (``a``) or B, one sentence; "" where it can."""
+        if self.comparison is None or self.id is None:
+            return "Nothing is compared yet."
+        if self._session.read_only:
+            return "This connection is read-only."
+        version = self.comparison.a if side == "a" else self.comparison.b
+        return f"{side.upper()} is the current version, which the draft begins from." if version.current else ""
+
+    def take(self, side: str) -> None:
+        """Ask for the current row's value of A (``a``) or B to be taken into the draft of the document."""
+        node, comparison = self._here(), self.comparison
+        if node is None or comparison is None:
+            return
+        if why := self.why_not_take(side):
+            messages.why_not(self, why)
+            return
+        source, other = (comparison.a, comparison.b) if side == "a" else (comparison.b, comparison.a)
+        self.take_asked.emit(source.content, restorable(node, other.current), name_of(source))
 
     def _open_value(self) -> None:
         if self.value.isHidden():

@@ -22,12 +22,13 @@ from gui.style import preferences, wording
 from gui.style.wording import version
 from gui.views.edit.draft_panel import LARGE, DraftPanel
 from gui.views.edit.last_set_column import LastSetColumn
+from model import text
 from model.diff import diff, patch
 from model.errors import NotFound, Refused
 from model.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
 from model.values import canonical
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 FEW = 200  # top-level fields up to which the containers among them are opened at once
 GUARDS = (("It goes up by one", "inc"), ("It is made anew, as a UUID", "uuid"), ("It is an ordinary field", "none"))
@@ -90,6 +91,7 @@ class EditorPanel(DraftPanel):
         self._base: Version | None = None
         self._latest: Version | None = None  # the version in the database, as far as is known
         self._missing: str | None = None
+        self._taken: list[tuple[bytes, Path, str]] = []  # fields to be taken over once the document is there
         self._was_dirty = False
         self._missed = False  # the document was written while a save was under way
         self._previewed_for: tuple[Version, bytes] | None = None
@@ -187,6 +189,9 @@ class EditorPanel(DraftPanel):
         if first:
             self._first_look()
         self.loaded.emit(opened)
+        taken, self._taken = self._taken, []
+        for each in taken:
+            self.take_over(*each)
 
     def _follow_fields(self) -> None:
         self.last_set.follow(self._base, self._changes.now if self._changes is not None else lambda path: path)
@@ -423,6 +428,30 @@ class EditorPanel(DraftPanel):
             self._saver.look(base, self._edit.content)
         else:
             self._saver.save(base, self._edit.content)
+
+    def take_over(self, source: bytes, path: Path, name: str) -> None:
+        """Give a field of the draft the value that it has in another content, ``name``; a step that can be undone."""
+        if self._opened is None:
+            self._taken.append((source, path, name))
+            return
+        if not self.tree.commit():
+            return
+        field = text.path_text(path) or "the document"
+        if not self.tree.may_edit:
+            messages.why_not(self, self.save_reason or "This document cannot be written")
+            return
+        try:
+            made = self._session.taken_over(source, self.content, [path] if path else None)
+        except Refused as refusal:
+            messages.why_not(self, str(refusal))
+            return
+        if not self._edit.apply(made, f"take {field} from {name}", None):
+            self.tell(f"The draft has {field} as {name} already")
+            return
+        self.show_draft()
+        self.reveal(path)
+        self.edited.emit()
+        self.tell(f"{field} is taken from {name} into the draft")
 
     def act_on(self, conflict: Conflict, choice: str) -> None:
         """Do a choice about a conflict; the choices "review" and "cancel" are the window's to do."""

@@ -1,0 +1,76 @@
+"""The arrows in the current row of a comparison, by which the draft of the document takes one difference over."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QToolButton
+
+from gui.parts.differences.diff_model import A, B
+from gui.parts.differences.diff_table import DiffTable
+from gui.style import states, theme
+
+SIDE = 22
+
+
+class TakeArrows(QObject):
+    """Two buttons over the row that the arrow keys are at. ``taken`` carries the side, ``a`` or ``b``.
+
+    They lie between both values; the keys are Alt+Right for A's value and Alt+Left for B's.
+    """
+
+    taken = Signal(str)
+
+    def __init__(self, table: DiffTable) -> None:
+        super().__init__(table)
+        self._table = table
+        self._may = {"a": False, "b": False}
+        self.buttons: dict[str, QToolButton] = {}
+        for side, icon, keys in (("a", "arrow-right", "Alt+Right"), ("b", "arrow-left", "Alt+Left")):
+            made = states.tool(icon, f"Take {side.upper()}'s value into the draft ({keys})", None, SIDE)
+            made.setParent(table.viewport())
+            made.setProperty("boxed", True)
+            made.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            made.setCursor(Qt.CursorShape.ArrowCursor)
+            made.clicked.connect(lambda _=False, side=side: self.taken.emit(side))
+            made.hide()
+            self.buttons[side] = made
+            key = QShortcut(QKeySequence(keys), table)
+            key.setContext(Qt.ShortcutContext.WidgetShortcut)
+            key.activated.connect(lambda side=side: self.taken.emit(side))
+        table.selectionModel().currentChanged.connect(self.place)
+        table.model().modelReset.connect(self.place)
+        table.model().rowsInserted.connect(self.place)
+        table.expanded.connect(self.place)
+        table.collapsed.connect(self.place)
+        table.verticalScrollBar().valueChanged.connect(self.place)
+        table.header().sectionResized.connect(self.place)
+        table.viewport().installEventFilter(self)
+
+    def offer(self, from_a: bool, from_b: bool) -> None:
+        """Offer the sides from which something can be taken."""
+        self._may = {"a": from_a, "b": from_b}
+        self.place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self.place()
+        return False
+
+    def place(self, *_: object) -> None:
+        """Put the buttons into the current row, or hide them where there is nothing to take."""
+        index, model = self._table.currentIndex(), self._table.rows
+        node = model.node(index)
+        changed = node is not None and not node.is_hidden and (node.op is not None or node.kind == "parent")
+        left, right = (self._table.visualRect(index.siblingAtColumn(column)) for column in (A, B))
+        row = left if model.inline or right.isEmpty() else right
+        for side, button in self.buttons.items():
+            seen = changed and self._may[side] and not row.isEmpty()
+            button.setVisible(seen)
+            if seen:
+                wide = theme.px(SIDE)
+                x = left.right() - wide - theme.px(6) if side == "a" or model.inline else right.left() + theme.px(2)
+                if model.inline and side == "b":
+                    x -= wide + theme.px(4)
+                button.move(x, row.top() + (row.height() - wide) // 2)
+                button.raise_()
