@@ -23,7 +23,7 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
 )
-from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QHelpEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -443,6 +443,7 @@ class CellTree(QTreeView):
     def focusInEvent(self, event: QFocusEvent) -> None:
         had = self.currentIndex().isValid()
         super().focusInEvent(event)
+        self.viewport().update()
         if not had and self.currentIndex().isValid():  # Qt makes the first row the current one and leaves it unselected
             self.setCurrentIndex(self.currentIndex().siblingAtColumn(max(0, self.treePosition())))
 
@@ -499,6 +500,18 @@ class CellTree(QTreeView):
     def _restyle(self) -> None:
         self.header().setFixedHeight(theme.px(28))
         self.setIndentation(theme.px(15) if self.rootIsDecorated() else 0)
+        self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.hasFocus() and not self.visualRect(self.currentIndex()).intersects(self.viewport().rect()):
+            painter = QPainter(self.viewport())  # no cell shows the focus
+            width = theme.px(2)
+            painter.setPen(QPen(theme.colour("acc"), width))
+            painter.drawRect(QRectF(self.viewport().rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2))
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
         self.viewport().update()
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

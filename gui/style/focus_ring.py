@@ -29,8 +29,19 @@ class _Rings(QObject):
         if self._ring is not None and isValid(self._ring):
             self._ring.leave()
         self._ring = None
+        if now is not None and QApplication.mouseButtons() == Qt.MouseButton.NoButton:
+            _into_sight(now)
         if isinstance(now, QAbstractButton) and now.isVisible():
             self._ring = _Ring(now)
+
+
+def _into_sight(widget: QWidget) -> None:
+    """Scroll to a control that got the focus by key where it is not wholly in sight."""
+    above = widget.parentWidget()
+    while above is not None:
+        if isinstance(above, QScrollArea) and widget.visibleRegion().boundingRect() != widget.rect():
+            above.ensureWidgetVisible(widget, theme.px(8), theme.px(24))
+        above = above.parentWidget()
 
 
 class _Ring(QWidget):

@@ -14,6 +14,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
+    QFocusEvent,
     QFontMetricsF,
     QKeyEvent,
     QPainter,
@@ -197,6 +198,11 @@ class ChangeList(QListView):
         change = index.data(CHANGE)
         if isinstance(change, Change):
             self.opened.emit(change)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if not self.selectionModel().hasSelection():  # else nothing shows where the focus is
+            self.setCurrentIndex(self.rows.index(0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         change = self.currentIndex().data(CHANGE)

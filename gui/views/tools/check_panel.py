@@ -49,6 +49,8 @@ class CheckPanel(QWidget):
         self._grid.setVerticalSpacing(theme.px(4))
         self._grid.setColumnStretch(3, 1)
         scroll = QScrollArea()
+        scroll.setObjectName("scrolled")
+        scroll.setAccessibleName("Guarantees")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from PySide6.QtCore import Qt
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.pages.document_pages import DocumentPage, MergePage
+from gui.pages.page_request import PageRequest
 from gui.style import focus_ring
+from gui.style.sheet import Sheet
 from gui.window.window import Window
 from model import text
+from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, PATIENCE, document, new_window, told, wait_idle
+from tests.gui.window.windows import ID, NS, PATIENCE, adopt, document, new_window, told, wait_idle
 
 ENOUGH = 40  # presses of Tab
+
+
+@pytest.fixture(scope="module")
+def shared(homes: Path) -> Iterator[Session]:
+    """A sample that tests which write nothing share."""
+    made = Session.open("sample:", home=homes / "keys")
+    close = made.close
+    yield made
+    close()
 
 
 def here(window: Window) -> QWidget:
@@ -99,3 +113,47 @@ def test_every_pane_of_a_page_is_reached_by_f6_and_every_control_by_tab(qtbot: Q
         assert any(pane is one or pane.isAncestorOf(one) for one in seen), pane
     keys = {QKeySequence(action.shortcut()).toString() for action in window.actions_.by_id.values()}
     assert {"F10", "F6", "F1", "Ctrl+K"} <= keys
+
+
+def unseen(qtbot: QtBot, window: Window) -> list[str]:
+    """The stops of Tab in what is in front at which nothing tells where the focus is."""
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    sheets = [one for one in window.findChildren(Sheet) if one.isVisible()]
+    scope: QWidget = sheets[-1] if sheets else window
+    stops = [one for one in scope.findChildren(QWidget) if focus_ring.takes(one) and one.focusProxy() is None]
+    found = []
+    for at, stop in enumerate(stops):
+        stop.setFocus(Qt.FocusReason.TabFocusReason)
+        box = QRect(stop.mapTo(window, QPoint()), stop.size()).adjusted(-8, -8, 8, 8)
+        seen = window.grab(box).toImage()
+        stops[at - 1].setFocus(Qt.FocusReason.TabFocusReason)
+        if window.grab(box).toImage() == seen:
+            found.append(f"{type(stop).__name__} {stop.accessibleName()!r}")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["collection", "document", "pending", "journal", "check", "migrate", "map", "blame"])
+def test_the_focus_is_seen_at_every_stop_of_a_page(qtbot: QtBot, shared: Session, kind: str) -> None:
+    window = new_window(qtbot)
+    adopt(qtbot, window, shared)
+    id = shared.find_id(NS, ID) if kind in ("collection", "document", "map", "blame") else None
+    page = window.workspace.open(shared, PageRequest(kind, "insurance.claims" if kind == "migrate" else NS, id))
+    wait_idle(qtbot)
+    if kind == "document":
+        assert isinstance(page, DocumentPage)
+        qtbot.waitUntil(lambda: page.editor.is_loaded, timeout=PATIENCE)
+        page.editor.find("active")
+        page.editor.revert_all()
+    if kind == "check":
+        page.do_refresh()
+        wait_idle(qtbot)
+    assert unseen(qtbot, window) == []
+
+
+def test_the_focus_is_seen_in_a_sheet_that_scrolls(qtbot: QtBot, shared: Session) -> None:
+    window = new_window(qtbot, 1024, 640)
+    adopt(qtbot, window, shared)
+    sheet = window.commands.state_layout(shared, "insurance.claims")
+    wait_idle(qtbot, lambda: bool(sheet.form.rows))
+    assert unseen(qtbot, window) == []
