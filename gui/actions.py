@@ -90,6 +90,7 @@ LACKING = {
     "processed": "This collection has no lists of processed entries",
     "sample": "Only documents of the sample have a colleague",
     "index-missing": "No index is missing here",
+    "desktop": "The menus of this system take programs from its installers alone",
     "settable": "Whether writes are allowed cannot be changed here",
     "writable": "Writes are not allowed here",
 }
@@ -198,6 +199,7 @@ TABLE: tuple[Item, ...] = (
     line("Help"),
     item("Help", "welcome", "Five things to try"),
     line("Help"),
+    item("Help", "desktop-entry", "In the desktop's menus…", "", "desktop"),
     item("Help", "about", "About Palimpsest"),
 )
 

@@ -18,6 +18,7 @@ from gui.pages.page_registry import ACTIONS
 from gui.pages.page_request import PageRequest
 from gui.style import boxes, logo, preferences, theme, wording
 from gui.style.focus_keeper import FocusKeeper
+from gui.window import desktop_entry
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
 from gui.window.open_sessions import OpenSessions, close_each
@@ -151,7 +152,7 @@ class Window(QMainWindow):
             self.status.put(
                 [said if open_here else "Not connected"], ["Nothing is written until you save or apply"], running
             )
-        facts = {str(preferences.get("theme"))}
+        facts = {str(preferences.get("theme"))} | ({"desktop"} if desktop_entry.is_possible() else set())
         if session is not None:
             facts |= {"session", "settable"} | (set() if session.read_only else {"writes"})
         if len(workspace.tab_area.pages) > 1:

@@ -12,9 +12,12 @@ from PySide6.QtWidgets import QApplication, QMenuBar, QWidget
 from gui import messages, tasks
 from gui.actions import Actions, Item, keys_text, resolve
 from gui.help.help_window import HelpWindow
+from gui.language import tr
 from gui.pages import page_registry
 from gui.style import preferences, theme, zooming
 from gui.views.stating.layout_sheet import LayoutSheet
+from gui.window import desktop_entry
+from gui.window.about_dialog import AboutDialog
 from gui.window.activity_dialog import ActivityDialog
 from gui.window.connecting import Connecting
 from gui.window.key_sheet import KeySheet
@@ -338,11 +341,26 @@ class WindowCommands(QObject):
         KeySheet(self._workspace, self._actions.table).open()
 
     def do_about(self) -> None:
+        """Show the versions and what they stand on."""
+        about = AboutDialog(self._workspace, self._workspace.session)
+        about.notices_asked.connect(partial(self.show_topic, "notices"))
+        about.open()
+
+    def do_desktop_entry(self) -> None:
+        """Add the program to the menus of the desktop, or take it out of them again."""
+        if not desktop_entry.is_there():
+            self._change_entry(desktop_entry.add, tr("Palimpsest is in the menus, and BSON files open with it"))
+            return
         messages.confirm(
             self._workspace,
-            "Palimpsest",
-            "Reads, compares and mends every version of a MongoDB document. Every write is guarded, journalled and "
-            "can be undone.",
-            "Close",
-            lambda: None,
-        ).cancel.hide()
+            tr("Take Palimpsest out of the desktop's menus?"),
+            tr("Its entry, its icon and the link from BSON files go; the program stays."),
+            tr("Take it out"),
+            partial(self._change_entry, desktop_entry.remove, tr("Palimpsest is out of the menus")),
+        )
+
+    def _change_entry(self, change: Callable[[], object], said: str) -> None:
+        tasks.run(lambda _: change(), done=partial(self._entry_changed, said), failed=self._facts_failed, owner=self)
+
+    def _entry_changed(self, said: str, _: object) -> None:
+        messages.tell(self._workspace, said)

@@ -1,0 +1,92 @@
+"""Palimpsest in the menus of a Linux desktop: its entry, its icon, and files of BSON that open with it.
+
+The files go where the desktop looks for those of one user; a package of the system brings its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+from model.errors import Refused
+
+PLACES = {
+    "palimpsest.desktop": "applications",
+    "palimpsest.svg": "icons/hicolor/scalable/apps",
+    "palimpsest-bson.xml": "mime/packages",
+}
+"""Where each file of ``resources/desktop`` belongs, below the folder of a user's data."""
+
+_UPDATES = (("update-mime-database", "mime"), ("update-desktop-database", "applications"))
+_PATIENCE = 20  # seconds
+
+
+def is_possible() -> bool:
+    """Whether this system has such menus."""
+    return sys.platform.startswith(("linux", "freebsd"))
+
+
+def is_there() -> bool:
+    """Whether the entry was added before."""
+    return _target("palimpsest.desktop").exists()
+
+
+def add() -> Path:
+    """Put the files in their places, over older ones; returns the entry's. Raises ``Refused``."""
+    for name in PLACES:
+        written = resources.files("resources").joinpath("desktop", name).read_text("utf-8")
+        target = _target(name)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(written.replace("Exec=palimpsest", f"Exec={_command()}"), encoding="utf-8")
+        except OSError as error:
+            raise Refused(f"{target} cannot be written ({error.strerror}); allow writing there.") from None
+    _tell_desktop()
+    return _target("palimpsest.desktop")
+
+
+def remove() -> None:
+    """Take the files away again; raises ``Refused``."""
+    for name in PLACES:
+        try:
+            _target(name).unlink(missing_ok=True)
+        except OSError as error:
+            raise Refused(f"{_target(name)} cannot be removed ({error.strerror}).") from None
+    _tell_desktop()
+
+
+def _home() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
+def _target(name: str) -> Path:
+    return _home() / PLACES[name] / name
+
+
+def _command() -> str:
+    """The command that starts this program, quoted as an entry wants it."""
+    started = Path(sys.argv[0])
+    own = started if started.stem == "palimpsest" and started.is_file() else shutil.which("palimpsest")
+    words = [str(Path(own).resolve())] if own else [sys.executable, "-m", "gui"]
+    return " ".join(_quoted(word) for word in words)
+
+
+def _quoted(word: str) -> str:
+    if all(sign.isalnum() or sign in "/._-+" for sign in word):
+        return word
+    escaped = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in word)
+    return '"' + escaped.replace("\\", "\\\\").replace("%", "%%") + '"'
+
+
+def _tell_desktop() -> None:
+    """Let the desktop read its folders again; where it lacks the programs for that, it does so at its next start."""
+    for program, folder in _UPDATES:
+        if (found := shutil.which(program)) is not None and (_home() / folder).is_dir():
+            try:
+                subprocess.run([found, str(_home() / folder)], capture_output=True, timeout=_PATIENCE, check=False)
+            except (OSError, subprocess.TimeoutExpired):
+                continue
