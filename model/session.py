@@ -766,6 +766,15 @@ class Session:
         """A content with some fields as they are in another one, with all of them where ``paths`` is None."""
         return edit.restored(other, content, paths)
 
+    def read_only_reason(self, ns: str) -> str:
+        """Why nothing is written to this collection, whatever the connection allows; "" where writing is possible."""
+        return self._catalogue.layout(ns).read_only
+
+    @staticmethod
+    def spelled(before: bytes, after: bytes) -> str:
+        """The values by which a content becomes another, one text for whoever makes the change elsewhere."""
+        return edit.spelled(before, after)
+
     def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
         """The content that :meth:`restore` would save over ``base``; for a preview."""
         old = self.version(ns, id, v)

@@ -36,6 +36,8 @@ class _Read:
     paths: tuple[Path, ...] | None
     base: Version
     plan: diff_grouping.Plan
+    barred: str = ""  # why nothing is written here
+    values: str = ""  # what is to be entered elsewhere then
 
 
 class DocumentWrites(QObject):
@@ -66,7 +68,9 @@ class DocumentWrites(QObject):
             content = session.restored(ns, id, v, paths, base)
             before = (base.content if base.current else None) or canonical.EMPTY  # of a deleted one nothing is there
             plan = diff_grouping.plan(before, content, diff(before, content), progress)
-            return _Read(id, v, None if paths is None else tuple(paths), base, plan)
+            barred = session.read_only_reason(ns)
+            values = session.spelled(before, content) if barred else ""
+            return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values)
 
         self._run(work, self._ask_restore, f"Reading {wording.version(v)}")
 
@@ -74,6 +78,9 @@ class DocumentWrites(QObject):
         name, old, base = wording.plain(read.id), wording.version(read.v), read.base
         if not read.plan.changes and base.current:
             messages.tell(self._page, f"{name} has what {old} had; nothing needs to be written")
+            return
+        if read.barred:
+            messages.note(self._page, read.barred, [("Copy the values", partial(self._copy_values, read.values))])
             return
         if read.paths is None:
             saying = f"The content of {old} becomes a new version"
@@ -95,6 +102,9 @@ class DocumentWrites(QObject):
         )
         asked.agreed.connect(partial(self._do_restore, read))
         asked.open()
+
+    def _copy_values(self, values: str) -> None:
+        copying.copy(self._page, len(values), lambda: values, "The values are copied")
 
     def _do_restore(self, read: _Read, paths: tuple[Path, ...] | None) -> None:
         session, ns = self._session, self._ns

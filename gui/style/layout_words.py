@@ -23,6 +23,8 @@ def guard_sentence(info: CollectionInfo, read_only: bool) -> str:
         return f"Written by {info.writer}" if info.writer else "Written by saving the current document only"
     if info.read_only:
         return f"Written by {info.writer or 'an application'}: read-only here"
+    if info.writer:
+        return f"Every write is guarded by the whole content and has its row for {info.writer}"
     version, token, digest = (info.fields.get(role, "") for role in ("version", "token", "hash"))
     if not version and not digest:
         return "Every write is guarded by the whole content"

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from model import text
 from model.diff import Diff, Move, Reorder, Retype, diff
 from model.errors import NotFound, Refused
+from model.layouts import update_operators
 from model.layouts.base import Layout
 from model.merge import Merge, merge
 from model.records import Version
@@ -82,6 +84,28 @@ def changed(content: bytes, set: Iterable[tuple[Path, Value]], unset: Iterable[P
         if canonical.get(content, path) is not None:
             content = canonical.drop(content, path)
     return content
+
+
+def spelled(before: bytes, after: bytes) -> str:
+    """The values by which a content becomes another, for whoever makes the change with another program.
+
+    As in ``price = 12.5; note is taken out``, with values in Extended JSON; a field whose changes have no paths of
+    their own stands there whole.
+    """
+    operators = update_operators.operators(before, after)
+    if operators is not None:
+        sets, unsets = operators.sets, operators.unsets
+    else:
+        was, now = dict(canonical.fields(before)), dict(canonical.fields(after))
+        sets = {name: value for name, value in now.items() if was.get(name) != value}
+        unsets = tuple(name for name in was if name not in now)
+    said = [f"{path} = {_readable(value)}" for path, value in sets.items()]
+    return "; ".join([*said, *(f"{path} is taken out" for path in unsets)])
+
+
+def _readable(value: Value) -> str:
+    """A value in Extended JSON on one line, relaxed where that loses nothing."""
+    return text.readable(canonical.document([("", value)]), None)[len('{"": ') : -1]
 
 
 def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:

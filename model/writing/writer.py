@@ -57,6 +57,8 @@ class Writer:
         if base.content == content:
             return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
         if reason := self.catalogue.objection(ns) or layout.writable(base):
+            if layout.read_only and base.content is not None:
+                reason = f"{reason} The values to enter there: {edit.spelled(base.content, content)}."
             return Outcome("refused", ns, id, reason)
         content = layout.signed(content, self.author)
         if reason := layout.unfit(content):

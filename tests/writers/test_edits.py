@@ -21,7 +21,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 from tests.writers.editing import NS, Edits
 from tests.writers.judging import judged
-from tests.writers.libraries import HERE, Told, keep, line_of, told
+from tests.writers.libraries import HERE, NAMES, Told, keep, line_of, told
 
 EDITABLE = sorted(name for name, each in presets().items() if each.keys.get("edit", "no") != "no")
 
@@ -126,3 +126,19 @@ def test_many_edits_are_shown_as_they_were(name: str, tmp_path: Path) -> None:
     assert not verdict.wrong
     assert verdict.findings == 0
     assert edits.done > 10
+
+
+READ_ONLY = sorted(name for name in NAMES if name not in EDITABLE)
+
+
+@pytest.mark.parametrize("program", READ_ONLY)
+def test_where_a_program_allows_no_edit_the_reason_and_the_values_are_told(program: str, tmp_path: Path) -> None:
+    life = next(each for each in told(program) if each.kind == "saved")
+    with Session.open(str(HERE / program), into_memory=True, home=tmp_path) as opened:
+        before = opened.version(life.ns, Value.of(life.id)).raw
+        outcome = opened.edit(life.ns, Value.of(life.id), {"title": "edited here"}, "stock")
+        assert outcome.kind == "refused"
+        title = presets()[program].title
+        assert outcome.detail.startswith(f"{title} ")
+        assert outcome.detail.endswith('The values to enter there: title = "edited here"; stock is taken out.')
+        assert opened.version(life.ns, Value.of(life.id)).raw == before

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.messages import Question
+from gui.messages import MessageLine, Question
 from gui.pages import page_registry
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
@@ -25,6 +25,7 @@ from model.values import canonical
 from model.values.canonical import Value
 from tests import support
 from tests.gui.window.windows import sheet, wait_idle
+from tests.writers.libraries import told
 
 NS = "insurance.contracts"
 ID = Value.of("K-204117")
@@ -251,3 +252,26 @@ def test_a_document_of_a_production_connection_is_deleted_only_once_its_name_is_
     question.field.setText("K-204117")
     assert question.verb.isEnabled()
     question.reject()
+
+
+def test_what_may_not_be_restored_here_is_offered_to_be_copied(qtbot: QtBot, tmp_path: Path) -> None:
+    dump = support.ROOT / "tests" / "writers" / "payload"
+    with Session.open(str(dump), into_memory=True, home=tmp_path) as session:
+        id = Value.of(next(each.id for each in told("payload") if (each.ns, each.kind) == ("shop.posts", "saved")))
+        area = tabs(qtbot)
+        page = area.open(session, PageRequest("document", "shop.posts", id))
+        assert isinstance(page, DocumentPage)
+        wait_idle(qtbot)
+        page.writes.restore(id, Value.of(1))
+        wait_idle(qtbot)
+        (line,) = (each for each in area.window().findChildren(MessageLine) if each.kind == "note" and each.buttons)
+        assert line.text == "Payload keeps its own versions; edit there."
+        (copied,) = line.buttons
+        assert copied.text() == "Copy the values"
+        copied.click()
+        now, old = session.version("shop.posts", id), session.version("shop.posts", id, Value.of(1))
+        assert QApplication.clipboard().text() == session.spelled(now.content or b"", old.content or b"")
+        assert "stock = " in QApplication.clipboard().text()
+        assert session.version("shop.posts", id).raw == now.raw
+        wait_idle(qtbot)
+        area.close()
